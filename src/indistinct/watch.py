@@ -1,0 +1,44 @@
+"""Watch: carries a time limit, cancellation and progress from whoever waits to whoever works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from indistinct.errors import InterruptedSearchError
+
+
+@dataclass(slots=True)
+class Watch:
+    """What a long computation asks now and then: may I go on, and who wants to know how far I am?
+
+    >>> seen = []
+    >>> watch = Watch(progress=lambda stage, done, total: seen.append((stage, done, total)))
+    >>> watch.report("count", 3, 10)
+    >>> seen
+    [('count', 3, 10)]
+    """
+
+    time_limit: float | None = None
+    """Seconds that a search may take. It then gives its best answer so far and says that it is not proven."""
+    progress: Callable[[str, int | None, int | None], None] | None = None
+    """Called with the stage, the work done and the work in all (None where unknown)."""
+    is_cancelled: Callable[[], bool] | None = None
+    """Asked now and then; True stops the search at once."""
+    _started: float = field(default_factory=time.monotonic, repr=False)
+
+    def report(self, stage: str, done: int | None = None, total: int | None = None) -> None:
+        """Tell whoever shows progress how far the work is."""
+        if self.progress is not None:
+            self.progress(stage, done, total)
+
+    def start(self) -> None:
+        """Start the clock of the time limit anew."""
+        self._started = time.monotonic()
+
+    def time_is_up(self) -> bool:
+        """Tell whether the time limit has passed; raise if the work was cancelled."""
+        if self.is_cancelled is not None and self.is_cancelled():
+            raise InterruptedSearchError("cancelled; nothing was written")
+        return self.time_limit is not None and time.monotonic() - self._started >= self.time_limit
