@@ -1,0 +1,1 @@
+"""Numba functions of arrays only: no project imports, no tables, no policies."""

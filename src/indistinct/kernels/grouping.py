@@ -1,0 +1,118 @@
+"""Packing of codes into keys, and roll-up: the two kernels that every search stands on.
+
+A key holds one bit field per column, in one or more 64-bit words; a field never straddles two words.
+Each kernel has its obvious ten-line version in the tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+UIntArray = NDArray[np.uint64]
+IntArray = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) -> UIntArray:
+    """Pack one code per column into the key of each tuple.
+
+    IN   codes   (columns, tuples) unsigned integers
+    IN   words   (columns,) int64: the word that holds the column's field
+    IN   shifts  (columns,) int64: where the field starts in its word
+    OUT  keys    (tuples, words) uint64
+    """
+    columns, tuples = codes.shape
+    keys = np.zeros((tuples, number_of_words), np.uint64)
+    for column in range(columns):
+        word = words[column]
+        shift = np.uint64(shifts[column])
+        for row in range(tuples):
+            keys[row, word] |= np.uint64(codes[column, row]) << shift
+    return keys
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def unpack(keys: UIntArray, word: int, shift: int, mask: int) -> IntArray:
+    """Give the code of one column in each key.
+
+    IN   keys   (tuples, words) uint64
+    OUT  codes  (tuples,) int64
+    """
+    codes = np.empty(keys.shape[0], np.int64)
+    for row in range(keys.shape[0]):
+        codes[row] = np.int64((keys[row, word] >> np.uint64(shift)) & np.uint64(mask))
+    return codes
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def roll_up(
+    keys: UIntArray,
+    counts: IntArray,
+    words: IntArray,
+    shifts: IntArray,
+    masks: UIntArray,
+    offsets: IntArray,
+    maps: UIntArray,
+) -> tuple[UIntArray, IntArray, IntArray]:
+    """Merge tuples that coincide when some columns are mapped to coarser codes.
+
+    IN   keys     (tuples, words) uint64, one bit field per column
+    IN   counts   (tuples,) int64
+    IN   words, shifts, masks  (mapped columns,): where each mapped column's field lies
+    IN   offsets  (mapped columns,) int64: where the column's map starts in ``maps``
+    IN   maps     uint64: code -> coarser code, one map after the other
+    OUT  keys (groups, words), counts (groups,) in order of first appearance,
+         and group_of (tuples,) int64: the group that each tuple went to
+    """
+    tuples, number_of_words = keys.shape
+    capacity = 16
+    while capacity < 2 * tuples:
+        capacity *= 2
+    slot_mask = np.uint64(capacity - 1)
+    slots = np.full(capacity, -1, np.int64)
+    group_keys = np.empty((tuples, number_of_words), np.uint64)
+    group_counts = np.zeros(tuples, np.int64)
+    group_of = np.empty(tuples, np.int64)
+    key = np.empty(number_of_words, np.uint64)
+    groups = 0
+    for row in range(tuples):
+        for word in range(number_of_words):
+            key[word] = keys[row, word]
+        for column in range(words.shape[0]):
+            word = words[column]
+            shift = np.uint64(shifts[column])
+            code = (key[word] >> shift) & masks[column]
+            coarser = maps[offsets[column] + np.int64(code)]
+            key[word] = (key[word] & ~(masks[column] << shift)) | (coarser << shift)
+        mixed = np.uint64(0)
+        for word in range(number_of_words):
+            # the finalizer of splitmix64: neighbouring keys land in distant slots
+            mixed = (mixed ^ key[word]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(30)
+            mixed *= np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(31)
+        slot = mixed & slot_mask
+        while True:
+            group = slots[slot]
+            if group < 0:
+                slots[slot] = groups
+                for word in range(number_of_words):
+                    group_keys[groups, word] = key[word]
+                group = groups
+                groups += 1
+                break
+            same = True
+            for word in range(number_of_words):
+                if group_keys[group, word] != key[word]:
+                    same = False
+                    break
+            if same:
+                break
+            slot = (slot + np.uint64(1)) & slot_mask
+        group_counts[group] += counts[row]
+        group_of[row] = group
+    return group_keys[:groups].copy(), group_counts[:groups].copy(), group_of

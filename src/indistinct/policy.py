@@ -1,0 +1,264 @@
+"""Policy: a frozen description of what a release must satisfy, and nothing about how it is found."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from indistinct.errors import HierarchyError, PolicyError
+from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
+
+if TYPE_CHECKING:
+    from indistinct.privacy import PrivacyModel
+
+Role = Literal["identifier", "quasi", "sensitive", "other"]
+OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "present", "missing")
+ALL_QUASI = "quasi-identifier"
+"""The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a column is to the release: its role, and for a quasi-identifying one how it may be generalized."""
+
+    role: Role
+    hierarchy: Hierarchy = field(default_factory=keep)
+    weight: float = 1.0
+    missing: Literal["value", "refuse"] = "value"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.hierarchy, Hierarchy):
+            raise PolicyError(
+                f"hierarchy must be made by levels(), tree(), intervals(), prefix(), dates(), rounding(), "
+                f"top_bottom(), suppress() or keep(), not by {type(self.hierarchy).__name__}"
+            )
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < 1e9:
+            raise PolicyError(f"weight must be a positive number, got {self.weight!r}")
+        if self.missing not in ("value", "refuse"):
+            raise PolicyError(f"missing must be 'value' or 'refuse', got {self.missing!r}")
+
+    def compile(self, values: Sequence[str | None]) -> CompiledHierarchy:
+        """Compile the hierarchy for the values at hand, under the column's rule for missing values."""
+        if self.missing == "refuse" and None in values:
+            raise HierarchyError(
+                "has missing cells, which its policy refuses; fill them, leave those rows out with a filter "
+                "(op = 'present'), or set missing = 'value'"
+            )
+        return self.hierarchy.compile(values)
+
+
+def identifier() -> Column:
+    """A column that names people (name, address, record number): never released."""
+    return Column("identifier")
+
+
+def quasi(
+    hierarchy: Hierarchy | None = None, *, weight: float = 1.0, missing: Literal["value", "refuse"] = "value"
+) -> Column:
+    """A column that others may know and link by; generalized along its hierarchy.
+
+    Without a hierarchy it is never generalized; only whole rows can be suppressed. ``weight`` says how much its
+    distortion counts. ``missing`` says what a missing cell is: ``"value"``, a value of its own that matches only
+    other missing cells until the top, or ``"refuse"``, a mistake.
+    """
+    return Column("quasi", keep() if hierarchy is None else hierarchy, weight, missing)
+
+
+def sensitive() -> Column:
+    """A column whose value nobody should learn about a person (illness, salary): released as it is."""
+    return Column("sensitive")
+
+
+def other() -> Column:
+    """A column that neither identifies nor harms: released as it is."""
+    return Column("other")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test that an eligible row passes: a column, an operator and a value."""
+
+    column: str
+    op: str
+    value: Any = None
+
+    def __post_init__(self) -> None:
+        if self.op not in OPERATORS:
+            raise PolicyError(f"op must be one of {', '.join(OPERATORS)}; got {self.op!r}")
+        if self.op in ("present", "missing"):
+            if self.value is not None:
+                raise PolicyError(f"op {self.op!r} takes no value")
+        elif self.op in ("in", "not in"):
+            if isinstance(self.value, str) or not isinstance(self.value, Sequence) or not self.value:
+                raise PolicyError(f"op {self.op!r} takes a list of values")
+            object.__setattr__(self, "value", tuple(self.value))
+            if not all(isinstance(v, str | int | float | datetime.date) for v in self.value):
+                raise PolicyError(f"op {self.op!r} compares with texts, numbers and dates only")
+        elif not isinstance(self.value, str | int | float | datetime.date):
+            raise PolicyError(f"op {self.op!r} takes a text, a number or a date")
+
+    def as_triple(self) -> tuple[str, str, Any]:
+        """Give the condition as the engines take it."""
+        return self.column, self.op, self.value
+
+
+def where(column: str, op: str, value: Any = None) -> Condition:
+    """A condition on eligible rows: Datafly's data holder declares which tuples may be released at all.
+
+    >>> where("age", ">=", 18)
+    Condition(column='age', op='>=', value=18)
+    """
+    return Condition(column, op, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a release must satisfy: the role of each column, the privacy models, and the rows that may be suppressed.
+
+    ``max_suppression`` is a share of the eligible rows if a float below 1, a number of rows if an int; None leaves it
+    to the algorithm (Datafly suppresses about k rows, all others none). ``quasi_identifiers`` names several sets of
+    quasi columns (patient and doctor, say) that are each protected; by default all quasi columns form one.
+    """
+
+    columns: Mapping[str, Column]
+    privacy: Sequence[PrivacyModel]
+    max_suppression: int | float | None = None
+    quasi_identifiers: Mapping[str, Sequence[str]] | None = None
+    eligible: Sequence[Condition] = ()
+    suppressed_rows: Literal["remove", "blank"] = "remove"
+    algorithm: str = "lattice"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        mistakes = list(self._mistakes())
+        if mistakes:
+            raise PolicyError(mistakes)
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "privacy", tuple(self.privacy))
+        object.__setattr__(self, "eligible", tuple(self.eligible))
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        named = self.quasi_identifiers or {ALL_QUASI: self.quasi}
+        frozen = {name: tuple(columns) for name, columns in named.items()}
+        object.__setattr__(self, "quasi_identifiers", MappingProxyType(frozen))
+
+    def _mistakes(self) -> list[str]:
+        """List everything that is wrong with the policy in itself."""
+        mistakes = []
+        for name, column in self.columns.items():
+            if not isinstance(column, Column):
+                mistakes.append(f"columns.{name}: use identifier(), quasi(), sensitive() or other()")
+        quasi_columns = [n for n, c in self.columns.items() if isinstance(c, Column) and c.role == "quasi"]
+        if not quasi_columns:
+            mistakes.append("columns: no quasi column; say which columns others could link by, with quasi(…)")
+        if not self.privacy:
+            mistakes.append("privacy: no model; add for example KAnonymity(5)")
+        mistakes += [
+            f"privacy: {model!r} is not a privacy model, such as KAnonymity(5)"
+            for model in self.privacy
+            if not hasattr(model, "satisfied")
+        ]
+        mistakes += suppression_mistakes(self.max_suppression)
+        if self.suppressed_rows not in ("remove", "blank"):
+            mistakes.append(f"suppressed_rows: must be 'remove' or 'blank', got {self.suppressed_rows!r}")
+        for condition in self.eligible:
+            if not isinstance(condition, Condition):
+                mistakes.append(f"eligible: use where(column, op, value), not {type(condition).__name__}")
+            elif condition.column not in self.columns:
+                mistakes.append(f"eligible: column {condition.column!r} is not declared under columns")
+        mistakes += self._quasi_identifier_mistakes(quasi_columns)
+        return mistakes
+
+    def _quasi_identifier_mistakes(self, quasi_columns: list[str]) -> list[str]:
+        """List what is wrong with the named quasi-identifiers and the models that refer to them."""
+        mistakes, named = [], self.quasi_identifiers or {ALL_QUASI: quasi_columns}
+        for name, columns in named.items():
+            if isinstance(columns, str) or not columns:
+                mistakes.append(f"quasi_identifiers.{name}: must be a list of quasi columns")
+                continue
+            for column in columns:
+                if column not in quasi_columns:
+                    mistakes.append(f"quasi_identifiers.{name}: {column!r} is not a quasi column")
+        covered = {column for columns in named.values() for column in columns}
+        for column in quasi_columns:
+            if column not in covered:
+                mistakes.append(f"quasi_identifiers: quasi column {column!r} is in none of them")
+        for model in self.privacy:
+            on = getattr(model, "on", None)
+            if on is not None and on not in named:
+                mistakes.append(f"privacy: {model!r} refers to quasi-identifier {on!r}, which does not exist")
+        return mistakes
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi columns, in the policy's order: the components of a node."""
+        return self.with_role("quasi")
+
+    def with_role(self, *roles: Role) -> tuple[str, ...]:
+        """The columns that have one of these roles, in the policy's order."""
+        return tuple(name for name, column in self.columns.items() if column.role in roles)
+
+    def requirements(self) -> list[tuple[str, tuple[str, ...], PrivacyModel]]:
+        """Every (quasi-identifier, its columns, model) that a release must satisfy."""
+        assert self.quasi_identifiers is not None  # set when the policy was made
+        return [
+            (name, tuple(columns), model)
+            for name, columns in self.quasi_identifiers.items()
+            for model in self.privacy
+            if getattr(model, "on", None) in (None, name)
+        ]
+
+    def allowed_suppression(self, rows: int) -> int:
+        """The number of rows, out of so many eligible ones, that may be suppressed."""
+        return suppression_in_rows(self.max_suppression, rows)
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise one error with every way in which the policy does not fit a table of these columns."""
+        mistakes = [
+            f"columns.{name}: the table has no such column{_closest(name, columns)}"
+            for name in self.columns
+            if name not in columns
+        ]
+        mistakes += [
+            f"column {name!r} of the table is not declared; give it a role under columns "
+            f"(identifier, quasi, sensitive or other)"
+            for name in columns
+            if name not in self.columns
+        ]
+        if mistakes:
+            raise PolicyError(mistakes)
+
+
+def suppression_mistakes(value: object) -> list[str]:
+    """Tell what is wrong with a suppression limit."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return []
+    if isinstance(value, float) and 0 <= value <= 1:
+        return []
+    return [
+        f"max_suppression: must be a share of the rows from 0.0 to 1.0 (0.02 is 2 %) "
+        f"or a whole number of rows, got {value!r}"
+    ]
+
+
+def suppression_in_rows(value: int | float | None, rows: int) -> int:
+    """Turn a suppression limit into rows.
+
+    >>> suppression_in_rows(0.02, 30_162), suppression_in_rows(3, 11), suppression_in_rows(None, 11)
+    (603, 3, 0)
+    """
+    if value is None:
+        return 0
+    if isinstance(value, float):
+        return int(value * rows + 1e-9)  # 0.29 * 100 is 28.999999999999996
+    return min(value, rows)
+
+
+def _closest(name: str, columns: Sequence[str]) -> str:
+    """Suggest the column that was probably meant."""
+    import difflib
+
+    close = difflib.get_close_matches(name, columns, 1, 0.7)
+    return f"; did you mean {close[0]!r}?" if close else ""
