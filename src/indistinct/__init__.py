@@ -2,4 +2,180 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from indistinct.algorithms import Datafly, Lattice, MinGen, Samarati
+    from indistinct.algorithms.datafly import for_recipient
+    from indistinct.algorithms.distance_matrix import DistanceMatrix
+    from indistinct.algorithms.solutions import Solution
+    from indistinct.errors import (
+        HierarchyError,
+        IndistinctError,
+        InfeasibleError,
+        InterruptedSearchError,
+        MissingExtraError,
+        OutputError,
+        PolicyError,
+        TableError,
+        VerificationError,
+    )
+    from indistinct.hierarchy import (
+        Hierarchy,
+        dates,
+        intervals,
+        keep,
+        levels,
+        prefix,
+        rounding,
+        suppress,
+        top_bottom,
+        tree,
+    )
+    from indistinct.pipeline import anonymize, distance_matrix, solutions
+    from indistinct.policy import Policy, identifier, other, quasi, sensitive, where
+    from indistinct.policyfile import parse_policy, policy_schema, policy_toml, read_policy
+    from indistinct.privacy import KAnonymity
+    from indistinct.quality import (
+        NCP,
+        AbsoluteDistance,
+        Accuracy,
+        AverageGroupSize,
+        Completeness,
+        Discernibility,
+        DistinctTuples,
+        Loss,
+        NonUniformEntropy,
+        Precision,
+        RelativeDistance,
+    )
+    from indistinct.release import Release
+    from indistinct.verdict import Verdict, verify
+    from indistinct.watch import Watch
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "algorithms": ["Datafly", "Lattice", "MinGen", "Samarati"],
+    "algorithms.datafly": ["for_recipient"],
+    "algorithms.distance_matrix": ["DistanceMatrix"],
+    "algorithms.solutions": ["Solution"],
+    "errors": [
+        "HierarchyError",
+        "IndistinctError",
+        "InfeasibleError",
+        "InterruptedSearchError",
+        "MissingExtraError",
+        "OutputError",
+        "PolicyError",
+        "TableError",
+        "VerificationError",
+    ],
+    "hierarchy": [
+        "Hierarchy",
+        "dates",
+        "intervals",
+        "keep",
+        "levels",
+        "prefix",
+        "rounding",
+        "suppress",
+        "top_bottom",
+        "tree",
+    ],
+    "pipeline": ["anonymize", "distance_matrix", "solutions"],
+    "policy": ["Policy", "identifier", "other", "quasi", "sensitive", "where"],
+    "policyfile": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
+    "privacy": ["KAnonymity"],
+    "quality": [
+        "NCP",
+        "AbsoluteDistance",
+        "Accuracy",
+        "AverageGroupSize",
+        "Completeness",
+        "Discernibility",
+        "DistinctTuples",
+        "Loss",
+        "NonUniformEntropy",
+        "Precision",
+        "RelativeDistance",
+    ],
+    "release": ["Release"],
+    "verdict": ["Verdict", "verify"],
+    "watch": ["Watch"],
+}
+"""The module that each public name comes from; it is imported when the name is first asked for."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "NCP",
+    "AbsoluteDistance",
+    "Accuracy",
+    "AverageGroupSize",
+    "Completeness",
+    "Datafly",
+    "Discernibility",
+    "DistanceMatrix",
+    "DistinctTuples",
+    "Hierarchy",
+    "HierarchyError",
+    "IndistinctError",
+    "InfeasibleError",
+    "InterruptedSearchError",
+    "KAnonymity",
+    "Lattice",
+    "Loss",
+    "MinGen",
+    "MissingExtraError",
+    "NonUniformEntropy",
+    "OutputError",
+    "Policy",
+    "PolicyError",
+    "Precision",
+    "RelativeDistance",
+    "Release",
+    "Samarati",
+    "Solution",
+    "TableError",
+    "Verdict",
+    "VerificationError",
+    "Watch",
+    "__version__",
+    "anonymize",
+    "dates",
+    "distance_matrix",
+    "for_recipient",
+    "identifier",
+    "intervals",
+    "keep",
+    "levels",
+    "other",
+    "parse_policy",
+    "policy_schema",
+    "policy_toml",
+    "prefix",
+    "quasi",
+    "read_policy",
+    "rounding",
+    "sensitive",
+    "solutions",
+    "suppress",
+    "top_bottom",
+    "tree",
+    "verify",
+    "where",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

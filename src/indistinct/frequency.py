@@ -6,9 +6,9 @@ a node (one level per column), tuples merge into groups: the equivalence classes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ Node = tuple[int, ...]
 
 IntArray = NDArray[np.int64]
 UIntArray = NDArray[np.uint64]
+T = TypeVar("T")
 
 WORD_BITS = 64
 
@@ -59,9 +60,7 @@ class Layout:
             shifts.append(used[word])
             masks.append((1 << bits) - 1)
             used[word] += bits
-        return cls(
-            np.array(words, np.int64), np.array(shifts, np.int64), np.array(masks, np.uint64), max(1, len(used))
-        )
+        return cls(np.array(words, np.int64), np.array(shifts, np.int64), np.array(masks, np.uint64), max(1, len(used)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ class Groups:
         return replace(self, sizes=sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FrequencyList:
     """Each distinct quasi-identifier tuple with the number of its rows, and the hierarchies compiled for its values."""
 
@@ -130,6 +129,7 @@ class FrequencyList:
     hierarchies: tuple[CompiledHierarchy, ...]
     weights: tuple[float, ...]
     base: Groups
+    _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def count(cls, rows: Rows, policy: Policy) -> FrequencyList:
@@ -196,8 +196,19 @@ class FrequencyList:
 
     def coarser(self, column: int, level: int, goal: int) -> UIntArray:
         """Give the map of a column's label codes at one level to those at a higher one."""
-        hierarchy = self.hierarchies[column]
-        codes = hierarchy.step(level)
-        for step in range(level + 1, goal):
-            codes = hierarchy.step(step)[codes]
-        return codes.astype(np.uint64)
+
+        def compose() -> UIntArray:
+            hierarchy = self.hierarchies[column]
+            codes = hierarchy.step(level)
+            for step in range(level + 1, goal):
+                codes = hierarchy.step(step)[codes]
+            return codes.astype(np.uint64)
+
+        return self.remember(("coarser", column, level, goal), compose)
+
+    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Give what ``compute`` gave the first time it was asked for under this key."""
+        if key not in self._memory:
+            self._memory[key] = compute()
+        value: T = self._memory[key]
+        return value

@@ -1,0 +1,58 @@
+"""Algorithms: one file per paper, each finds a recoding of a frequency list that satisfies a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from indistinct.algorithms.base import Algorithm, Task
+from indistinct.algorithms.datafly import Datafly
+from indistinct.algorithms.lattice import Lattice
+from indistinct.algorithms.mingen import MinGen
+from indistinct.algorithms.samarati import Samarati
+from indistinct.errors import PolicyError
+from indistinct.policy import Policy
+
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
+    "lattice": Lattice,
+    "samarati": Samarati,
+    "mingen": MinGen,
+    "datafly": Datafly,
+}
+"""Every algorithm by its name in a policy file."""
+
+
+def algorithm_named(name: str, **options: Any) -> Algorithm:
+    """Make the algorithm of this name with these options.
+
+    >>> algorithm_named("samarati", preference="min-suppression").name
+    'samarati'
+    """
+    if name not in ALGORITHMS:
+        raise PolicyError(f"algorithm: there is no {name!r}; choose one of {', '.join(ALGORITHMS)}")
+    make = ALGORITHMS[name]
+    known = [field for field in getattr(make, "__dataclass_fields__", {}) if not field.startswith("_")]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise PolicyError(
+            [f"options.{option}: {name} has no such option; it has {', '.join(known)}" for option in unknown]
+        )
+    return make(**options)
+
+
+def algorithm_of(policy: Policy) -> Algorithm:
+    """Make the algorithm that a policy names."""
+    return algorithm_named(policy.algorithm, **policy.options)
+
+
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "Datafly",
+    "Lattice",
+    "MinGen",
+    "Samarati",
+    "Task",
+    "algorithm_named",
+    "algorithm_of",
+]

@@ -1,0 +1,126 @@
+"""Task and Algorithm: what an algorithm is given, and what it must give back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from indistinct.errors import InfeasibleError
+from indistinct.frequency import FrequencyList, Groups, Node
+from indistinct.policy import Policy
+from indistinct.privacy import PrivacyModel
+from indistinct.privacy.base import BoolArray
+from indistinct.recoding import Recoding
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """The models that one quasi-identifier, a set of columns, must satisfy."""
+
+    columns: tuple[int, ...]
+    models: tuple[PrivacyModel, ...]
+
+    def satisfied(self, groups: Groups) -> BoolArray:
+        """Tell which groups of this quasi-identifier satisfy all its models."""
+        verdict = np.ones(len(groups), np.bool_)
+        for model in self.models:
+            verdict &= model.satisfied(groups)
+        return verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A frequency list, and the policy that a recoding of it must satisfy."""
+
+    frequencies: FrequencyList
+    policy: Policy
+    requirements: tuple[Requirement, ...]
+
+    @classmethod
+    def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:
+        """Bring the policy's requirements into the terms of the list's columns."""
+        by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
+        for _, columns, model in policy.requirements():
+            positions = tuple(sorted(frequencies.columns.index(column) for column in columns))
+            by_columns.setdefault(positions, []).append(model)
+        return cls(frequencies, policy, tuple(Requirement(c, tuple(m)) for c, m in by_columns.items()))
+
+    @property
+    def budget(self) -> int:
+        """The rows that the policy lets an algorithm suppress."""
+        return self.policy.allowed_suppression(self.frequencies.rows)
+
+    @property
+    def is_monotone(self) -> bool:
+        """What holds at a node holds above it, with no more rows suppressed."""
+        return all(model.is_monotone for requirement in self.requirements for model in requirement.models)
+
+    def largest_k(self) -> int:
+        """The largest k that any model asks for; 1 if none does."""
+        ks = [getattr(model, "k", 1) for requirement in self.requirements for model in requirement.models]
+        return max(ks, default=1)
+
+    def unsafe(self, groups: Groups) -> BoolArray:
+        """Tell which groups must be suppressed, and no more than that.
+
+        With one quasi-identifier these are the groups that fail (Samarati 2001, Lemma 4.1). With several, a row that
+        one of them suppresses is also missing from the groups of the others, so the failing ones are taken out until
+        none is left. What remains is the largest set of rows that satisfies all: the union of two sets that satisfy
+        all satisfies all.
+        """
+        columns = len(self.frequencies.columns)
+        if len(self.requirements) == 1 and len(self.requirements[0].columns) == columns:
+            return ~self.requirements[0].satisfied(groups)
+        projections = [groups.only(requirement.columns) for requirement in self.requirements]
+        is_kept = np.ones(len(groups), np.bool_)
+        while True:
+            before = int(is_kept.sum())
+            for requirement, (merged, group_of) in zip(self.requirements, projections, strict=True):
+                sizes = np.bincount(group_of, groups.sizes * is_kept, len(merged)).astype(np.int64)
+                is_kept &= requirement.satisfied(merged.with_sizes(sizes))[group_of]
+            if int(is_kept.sum()) == before:
+                return ~is_kept
+
+    def recoding(self, groups: Groups, *, is_proven: bool = True) -> Recoding:
+        """Give the recoding to a node, with the least suppression that satisfies the policy."""
+        return Recoding(self.frequencies, groups, self.unsafe(groups), is_proven)
+
+    def infeasible(self, budget: int) -> InfeasibleError:
+        """Say why no node satisfies the policy within this budget."""
+        rows, top = self.frequencies.rows, self.frequencies.heights
+        k = self.largest_k()
+        if rows < k:
+            return InfeasibleError(
+                f"the table has {rows} eligible rows, fewer than k = {k}: nobody in it can be hidden among {k}; "
+                f"lower k or release more rows together"
+            )
+        groups, _ = self.frequencies.roll_up(top)
+        left = int(groups.sizes[self.unsafe(groups)].sum())
+        fixed = [name for name, height in zip(self.frequencies.columns, top, strict=True) if height == 0]
+        hint = f", or give {_listed(fixed)} a hierarchy" if fixed else ""
+        return InfeasibleError(
+            f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "
+            f"but the policy allows {budget}; allow more suppression{hint}"
+        )
+
+
+class Algorithm(Protocol):
+    """Finds a recoding of a frequency list that satisfies a policy."""
+
+    name: ClassVar[str]
+
+    def run(self, task: Task, watch: Watch) -> Recoding:
+        """Give a recoding that satisfies the task's policy, or raise InfeasibleError."""
+
+
+def height(node: Node) -> int:
+    """The height of a node in the lattice: the sum of its levels (Samarati 2001, section 5)."""
+    return sum(node)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")

@@ -1,0 +1,144 @@
+"""Datafly: generalize the attribute with most distinct values until few rows stand out, then suppress those."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Task
+from indistinct.errors import PolicyError
+from indistinct.frequency import Groups
+from indistinct.policy import Policy, other, suppression_in_rows, suppression_mistakes
+from indistinct.privacy import KAnonymity
+from indistinct.privacy.base import BoolArray
+from indistinct.recoding import Recoding
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Datafly:
+    """The core Datafly algorithm: quick, always safe, not always minimal.
+
+    ``suppression`` is the number (or share) of outlying rows at which generalization stops. By default it is what the
+    policy allows, and k if the policy leaves it open, as in Figure 8. Then the outliers are suppressed, and if they
+    are fewer than k the smallest remaining group goes with them (``complementary``, step 4), so that suppressed
+    rows are hidden among k as well. A limit in the policy holds for both together.
+
+    ``likelihood`` and ``preference`` weigh columns between 0 and 1: how likely a column is used for linking, and how
+    far it may be distorted (0: leave it as it is). How they enter the choice is not in the papers; here a column's
+    number of distinct values is multiplied by both. With equal weights that is the rule of Figure 8. Of equal columns
+    the first in the policy is generalized.
+
+    Source: Sweeney 2002, Figure 8 and section 4.1; Samarati 2001, section 7.
+    """
+
+    name: ClassVar[str] = "datafly"
+
+    suppression: int | float | None = None
+    complementary: bool = True
+    likelihood: Mapping[str, float] = field(default_factory=dict)
+    preference: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        mistakes = [m.replace("max_suppression", "suppression") for m in suppression_mistakes(self.suppression)]
+        for name in ("likelihood", "preference"):
+            for column, weight in getattr(self, name).items():
+                if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+                    mistakes.append(f"{name}.{column}: must lie between 0 and 1, got {weight!r}")
+        if mistakes:
+            raise PolicyError(mistakes)
+
+    def run(self, task: Task, watch: Watch) -> Recoding:
+        """Give the recoding at which Datafly's walk up the lattice ends."""
+        weights = self._weights(task)
+        limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
+        stop_at = min(limit, self._stop_at(task))
+        groups = task.frequencies.base
+        while True:
+            outliers = task.unsafe(groups)
+            suppressed = self._with_complement(task, groups, outliers)
+            rows = int(groups.sizes[suppressed].sum())
+            enough = int(groups.sizes[outliers].sum()) <= stop_at and rows <= limit and rows < groups.rows
+            if enough:
+                return Recoding(task.frequencies, groups, suppressed)
+            column = self._next_column(task, groups, weights)
+            if column is None:
+                raise task.infeasible(min(limit, stop_at))
+            node = (*groups.node[:column], groups.node[column] + 1, *groups.node[column + 1 :])
+            groups, _ = task.frequencies.roll_up(node, groups)
+            watch.report("search", sum(node), sum(task.frequencies.heights))
+
+    def _stop_at(self, task: Task) -> int:
+        if self.suppression is not None:
+            return suppression_in_rows(self.suppression, task.frequencies.rows)
+        return task.largest_k() if task.policy.max_suppression is None else task.budget
+
+    def _weights(self, task: Task) -> list[float]:
+        columns = task.frequencies.columns
+        unknown = [c for c in (*self.likelihood, *self.preference) if c not in columns]
+        if unknown:
+            raise PolicyError([f"datafly: {column!r} is not a quasi column" for column in unknown])
+        return [float(self.likelihood.get(c, 1)) * float(self.preference.get(c, 1)) for c in columns]
+
+    def _next_column(self, task: Task, groups: Groups, weights: list[float]) -> int | None:
+        """Give the column with most distinct values, by weight, that can still be generalized (step 2.1)."""
+        best, most = None, 0.0
+        for column, weight in enumerate(weights):
+            if groups.node[column] < task.frequencies.heights[column]:
+                distinct = len(np.unique(groups.label_codes(column)))
+                if distinct * weight > most:
+                    best, most = column, distinct * weight
+        return best
+
+    def _with_complement(self, task: Task, groups: Groups, outliers: BoolArray) -> BoolArray:
+        """Add the smallest safe group to a set of suppressed rows that is not empty but smaller than k (step 4)."""
+        rows, k = int(groups.sizes[outliers].sum()), task.largest_k()
+        if not self.complementary or not 0 < rows < k or outliers.all():
+            return outliers
+        safe = np.flatnonzero(~outliers)
+        smallest = safe[np.lexsort((*groups.keys[safe].T, groups.sizes[safe]))[0]]
+        suppressed = outliers.copy()
+        suppressed[smallest] = True
+        # with several quasi-identifiers the rows that went may leave other groups short
+        return suppressed | _unsafe_without(task, groups, suppressed)
+
+
+def _unsafe_without(task: Task, groups: Groups, suppressed: BoolArray) -> BoolArray:
+    """Tell which groups are unsafe once some are suppressed."""
+    return task.unsafe(groups.with_sizes(np.where(suppressed, 0, groups.sizes)))
+
+
+def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
+    """Give the policy for a recipient whose profile says, column by column, how likely they are to link by it.
+
+    Columns at 1 are protected in combination with the policy's k; columns between 0 and 1 each alone, with k
+    weighted by the profile (rounded up); columns at 0 cannot be linked by this recipient and are released as they are.
+
+    Source: Samarati 2001, section 7, on the Datafly system.
+    """
+    mistakes = [f"profile: {name!r} is not a quasi column" for name in profile if name not in policy.quasi]
+    mistakes += [f"profile: {name!r} has no value" for name in policy.quasi if name not in profile]
+    mistakes += [f"profile.{n}: must lie between 0 and 1, got {v!r}" for n, v in profile.items() if not 0 <= v <= 1]
+    ks = [model.k for model in policy.privacy if isinstance(model, KAnonymity)]
+    if len(ks) != len(policy.privacy) or len(ks) != 1:
+        mistakes.append("profile: a recipient profile weighs the k of a policy with k-anonymity as its only model")
+    if not any(profile.values()):
+        mistakes.append("profile: a recipient who can link by no column needs no protection; give some column a value")
+    if mistakes:
+        raise PolicyError(mistakes)
+    together = [name for name in policy.quasi if profile[name] == 1]
+    named: dict[str, list[str]] = {"combination": together} if together else {}
+    models = [KAnonymity(ks[0], on="combination")] if together else []
+    for name in policy.quasi:
+        if 0 < profile[name] < 1:
+            named[name] = [name]
+            models.append(KAnonymity(max(1, math.ceil(ks[0] * profile[name] - 1e-9)), on=name))
+    columns = {
+        name: other() if column.role == "quasi" and profile[name] == 0 else column
+        for name, column in policy.columns.items()
+    }
+    return replace(policy, columns=columns, privacy=models, quasi_identifiers=named)

@@ -1,0 +1,37 @@
+"""Lattice: the exact optimum of any measure within the suppression budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from indistinct.algorithms.base import Task
+from indistinct.algorithms.search import Search
+from indistinct.quality import Precision, QualityMeasure, measure_named
+from indistinct.recoding import Recoding
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Searches all full-domain generalizations for the one of least loss.
+
+    Among equal ones it takes the one with fewest suppressed rows, then fewest steps, then the first in the order of
+    the policy's columns, so the answer depends on the table and the policy alone. With a time limit the best node
+    found so far is given, and the release says that it is not proven.
+    """
+
+    name: ClassVar[str] = "lattice"
+
+    measure: QualityMeasure | str = field(default_factory=Precision)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", measure_named(self.measure))
+
+    def run(self, task: Task, watch: Watch) -> Recoding:
+        """Give the recoding of least loss that satisfies the policy."""
+        assert not isinstance(self.measure, str)  # resolved when made
+        found = Search(task, watch).optimum(self.measure)
+        if found is None:
+            raise task.infeasible(task.budget)
+        return replace(found.recoding, is_proven=found.is_proven)

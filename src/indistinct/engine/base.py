@@ -1,0 +1,129 @@
+"""What an engine can do with the rows of a table: the verbs every engine speaks, and the plain data they exchange."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Condition = tuple[str, str, object]
+"""A column, an operator and a value, such as ``("age", ">=", 18)``; a row is eligible if all its conditions hold."""
+
+OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "present", "missing")
+
+Codes = NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each distinct tuple of codes occurs: one array of codes per column, and one of counts."""
+
+    codes: tuple[Codes, ...]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How eligible rows become released rows; every encoded column has a map.
+
+    ``columns``     what to release, in order; a column without a map is copied
+    ``maps``        column -> (values,) label code of each value code
+    ``labels``      column -> (labels,) text of each label code, None for missing
+    ``kept``        encoded columns whose map is the identity: released as they are, in their own type
+    ``suppressed``  column -> (groups,) label codes: a row that equals one of these tuples is suppressed
+    ``blank``       False: suppressed rows are left out. True: they stay, with every mapped column missing
+    """
+
+    columns: tuple[str, ...]
+    maps: Mapping[str, NDArray[np.int64]]
+    labels: Mapping[str, tuple[str | None, ...]]
+    kept: frozenset[str] = frozenset()
+    suppressed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    blank: bool = False
+
+
+class Rows(ABC):
+    """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.
+
+    Cells are compared as text. Null, NaN and empty text are all missing, and missing equals missing.
+    Close it, or use it as a context manager: it owns a private folder and, usually, a connection.
+    """
+
+    kind: str
+    """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database or ipc."""
+    name: str
+    """What to call the table in messages."""
+
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Return the column names in order."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Return the number of rows, eligible or not."""
+
+    @abstractmethod
+    def encode(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> dict[str, tuple[str | None, ...]]:
+        """Return the distinct values of each column among the eligible rows, by code point, missing last.
+
+        The position of a value is its code. ``count_by``, ``recode`` and ``rows_with`` use the
+        codes and the eligible rows of the latest call.
+        """
+
+    @abstractmethod
+    def count_by(self, columns: Sequence[str]) -> Counts:
+        """Return each distinct tuple of codes of the eligible rows once, with the number of its rows."""
+
+    @abstractmethod
+    def recode(self, plan: Plan) -> Rows:
+        """Return the released rows as a new table of the same kind, in fresh cryptographically random order."""
+
+    @abstractmethod
+    def give_back(self) -> object:
+        """Return the rows as the kind of table that came in; for files, as a ``pyarrow.Table``."""
+
+    @abstractmethod
+    def write(self, folder: Path) -> Path:
+        """Write the rows in their order to one file of the kind that came in, and return its path."""
+
+    @abstractmethod
+    def difference(self, other: Rows, columns: Sequence[str]) -> int:
+        """Return how many rows have no counterpart in ``other``; rows are multisets of text over ``columns``."""
+
+    @abstractmethod
+    def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Return the number of rows of each distinct combination of cells, counted from the cells themselves.
+
+        Nothing of ``encode`` or ``count_by`` is used, so that a recount shares no code with the count.
+        """
+
+    @abstractmethod
+    def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
+        """Return the first row numbers, from 1, of eligible rows whose cell has one of these codes.
+
+        Messages name rows by number because they must never quote a cell.
+        """
+
+    @abstractmethod
+    def head(self, rows: int) -> pa.Table:
+        """Return the first rows, in the types of the table."""
+
+    @abstractmethod
+    def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """Return all rows as a stream of text cells, missing as null."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the rows; the last table on a connection closes it and removes its private folder."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,154 @@
+"""Delimited text: which encoding, delimiter and header a file has, and how DuckDB is to scan it as plain text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from indistinct.engine.session import literal, quote
+from indistinct.errors import TableError
+
+DELIMITERS = (",", ";", "\t", "|")
+SAMPLE_BYTES = 1 << 18
+SAMPLE_LINES = 200
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file of UTF-8 text, its delimiter, its column names, and the blank lines before the header."""
+
+    path: Path
+    delimiter: str
+    names: tuple[str, ...]
+    blank_lines: int
+
+    def scan(self) -> str:
+        """Return the SQL that reads every cell as text, exactly as it stands.
+
+        Types are never guessed: ``01234`` stays a ZIP code and ``NO`` stays Norway.
+        """
+        types = ", ".join(f"'c{position}': 'VARCHAR'" for position in range(len(self.names)))
+        cells = ", ".join(f"c{position} AS {quote(name)}" for position, name in enumerate(self.names))
+        return (
+            f"SELECT {cells} FROM read_csv({literal(escape_pattern(self.path))}, auto_detect = false, header = true, "
+            f"delim = {literal(self.delimiter)}, quote = '\"', escape = '\"', columns = {{{types}}}, "
+            f"skip = {self.blank_lines}, strict_mode = true, null_padding = false, compression = 'none')"
+        )
+
+
+def read_layout(path: Path, folder: Path, delimiter: str | None, encoding: str | None) -> TextFile:
+    """Return how to scan a file; text that is compressed or not UTF-8 is first copied into the private folder."""
+    name = path.name
+    try:
+        with _open_bytes(path) as file:
+            start = file.read(SAMPLE_BYTES)
+        encoding = _encoding(name, start, encoding)
+        if path.suffix.lower() == ".gz" or encoding not in ("utf-8", "utf-8-sig"):
+            path = _copy_as_utf8(path, folder, encoding)
+            with path.open("rb") as file:
+                start = file.read(SAMPLE_BYTES)
+    except UnicodeError:
+        raise TableError(f"{name}: is not {encoding} text; say another encoding") from None
+    except (OSError, EOFError) as error:
+        raise TableError(f"{name}: cannot be read ({type(error).__name__})") from None
+    return _layout(path, name, _decode(name, start), len(start) < SAMPLE_BYTES, delimiter)
+
+
+def escape_pattern(path: Path) -> str:
+    """Return a path in which DuckDB finds no wildcards.
+
+    >>> escape_pattern(Path("people[1].csv"))
+    'people[[]1].csv'
+    """
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+
+
+def _open_bytes(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _encoding(name: str, start: bytes, encoding: str | None) -> str:
+    """Return Python's name of the encoding: the one given, else by byte order mark, else UTF-8."""
+    marked = next((found for mark, found in BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
+    if encoding is None:
+        return marked or "utf-8"
+    try:
+        given = codecs.lookup(encoding).name
+    except LookupError:
+        raise TableError(f"{name}: no encoding is called {encoding!r}; say for example 'utf-8' or 'latin-1'") from None
+    return marked or given if given in ("utf-8", "utf-16") else given
+
+
+def _copy_as_utf8(path: Path, folder: Path, encoding: str) -> Path:
+    copy = folder / "text.csv"
+    with _open_bytes(path) as source, copy.open("wb") as target:
+        if encoding in ("utf-8", "utf-8-sig"):
+            shutil.copyfileobj(source, target, 1 << 20)
+        else:
+            text = io.TextIOWrapper(source, encoding=encoding, newline="")
+            while part := text.read(1 << 20):
+                target.write(part.encode())
+    return copy
+
+
+def _decode(name: str, start: bytes) -> str:
+    if not start.strip():
+        raise TableError(f"{name}: is empty; a table needs at least a header line")
+    if b"\0" in start:
+        raise TableError(f"{name}: holds NUL bytes, so it is not delimited text; give CSV, Parquet, Arrow or DuckDB")
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    try:
+        return decoder.decode(start, final=len(start) < SAMPLE_BYTES)
+    except UnicodeDecodeError as error:
+        line = start.count(b"\n", 0, error.start) + 1
+        raise TableError(f"{name}: line {line} is not UTF-8; say encoding='latin-1' or --encoding latin-1") from None
+
+
+def _layout(path: Path, name: str, sample: str, is_whole: bool, delimiter: str | None) -> TextFile:
+    body = sample.lstrip("\r\n")
+    blank_lines = len(sample[: len(sample) - len(body)].splitlines())
+    best = _best_delimiter(body, is_whole)
+    if delimiter is None:
+        delimiter = best
+    delimiter = DELIMITER_NAMES.get(delimiter, delimiter)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise TableError(f"{name}: the delimiter must be one character, such as ',' or ';' or 'tab'")
+    names = _records(body, delimiter, is_whole)[0]
+    if len(names) == 1 and delimiter != best and len(_records(body, best, is_whole)[0]) > 1:
+        raise TableError(f"{name}: its lines seem to be separated by {best!r}, not by {delimiter!r}; say so")
+    return TextFile(path, delimiter, tuple(names), blank_lines)
+
+
+def _best_delimiter(sample: str, is_whole: bool) -> str:
+    """Return the delimiter under which most lines have as many cells as the header, the more cells the better."""
+
+    def merit(delimiter: str) -> tuple[bool, float, int]:
+        widths = [len(record) for record in _records(sample, delimiter, is_whole)]
+        return widths[0] > 1, widths.count(widths[0]) / len(widths), widths[0]
+
+    return max(DELIMITERS, key=merit)
+
+
+def _records(sample: str, delimiter: str, is_whole: bool) -> Sequence[list[str]]:
+    """Return the first lines as cells, at least the header, without the last one of a longer file: it may be cut."""
+    records: list[list[str]] = []
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for record in reader:
+            if record:
+                records.append(record)
+            if len(records) > SAMPLE_LINES:
+                return records
+    except csv.Error:
+        # A quotation mark that is never closed: the scan says on which line.
+        return records or [[""]]
+    return records if is_whole or len(records) == 1 else records[:-1]

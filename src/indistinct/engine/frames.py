@@ -1,0 +1,199 @@
+"""Tables in memory: pandas, Polars, Arrow and DuckDB relations, in and out, each with its own types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from indistinct.engine.duckdb import DuckRows, Format, Restore
+from indistinct.engine.session import Session, check_names, literal
+from indistinct.errors import TableError
+
+
+def frame_kind(source: object) -> str | None:
+    """Return the kind of an in-memory table by where its class comes from, without importing any library."""
+    module, name = type(source).__module__.split(".")[0], type(source).__name__
+    kinds = {
+        ("pandas", "DataFrame"): "pandas",
+        ("polars", "DataFrame"): "polars",
+        ("polars", "LazyFrame"): "polars-lazy",
+    }
+    if (module, name) in kinds:
+        return kinds[module, name]
+    if module in ("duckdb", "_duckdb") and name == "DuckDBPyRelation":
+        return "duckdb"
+    return "arrow" if module == "pyarrow" or hasattr(source, "__arrow_c_stream__") else None
+
+
+def open_frame(source: Any, kind: str, session: Session) -> DuckRows:
+    """Return the rows of an in-memory table; streams, relations and lazy frames are read once, others stay in place."""
+    return {
+        "pandas": _open_pandas,
+        "polars": _open_polars,
+        "polars-lazy": _open_lazy,
+        "duckdb": _open_relation,
+        "arrow": _open_arrow,
+    }[kind](source, session)
+
+
+def restore_arrow(schema: pa.Schema | None) -> Restore:
+    """Return how to make an Arrow table whose kept columns have the types of ``schema``."""
+
+    def restore(table: pa.Table, typed: frozenset[str]) -> pa.Table:
+        return table if schema is None else _in_own_types(table, typed, schema)
+
+    return restore
+
+
+def _open_arrow(source: Any, session: Session) -> DuckRows:
+    if not isinstance(source, pa.Table) and not hasattr(source, "scanner"):
+        source = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+    schema = source.schema
+    check_names(session.name, schema.names)
+    relation = _spool(source, session) if isinstance(source, pa.RecordBatchReader) else session.register(source)
+    return DuckRows(session, relation, Format("arrow", restore_arrow(schema)))
+
+
+def _open_relation(source: Any, session: Session) -> DuckRows:
+    """Read a relation once: it belongs to a connection that this one cannot see."""
+    check_names(session.name, source.columns)
+    relation = _spool(source.to_arrow_reader(100_000), session)
+
+    def restore(table: pa.Table, typed: frozenset[str]) -> duckdb.DuckDBPyRelation:
+        return duckdb.from_arrow(table)
+
+    return DuckRows(session, relation, Format("duckdb", restore))
+
+
+def _open_pandas(source: Any, session: Session) -> DuckRows:
+    if source.columns.nlevels > 1:
+        raise TableError(f"{session.name}: columns have several levels; give each column one name")
+    labels = {str(label): label for label in source.columns}
+    check_names(session.name, [str(label) for label in source.columns])
+    dtypes = {name: source[label].dtype for name, label in labels.items()}
+    table = pa.table({name: _pandas_column(session.name, name, source[label]) for name, label in labels.items()})
+
+    def restore(released: pa.Table, typed: frozenset[str]) -> object:
+        own = _in_own_types(released, typed, table_schema)
+        columns = {
+            labels[name]: _restore_pandas(own[name], dtypes[name] if name in typed else None)
+            for name in released.column_names
+        }
+        import pandas
+
+        return pandas.DataFrame(columns)
+
+    table_schema = table.schema
+    return DuckRows(session, session.register(table), Format("pandas", restore))
+
+
+def _pandas_column(table: str, name: str, series: Any) -> pa.Array | pa.ChunkedArray:
+    try:
+        column = pa.Array.from_pandas(series)
+        return (
+            pa.Array.from_pandas(series.astype("string")) if isinstance(column.type, pa.BaseExtensionType) else column
+        )
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TableError(f"{table}: column {name!r} mixes types; make its cells all text or all numbers") from None
+
+
+def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
+    """Return a pandas series in its own type; unused categories are left out, because they tell of suppressed rows."""
+    import pandas
+
+    if dtype is None:
+        return column.to_pandas()
+    if isinstance(dtype, pandas.CategoricalDtype):
+        values = (
+            column.cast(column.type.value_type).to_pandas()
+            if pa.types.is_dictionary(column.type)
+            else column.to_pandas()
+        )
+        series = values.astype(dtype)
+        return series.cat.remove_unused_categories()
+    try:
+        if hasattr(dtype, "__from_arrow__"):
+            return pandas.Series(dtype.__from_arrow__(column))
+        if column.null_count and dtype.kind in "iub":
+            nullable = {"i": "Int", "u": "UInt"}.get(dtype.kind)
+            return pandas.Series(
+                pandas.array(column.to_pylist(), dtype=f"{nullable}{8 * dtype.itemsize}" if nullable else "boolean")
+            )
+        return column.to_pandas().astype(dtype)
+    except (TypeError, ValueError, NotImplementedError):
+        return column.to_pandas()
+
+
+def _open_polars(source: Any, session: Session) -> DuckRows:
+    check_names(session.name, source.columns)
+    return DuckRows(
+        session, session.register(_polars_arrow(source, session)), Format("polars", _restore_polars(source.schema))
+    )
+
+
+def _polars_arrow(frame: Any, session: Session) -> pa.Table:
+    try:
+        return frame.to_arrow()
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in ("polars", "builtins"):
+            raise
+        raise TableError(f"{session.name}: a column holds Python objects; make its cells text or numbers") from None
+
+
+def _open_lazy(source: Any, session: Session) -> DuckRows:
+    """Run a lazy frame once, into the private folder, so that it need not fit into memory."""
+    schema = source.collect_schema()
+    check_names(session.name, schema.names())
+    path = session.folder / "lazy.parquet"
+    try:
+        source.sink_parquet(path)
+    except Exception as error:
+        raise TableError(f"{session.name}: the lazy frame cannot be computed ({type(error).__name__})") from None
+    view = session.fresh("source")
+    scan = f"read_parquet({literal(str(path))}, hive_partitioning = false)"
+    session.execute(f"CREATE VIEW {view} AS SELECT * FROM {scan}")
+    restore = _restore_polars(schema)
+    return DuckRows(session, view, Format("polars-lazy", lambda table, typed: restore(table, typed).lazy()))
+
+
+def _restore_polars(schema: Any) -> Any:
+    def restore(table: pa.Table, typed: frozenset[str]) -> Any:
+        import polars
+
+        frame = polars.DataFrame(table)
+        for name in frame.columns:
+            if name in typed and frame.schema[name] != schema[name]:
+                dtype = schema[name]
+                if isinstance(dtype, polars.Enum):
+                    # Categories without rows would tell of suppressed rows.
+                    present = set(frame[name])
+                    dtype = polars.Enum([category for category in dtype.categories if category in present])
+                frame = frame.with_columns(frame[name].cast(dtype))
+        return frame
+
+    return restore
+
+
+def _in_own_types(table: pa.Table, typed: frozenset[str], schema: pa.Schema) -> pa.Table:
+    """Return a table whose kept columns have the type they came with, where the cells allow it."""
+    for position, name in enumerate(table.column_names):
+        if name not in typed:
+            continue
+        own = schema.field(name).type
+        column = table[name]
+        try:
+            column = column.dictionary_encode().cast(own) if pa.types.is_dictionary(own) else column.cast(own)
+        except (pa.ArrowException, TypeError):
+            continue
+        table = table.set_column(position, name, column)
+    return table
+
+
+def _spool(reader: pa.RecordBatchReader, session: Session) -> str:
+    """Read a stream once into a table that spills to disk, because it cannot be read again."""
+    table = session.fresh("spooled")
+    with session.registered(reader) as stream:
+        session.execute(f"CREATE TABLE {table} AS SELECT * FROM {stream}")
+    return table

@@ -1,0 +1,181 @@
+"""A private DuckDB connection with its own temporary folder; it turns DuckDB's errors into ours, without cells."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from indistinct.errors import TableError
+
+
+def quote(identifier: str) -> str:
+    """Return an identifier as SQL.
+
+    >>> quote('the "best" name')
+    '"the ""best"" name"'
+    """
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return text as SQL, for the few places where DuckDB takes no parameter.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def check_names(table: str, names: Sequence[str]) -> None:
+    """Refuse a column without a name, and two columns whose names are equal or differ only in case, as in SQL."""
+    seen: dict[str, str] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise TableError(f"{table}: column {position} has no name; give it one")
+        twin = seen.get(name.lower())
+        if twin is not None:
+            how = "occurs twice" if twin == name else f"differs from {twin!r} only in case"
+            raise TableError(f"{table}: column {name!r} {how}; rename one of them")
+        seen[name.lower()] = name
+
+
+class Session:
+    """One connection, shared by a table and everything recoded from it.
+
+    No extension is fetched over the network, nothing of the caller's variables is visible to SQL,
+    and whatever does not fit into ``memory_limit`` goes to a folder that only this user can read.
+    """
+
+    def __init__(self, name: str, memory_limit: str | None = None, threads: int | None = None) -> None:
+        self.name = name
+        self.folder = Path(tempfile.mkdtemp(prefix="indistinct-"))
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": str(self.folder / "spill"),
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        if threads is not None:
+            config["threads"] = str(threads)
+        try:
+            self._connection = duckdb.connect(":memory:", config=config)
+        except duckdb.Error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise TableError(
+                f"{name}: memory limit {memory_limit!r} or threads {threads!r} is not understood; "
+                "say for example '4GB' and 8"
+            ) from None
+        for setting in ("enable_progress_bar = false", "TimeZone = 'UTC'", "python_enable_replacements = false"):
+            self._connection.execute(f"SET {setting}")
+        self._names = itertools.count()
+        self._users = 0
+        # Runs when the last table is collected or at exit, so that the folder never outlives the process.
+        self._finalizer = weakref.finalize(self, _close, self._connection, self.folder)
+
+    def retain(self) -> None:
+        """Count one more table that uses this connection."""
+        self._users += 1
+
+    def release(self) -> None:
+        """Count one table less; the last one closes the connection."""
+        self._users -= 1
+        if self._users == 0:
+            self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the connection still serves a table."""
+        return bool(self._finalizer.alive)
+
+    def close(self) -> None:
+        """Close the connection and remove the private folder; doing so twice is harmless."""
+        self._finalizer()
+
+    def fresh(self, purpose: str) -> str:
+        """Return a name that nothing else in this connection has."""
+        return f"{purpose}_{next(self._names)}"
+
+    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
+        """Run a statement that returns nothing."""
+        with self._errors():
+            self._connection.execute(sql, list(parameters))
+
+    def fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as Python tuples."""
+        with self._errors():
+            return self._connection.sql(sql, params=list(parameters)).fetchall()
+
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+        """Return the rows of a query as an Arrow table."""
+        with self._errors():
+            return self._connection.sql(sql, params=list(parameters)).to_arrow_table()
+
+    def stream(self, sql: str) -> pa.RecordBatchReader:
+        """Return the rows of a query as a stream that never holds them all."""
+        with self._errors():
+            return self._connection.sql(sql).to_arrow_reader(100_000)
+
+    @contextmanager
+    def registered(self, data: object) -> Iterator[str]:
+        """Make Arrow data a table for the time of the block, and give its name."""
+        name = self.register(data)
+        try:
+            yield name
+        finally:
+            with self._errors():
+                self._connection.unregister(name)
+
+    def register(self, data: object) -> str:
+        """Make Arrow data a table for the life of the connection, and return its name."""
+        name = self.fresh("registered")
+        with self._errors():
+            self._connection.register(name, data)
+        return name
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise TableError(f"{self.name}: {explain(error)}") from None
+
+
+def explain(error: Exception) -> str:
+    """Return what went wrong, where, and what to do, without the cells that DuckDB's own message quotes."""
+    message = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"line {line.group(1)} " if line else "a line "
+    if ragged := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        expected, found = ragged.groups()
+        return f"{where}has {found} cells, but the header has {expected}; mend the line, or say the delimiter"
+    if "not utf-8" in message or "Invalid unicode" in message:
+        return f"{where}is not UTF-8; say encoding='latin-1' or --encoding latin-1"
+    if "unterminated quote" in message:
+        return (
+            f"{where}has a quotation mark that is not closed, or text after a closing one; double quotes inside cells"
+        )
+    if "Maximum line size" in message:
+        return f"{where}is longer than 2 MB; most likely a quotation mark before it is not closed"
+    if "state machine" in message:
+        return "line ends or quotation marks are not consistent; save the file with one kind of line end"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "not enough memory or temporary disk space; raise memory_limit or free space for temporary files"
+    if "No space left" in message:
+        return "the disk for temporary files is full"
+    return f"cannot be read ({type(error).__name__}); check that the file is whole and not in use"
+
+
+def _close(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)

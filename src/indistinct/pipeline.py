@@ -1,0 +1,87 @@
+"""anonymize(): the whole path from a private table to a verified release, on one screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.algorithms.distance_matrix import DistanceMatrix
+from indistinct.algorithms.solutions import Solution, minimal_solutions
+from indistinct.engine import open_table
+from indistinct.errors import InfeasibleError
+from indistinct.frequency import FrequencyList
+from indistinct.policy import Policy
+from indistinct.release import Release
+from indistinct.watch import Watch
+
+
+def anonymize(
+    table: Any, policy: Policy, *, algorithm: Algorithm | str | None = None, watch: Watch | None = None, **reading: Any
+) -> Release:
+    """Give a release of a table that satisfies a policy, recounted; raise if there is none.
+
+    ``table`` is a path (CSV, Parquet, Arrow, ``file.duckdb::table``), a pandas or Polars frame, an Arrow table or a
+    DuckDB relation; the release holds a table of the same kind. ``algorithm`` is an algorithm, its name, or None for
+    the one that the policy names. ``reading`` goes to the engine: memory_limit, threads, delimiter, encoding.
+    """
+    watch = watch or Watch()
+    chosen = _chosen(algorithm, policy)
+    rows = open_table(table, **reading)
+    try:
+        task = _task(rows, policy, watch)
+        watch.start()
+        watch.report("search")
+        recoding = chosen.run(task, watch)
+        if recoding.released_rows == 0:
+            raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
+        watch.report("release")
+        release = Release.build(rows, recoding, policy, chosen.name)  # rows in fresh random order
+        watch.report("verify")
+        release.verify().raise_if_failed()  # recount what will leave the house
+    except BaseException:
+        rows.close()
+        raise
+    return release
+
+
+def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **reading: Any) -> list[Solution]:
+    """Give every k-minimal generalization of a table: no column can stay lower without suppressing too many rows.
+
+    Source: Samarati 2001, Definition 4.3.
+    """
+    watch = watch or Watch()
+    with open_table(table, **reading) as rows:
+        task = _task(rows, policy, watch)
+        watch.report("search")
+        found = minimal_solutions(task, watch)
+    if not found:
+        raise task.infeasible(task.budget)
+    return found
+
+
+def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatrix:
+    """Give the matrix of distance vectors between the outliers and all tuples of a small table.
+
+    Source: Samarati 2001, section 5 and Figure 11.
+    """
+    with open_table(table, **reading) as rows:
+        return DistanceMatrix.of(_task(rows, policy, Watch()))
+
+
+def _task(rows: Any, policy: Policy, watch: Watch) -> Task:
+    """Check the policy against the table and count the table."""
+    policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
+    watch.report("count")
+    frequencies = FrequencyList.count(rows, policy)  # the only full scan before the release
+    task = Task.of(frequencies, policy)
+    if frequencies.rows < max(1, task.largest_k()):
+        raise task.infeasible(task.budget)
+    return task
+
+
+def _chosen(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
+    if algorithm is None:
+        return algorithm_of(policy)
+    if not isinstance(algorithm, str):
+        return algorithm
+    return algorithm_of(policy) if algorithm == policy.algorithm else algorithm_named(algorithm)

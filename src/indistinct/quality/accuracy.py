@@ -1,0 +1,39 @@
+"""Samarati's accuracy and completeness: what generalization and what suppression cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from indistinct.quality.base import QualityMeasure
+from indistinct.quality.distance import AbsoluteDistance
+from indistinct.recoding import Recoding
+
+
+@dataclass(frozen=True)
+class Accuracy(AbsoluteDistance):
+    """One minus the height of the node over the height of the lattice.
+
+    Source: Samarati 2001, section 6.
+    """
+
+    name: ClassVar[str] = "accuracy"
+
+    def value(self, recoding: Recoding) -> float:
+        return 1.0 - self.loss(recoding)
+
+
+@dataclass(frozen=True)
+class Completeness(QualityMeasure):
+    """The share of eligible rows that are released.
+
+    Source: Samarati 2001, section 6.
+    """
+
+    name: ClassVar[str] = "completeness"
+
+    def value(self, recoding: Recoding) -> float:
+        return 1.0 - self.loss(recoding)
+
+    def loss(self, recoding: Recoding) -> float:
+        return recoding.suppressed_rows / max(1, recoding.rows)

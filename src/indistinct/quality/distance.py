@@ -1,0 +1,59 @@
+"""Samarati's absolute and relative distance between a table and its generalization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequency import FrequencyList
+from indistinct.quality.base import FloatArray, QualityMeasure
+from indistinct.recoding import Recoding
+
+
+class _LevelMeasure(QualityMeasure):
+    """A measure that depends on the node alone."""
+
+    def loss(self, recoding: Recoding) -> float:
+        parts = self.level_losses(recoding.frequencies)
+        assert parts is not None  # every measure of this kind has them
+        return sum(float(losses[level]) for losses, level in zip(parts, recoding.node, strict=True))
+
+
+@dataclass(frozen=True)
+class AbsoluteDistance(_LevelMeasure):
+    """The number of generalization steps in all: the height of the node.
+
+    Source: Samarati 2001, section 6.
+    """
+
+    name: ClassVar[str] = "absolute-distance"
+
+    def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
+        steps = max(1, sum(frequencies.heights))
+        return [np.arange(height + 1) / steps for height in frequencies.heights]
+
+    def value(self, recoding: Recoding) -> float:
+        return float(sum(recoding.node))
+
+
+@dataclass(frozen=True)
+class RelativeDistance(_LevelMeasure):
+    """The sum over columns of level / height, times the column's weight.
+
+    Source: Samarati 2001, section 6.
+    """
+
+    name: ClassVar[str] = "relative-distance"
+
+    def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
+        whole = sum(frequencies.weights) or 1.0
+        return [
+            weight * np.arange(height + 1) / max(1, height) / whole
+            for height, weight in zip(frequencies.heights, frequencies.weights, strict=True)
+        ]
+
+    def value(self, recoding: Recoding) -> float:
+        return self.loss(recoding) * sum(recoding.frequencies.weights)

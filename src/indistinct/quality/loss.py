@@ -1,0 +1,54 @@
+"""Loss and NCP: how much of its column's domain a released label covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequency import FrequencyList
+from indistinct.quality.base import FloatArray
+from indistinct.quality.cells import CellMeasure
+from indistinct.recoding import Recoding
+
+
+@dataclass(frozen=True)
+class Loss(CellMeasure):
+    """Iyengar's loss: the average over cells of (leaves under the label - 1) / (leaves of the domain - 1).
+
+    A suppressed cell counts as 1. The domain is what the hierarchy lists, or, for hierarchies that are
+    functions (intervals, dates, prefix …), the values of the table.
+
+    Source: Iyengar 2002.
+    """
+
+    name: ClassVar[str] = "loss"
+
+    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
+        hierarchy = frequencies.hierarchies[column]
+        others = hierarchy.domain_size - 1
+        return [1.0 - (leaves - 1) / others if others > 0 else np.ones(len(leaves)) for leaves in hierarchy.leaves]
+
+    def value(self, recoding: Recoding) -> float:
+        return self.loss(recoding)
+
+
+@dataclass(frozen=True)
+class NCP(CellMeasure):
+    """Normalized certainty penalty: the average over cells of the share of the domain's leaves under the label.
+
+    A ground value counts as 0, a suppressed cell as 1. The average over the whole table is also called GCP.
+
+    Source: Xu et al. 2006.
+    """
+
+    name: ClassVar[str] = "ncp"
+
+    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
+        hierarchy = frequencies.hierarchies[column]
+        return [np.where(leaves > 1, 1.0 - leaves / hierarchy.domain_size, 1.0) for leaves in hierarchy.leaves]
+
+    def value(self, recoding: Recoding) -> float:
+        return self.loss(recoding)

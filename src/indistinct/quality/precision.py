@@ -1,0 +1,43 @@
+"""Precision: how far, on average, cells stay from the top of their hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequency import FrequencyList
+from indistinct.quality.base import FloatArray
+from indistinct.quality.cells import CellMeasure
+from indistinct.recoding import Recoding
+
+
+@dataclass(frozen=True)
+class Precision(CellMeasure):
+    """Sweeney's Prec: one minus the average of level / height over all cells; a suppressed row counts as 1 a cell.
+
+    Sweeney's heights count a suppressed top, Samarati's do not. With ``count_suppressed_top=False`` a column whose
+    hierarchy ends in a suppressed top is measured against the height below it; the top itself is then 1 as well.
+    Columns count by their weights.
+
+    Source: Sweeney 2002, Definition 5.
+    """
+
+    name: ClassVar[str] = "precision"
+
+    count_suppressed_top: bool = True
+
+    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
+        hierarchy = frequencies.hierarchies[column]
+        height = hierarchy.height
+        if hierarchy.has_suppressed_top and not self.count_suppressed_top and height > 1:
+            height -= 1
+        return [
+            np.full(len(labels), 1.0 - min(level / height, 1.0) if height else 1.0)
+            for level, labels in enumerate(hierarchy.labels)
+        ]
+
+    def value(self, recoding: Recoding) -> float:
+        return 1.0 - self.loss(recoding)

@@ -1,0 +1,217 @@
+"""Release: the table that may leave the house, what is known about it, and how it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from indistinct.engine import Plan, Rows
+from indistinct.errors import InfeasibleError, OutputError
+from indistinct.manifest import manifest
+from indistinct.policy import Policy
+from indistinct.quality import measured
+from indistinct.recoding import Recoding
+from indistinct.verdict import Verdict, file_digest, verify
+
+MANIFEST = "manifest.json"
+
+
+class Release:
+    """A generalized table in fresh random order, with the facts that its recipients may know.
+
+    ``table`` is of the kind that came in. ``verdict`` is what the last recount found.
+    """
+
+    def __init__(self, rows: Rows, recoding: Recoding, policy: Policy, algorithm: str) -> None:
+        self.policy = policy
+        self.recoding = recoding
+        self.algorithm = algorithm
+        self.verdict: Verdict | None = None
+        self.node: Mapping[str, int] = recoding.levels
+        self.suppressed: int = recoding.suppressed_rows
+        self.measures: Mapping[str, float] = measured(recoding)
+        self._rows = rows
+        self._table: Any = None
+
+    @classmethod
+    def build(cls, rows: Rows, recoding: Recoding, policy: Policy, algorithm: str) -> Release:
+        """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
+        blank = policy.suppressed_rows == "blank"
+        if blank and recoding.suppressed_rows:
+            _refuse_unsafe_blanks(recoding, policy)
+        return cls(rows.recode(_plan(recoding, policy, blank)), recoding, policy, algorithm)
+
+    @property
+    def table(self) -> Any:
+        """The released table, of the kind that came in (an Arrow table for a file)."""
+        if self._table is None:
+            self._table = self._rows.give_back()
+        return self._table
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the release says about itself: counts, levels and measures; no cell of the private table."""
+        recoding = self.recoding
+        heights = dict(zip(recoding.frequencies.columns, recoding.frequencies.heights, strict=True))
+        return {
+            "eligible": recoding.rows,
+            "released": recoding.released_rows,
+            "suppressed": self.suppressed,
+            "groups": len(recoding.released_sizes),
+            "smallest_group": int(recoding.released_sizes.min(initial=recoding.rows)),
+            "node": dict(self.node),
+            "heights": heights,
+            "level_names": {
+                name: hierarchy.level_names[level]
+                for (name, level), hierarchy in zip(self.node.items(), recoding.frequencies.hierarchies, strict=True)
+            },
+            "is_proven": recoding.is_proven,
+            "measures": dict(self.measures),
+        }
+
+    def verify(self, original: Any = None, **reading: Any) -> Verdict:
+        """Recount the released cells; with the original also prove that they are true."""
+        self.verdict = verify(
+            self._rows, self.policy, original=original, suppressed=self.suppressed, node=self.node, **reading
+        )
+        return self.verdict
+
+    def write(self, folder: str | os.PathLike[str], *, replace: bool = False) -> Path:
+        """Write the table and its manifest as a folder, whole or not at all.
+
+        What was written is read again and recounted before it gets its name, so a folder under that name is always a
+        verified release. A folder that holds something already is refused, unless ``replace`` is given.
+        """
+        goal = Path(folder)
+        refuse_occupied(goal, replace)
+        if self.verdict is None:
+            self.verify()
+        assert self.verdict is not None  # verify() sets it
+        self.verdict.raise_if_failed()
+        staging = _staging_folder(goal)
+        try:
+            written = self._rows.write(staging)
+            files = {written.name: file_digest(written)}
+            content = manifest(
+                self.policy,
+                algorithm=self.algorithm,
+                facts=self.facts | self._rows.format(),
+                verdict=self.verdict,
+                files=files,
+            )
+            path = staging / MANIFEST
+            path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            verify(staging, self.policy).raise_if_failed()  # the very bytes that will leave the house
+            _flush(staging)
+            _give_name(staging, goal)
+        except OSError as error:
+            raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        return goal
+
+    def close(self) -> None:
+        """Let go of the engine and its temporary files."""
+        self._rows.close()
+
+    def __enter__(self) -> Release:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
+        return (
+            f"Release({facts['released']} rows, {facts['groups']} groups of at least {facts['smallest_group']}, "
+            f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
+        )
+
+
+def refuse_occupied(folder: Path, replace: bool = False) -> None:
+    """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder for the release")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / MANIFEST).is_file():
+            raise OutputError(f"{folder} is not empty; name a new folder for the release")
+        if not replace:
+            raise OutputError(f"{folder} already holds a release; name another folder, or say replace (--replace)")
+    parent = next(place for place in (folder.absolute().parent, *folder.absolute().parents) if place.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{parent} cannot be written to; name a folder elsewhere")
+
+
+def _plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
+    """Put a recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
+    suppressed = np.flatnonzero(recoding.is_suppressed)
+    plan_maps, plan_labels, plan_suppressed = {}, {}, {}
+    for column, (name, level) in enumerate(recoding.levels.items()):
+        hierarchy = recoding.frequencies.hierarchies[column]
+        plan_maps[name] = hierarchy.maps[level]
+        plan_labels[name] = hierarchy.labels[level]
+        plan_suppressed[name] = recoding.groups.label_codes(column)[suppressed]
+    return Plan(
+        columns=policy.with_role("quasi", "sensitive", "other"),
+        maps=plan_maps,
+        labels=plan_labels,
+        kept=frozenset(name for name, level in recoding.levels.items() if level == 0),
+        suppressed=plan_suppressed,
+        blank=blank,
+    )
+
+
+def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
+    """Raise if suppressed rows, released with a blank quasi-identifier, would themselves be too small a group."""
+    from indistinct.frequency import Groups
+
+    blanks = Groups.of_sizes([recoding.suppressed_rows])
+    for _, _, model in policy.requirements():
+        if not model.satisfied(blanks).all():
+            raise InfeasibleError(
+                f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
+                f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"
+            )
+
+
+def _staging_folder(goal: Path) -> Path:
+    """Make a private folder beside the goal, on the same file system, so that a rename is enough in the end."""
+    try:
+        goal.absolute().parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".partial", dir=goal.absolute().parent))
+    except OSError as error:
+        raise OutputError(f"cannot write beside {goal}: {error.strerror}; nothing was written") from None
+
+
+def _flush(folder: Path) -> None:
+    """Bring the files and their folder to the disk before the folder gets its name."""
+    for place in (*folder.iterdir(), folder):
+        descriptor = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _give_name(staging: Path, goal: Path) -> None:
+    """Rename the staged folder to the goal; an earlier release there steps aside and comes back if that fails."""
+    staging.chmod(0o755)
+    if not goal.exists() or not any(goal.iterdir()):
+        os.replace(staging, goal)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".old", dir=goal.absolute().parent))
+    os.replace(goal, aside)
+    try:
+        os.replace(staging, goal)
+    except BaseException:
+        os.replace(aside, goal)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,313 @@
+"""verify(): recounts a released table from its own cells, and against the original if that is at hand.
+
+Nothing here uses the search: groups are counted by the engine's plain GROUP BY, and what had to be suppressed is
+worked out anew with NumPy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from indistinct.engine import Plan, Rows, open_table
+from indistinct.errors import TableError, VerificationError
+from indistinct.frequency import Groups, IntArray, Node
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.policy import Policy
+from indistinct.privacy.base import BoolArray
+
+MOST_NODES_TRIED = 256
+"""Labels that occur on several levels leave several nodes possible; so many are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One claim about a release, and what the recount found."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an independent recount found about a release."""
+
+    checks: tuple[Check, ...]
+    rows: int
+    groups: int
+    smallest_group: int
+
+    @property
+    def passed(self) -> bool:
+        """Every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def raise_if_failed(self) -> None:
+        """Raise a VerificationError that names every check that failed."""
+        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+        if failed:
+            raise VerificationError("the release does not verify: " + "; ".join(failed))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the verdict as JSON takes it."""
+        return {
+            "passed": self.passed,
+            "rows": self.rows,
+            "groups": self.groups,
+            "smallest_group": self.smallest_group,
+            "checks": [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in self.checks],
+        }
+
+    def __str__(self) -> str:
+        head = "passed" if self.passed else "FAILED"
+        lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
+        return "\n".join([f"{head}: {self.rows} rows, {self.groups} groups, smallest {self.smallest_group}", *lines])
+
+
+def verify(
+    table: Any,
+    policy: Policy,
+    *,
+    original: Any = None,
+    suppressed: int | None = None,
+    node: Mapping[str, int] | None = None,
+    **reading: Any,
+) -> Verdict:
+    """Judge any table, or a release folder, by a policy; with ``original`` also whether it is true.
+
+    From the cells alone: the columns are those that the policy releases, and every model holds. A folder is also
+    compared with its manifest. With the original: every released row generalizes a row of the original, one to one,
+    and no more rows were suppressed than must be. ``suppressed`` and ``node`` are what the release says of itself;
+    ``node`` is only a hint and is not believed.
+    """
+    checks: list[Check] = []
+    if isinstance(table, str | Path) and (Path(table) / "manifest.json").is_file():
+        table, manifest, manifest_checks = _read_folder(Path(table), policy)
+        checks += manifest_checks
+        suppressed = manifest["suppressed"] if suppressed is None else suppressed
+        node = manifest.get("node") if node is None else node
+        reading = {"delimiter": manifest.get("delimiter")} | reading
+        source_reading = {key: value for key, value in reading.items() if key not in ("delimiter", "encoding")}
+    else:
+        source_reading = reading
+    released = open_table(table, **reading)
+    try:
+        recount = _recount(released, policy)
+        checks += recount
+        sizes = _group_sizes(released, policy)
+        rows = int(released.count())
+        has_the_columns = recount[0].passed
+        if original is not None and has_the_columns and rows:
+            source = open_table(original, **source_reading)
+            try:
+                checks += _prove(released, source, policy, node)
+            finally:
+                if source is not original:
+                    source.close()
+        elif suppressed is not None:
+            removed = suppressed if policy.suppressed_rows == "remove" else 0
+            checks += _within_limit(policy, suppressed, rows + removed)
+    finally:
+        if released is not table:
+            released.close()
+    return Verdict(tuple(checks), rows, len(sizes), int(sizes.min(initial=rows)) if rows else 0)
+
+
+def _recount(released: Rows, policy: Policy) -> list[Check]:
+    """Check columns and models from the released cells alone."""
+    allowed = policy.with_role("quasi", "sensitive", "other")
+    columns = released.columns()
+    forbidden = [name for name in columns if name in policy.with_role("identifier")]
+    unknown = [name for name in columns if name not in policy.columns]
+    absent = [name for name in allowed if name not in columns]
+    wrong = [f"identifier {name!r} is left in" for name in forbidden]
+    wrong += [f"{name!r} is not in the policy" for name in unknown]
+    wrong += [f"{name!r} is missing" for name in absent]
+    checks = [Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")]
+    if any(name not in columns for name in policy.quasi):
+        return checks
+    if released.count() == 0:
+        return [*checks, Check("rows", False, "the table has no rows")]
+    for name, quasi, model in policy.requirements():
+        sizes = released.sizes_by(quasi)
+        is_satisfied = model.satisfied(Groups.of_sizes(sizes))
+        failing = int((~is_satisfied).sum())
+        terms = ", ".join(f"{key} = {value}" for key, value in model.describe().items() if key not in ("model", "on"))
+        if failing:
+            detail = f"{failing} of {len(sizes)} groups fail, {int(sizes[~is_satisfied].sum())} rows in them"
+        else:
+            detail = f"{len(sizes)} groups, the smallest of {int(sizes.min())} rows"
+        checks.append(Check(f"{model.name} ({terms}) on {name}", failing == 0, detail))
+    return checks
+
+
+def _group_sizes(released: Rows, policy: Policy) -> IntArray:
+    """Give the sizes of the groups over all quasi columns."""
+    if any(name not in released.columns() for name in policy.quasi):
+        return np.zeros(0, np.int64)
+    return released.sizes_by(policy.quasi)
+
+
+def _within_limit(policy: Policy, suppressed: int, rows: int) -> list[Check]:
+    """Check the number of suppressed rows against the policy's limit, if it sets one."""
+    if policy.max_suppression is None:
+        return []
+    allowed = policy.allowed_suppression(rows)
+    detail = f"{suppressed} of {rows} rows suppressed, {allowed} allowed"
+    return [Check("suppression limit", suppressed <= allowed, detail)]
+
+
+def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], list[Check]]:
+    """Read a release folder: its table's path, its manifest, and whether the two belong together."""
+    from indistinct.manifest import policy_digest
+
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        (name, digest), *more = manifest["files"].items()
+        path = folder / name
+        _ = int(manifest["suppressed"]), int(manifest["released"])
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise TableError(f"{folder / 'manifest.json'} is no manifest of a release: {type(error).__name__}") from None
+    if more or Path(name).name != name or not path.is_file():
+        raise TableError(f"{folder}: the manifest's table {name!r} is not there")
+    found = file_digest(path)
+    checks = [
+        Check(
+            "file",
+            found == digest,
+            "the table is the one of the manifest"
+            if found == digest
+            else "the table was changed after the release was written",
+        ),
+        Check(
+            "policy",
+            policy_digest(policy) == manifest.get("policy_sha256"),
+            "the release was made for this policy"
+            if policy_digest(policy) == manifest.get("policy_sha256")
+            else "the release was made for another policy",
+        ),
+    ]
+    return path, manifest, checks
+
+
+def file_digest(path: Path) -> str:
+    """Give the SHA-256 of a file as a manifest states it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _prove(released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int] | None) -> list[Check]:
+    """Check truthfulness, one to one, and least suppression against the original."""
+    policy.check(source.columns())
+    values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
+    hierarchies = {name: policy.columns[name].compile(values[name]) for name in policy.quasi}
+    eligible = int(source.count_by(policy.quasi).counts.sum())
+    rows = released.count()
+    blank = _blank_rows(released, policy)
+    possible, lost = _possible_nodes(released, policy, hierarchies, blank > 0, hint)
+    if lost:
+        return [Check("truthful", False, f"{', '.join(map(repr, lost))}: labels that no single level has")]
+    fewest, general = rows, None
+    for node in possible:
+        candidate = source.recode(_generalization(node, policy, hierarchies))
+        false_rows = max(0, released.difference(candidate, candidate.columns()) - blank)
+        if general is None or false_rows < fewest:
+            fewest, general = false_rows, candidate
+        if false_rows == 0:
+            break
+    assert general is not None  # there is at least one possible node
+    others = policy.with_role("sensitive", "other")
+    if fewest == 0 and blank and others:
+        fewest = released.difference(source, others)
+    if fewest:
+        return [Check("truthful", False, f"{fewest} released rows generalize no row of the original, one to one")]
+    suppressed = eligible - rows + blank
+    detail = f"each of {rows} rows generalizes a row of its own of the original"
+    return [
+        Check("truthful", True, detail),
+        *_within_limit(policy, suppressed, eligible),
+        _least_suppression(general, policy, suppressed),
+    ]
+
+
+def _blank_rows(released: Rows, policy: Policy) -> int:
+    """Give the number of released rows whose quasi-identifier is blank, if the policy lets rows be released so."""
+    if policy.suppressed_rows != "blank":
+        return 0
+    released.encode(policy.quasi, [(name, "missing", None) for name in policy.quasi])
+    return int(released.count_by(policy.quasi).counts.sum())
+
+
+def _possible_nodes(
+    released: Rows,
+    policy: Policy,
+    hierarchies: Mapping[str, CompiledHierarchy],
+    has_blank_rows: bool,
+    hint: Mapping[str, int] | None,
+) -> tuple[list[Node], list[str]]:
+    """Give the nodes whose labels include all released ones, the hinted first, and the columns that fit no level."""
+    found = released.encode(policy.quasi)
+    per_column: list[list[int]] = []
+    lost = []
+    for name in policy.quasi:
+        labels = set(found[name])
+        if has_blank_rows:
+            labels.discard(None)
+        levels = [level for level, known in enumerate(hierarchies[name].labels) if labels <= set(known)]
+        if not levels:
+            lost.append(name)
+        if hint is not None and hint.get(name) in levels:
+            levels.sort(key=lambda level: level != hint[name])
+        per_column.append(levels)
+    return list(islice(product(*per_column), MOST_NODES_TRIED)), lost
+
+
+def _generalization(node: Node, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]) -> Plan:
+    """Give the plan that takes every eligible row to a node and suppresses none."""
+    levels = dict(zip(policy.quasi, node, strict=True))
+    return Plan(
+        columns=policy.with_role("quasi", "sensitive", "other"),
+        maps={name: hierarchies[name].maps[level] for name, level in levels.items()},
+        labels={name: hierarchies[name].labels[level] for name, level in levels.items()},
+        kept=frozenset(name for name, level in levels.items() if level == 0),
+        suppressed={name: np.zeros(0, np.int64) for name in levels},
+        blank=False,
+    )
+
+
+def _least_suppression(general: Rows, policy: Policy, suppressed: int) -> Check:
+    """Check that no more rows were suppressed than must be at this node, save Datafly's complementary group."""
+    general.encode(policy.quasi)
+    counted = general.count_by(policy.quasi)
+    codes = np.stack([np.asarray(code, np.int64) for code in counted.codes])
+    is_kept, sizes = greatest_safe_set(codes, counted.counts, policy)
+    required = int(counted.counts[~is_kept].sum())
+    name = "least suppression"
+    if suppressed == required:
+        return Check(name, True, f"{suppressed} rows suppressed, as many as must be at this generalization")
+    ks = [getattr(model, "k", 1) for model in policy.privacy]
+    if 0 < required < max(ks) and suppressed - required == int(sizes[is_kept].min(initial=0)):
+        return Check(name, True, f"{required} rows must be suppressed, and the smallest group to hide them among")
+    return Check(name, False, f"{suppressed} rows suppressed, but {required} must be at this generalization")
+
+
+def greatest_safe_set(codes: IntArray, counts: IntArray, policy: Policy) -> tuple[BoolArray, IntArray]:
+    """Tell which tuples can stay, by taking failing ones out until none fails; also give each tuple's rows."""
+    is_kept = np.ones(len(counts), np.bool_)
+    while True:
+        before = int(is_kept.sum())
+        for _, columns, model in policy.requirements():
+            positions = [policy.quasi.index(column) for column in columns]
+            _, group_of = np.unique(codes[positions], axis=1, return_inverse=True)
+            sizes = np.bincount(group_of.ravel(), counts * is_kept).astype(np.int64)
+            is_kept &= model.satisfied(Groups.of_sizes(sizes))[group_of.ravel()]
+        if int(is_kept.sum()) == before:
+            return is_kept, counts
