@@ -93,6 +93,10 @@ class Rows(ABC):
         """Write the rows in their order to one file of the kind that came in, and return its path."""
 
     @abstractmethod
+    def format(self) -> dict[str, str]:
+        """Return the options of ``open_table`` with which the file that ``write`` writes is read again."""
+
+    @abstractmethod
     def difference(self, other: Rows, columns: Sequence[str]) -> int:
         """Return how many rows have no counterpart in ``other``; rows are multisets of text over ``columns``."""
 

@@ -151,7 +151,12 @@ class DuckRows(Rows):
             self._session, self._relation, self.columns(), folder, self.kind, self._form.delimiter, self._form.table
         )
 
+    def format(self) -> dict[str, str]:
+        return {"delimiter": self._form.delimiter} if self.kind == "csv" else {}
+
     def difference(self, other: Rows, columns: Sequence[str]) -> int:
+        if not columns:
+            return max(0, self.count() - other.count())
         mine = self._texts_sql(columns)
         if isinstance(other, DuckRows) and other._session is self._session:
             return self._unmatched(mine, other._texts_sql(columns), columns)
@@ -336,10 +341,9 @@ class DuckRows(Rows):
     def _unmatched(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
         """Return the rows of one query beyond those of another, as multisets: one grouping instead of EXCEPT ALL."""
         names = ", ".join(map(quote, columns))
-        grouping = f"GROUP BY {names}" if columns else ""
         found = self._session.fetch(
             f"SELECT sum(surplus) FROM (SELECT sum(sign) AS surplus FROM (SELECT *, 1 AS sign FROM ({mine}) "
-            f"UNION ALL SELECT *, -1 AS sign FROM ({theirs})) {grouping}) WHERE surplus > 0"
+            f"UNION ALL SELECT *, -1 AS sign FROM ({theirs})) GROUP BY {names}) WHERE surplus > 0"
         )
         return int(found[0][0] or 0)
 

@@ -128,18 +128,8 @@ def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
 
 def _open_polars(source: Any, session: Session) -> DuckRows:
     check_names(session.name, source.columns)
-    return DuckRows(
-        session, session.register(_polars_arrow(source, session)), Format("polars", _restore_polars(source.schema))
-    )
-
-
-def _polars_arrow(frame: Any, session: Session) -> pa.Table:
-    try:
-        return frame.to_arrow()
-    except Exception as error:
-        if type(error).__module__.split(".")[0] not in ("polars", "builtins"):
-            raise
-        raise TableError(f"{session.name}: a column holds Python objects; make its cells text or numbers") from None
+    relation = session.register(source.to_arrow())
+    return DuckRows(session, relation, Format("polars", _restore_polars(source.schema)))
 
 
 def _open_lazy(source: Any, session: Session) -> DuckRows:

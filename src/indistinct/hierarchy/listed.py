@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -19,17 +17,13 @@ from indistinct.hierarchy.base import (
     Hierarchy,
     Labels,
     UnknownValues,
-    checked_top,
     count_leaves,
     counted,
     is_suppression,
     nest,
     top_name,
 )
-
-MOST_MISTAKES = 20
-
-Row = tuple[str | None, ...]
+from indistinct.hierarchy.rows import Row, checked_rows, read_rows, refusal
 
 
 def levels(
@@ -57,7 +51,7 @@ def levels(
         raise HierarchyError(f"levels() takes the path of a CSV file, or rows of labels, not a {type(source).__name__}")
     rows = list(source)
     where = [f"row {number}" for number in range(1, len(rows) + 1)]
-    return Levels(_checked_rows("levels", rows, where, top), top, _checked_names(names))
+    return Levels(checked_rows("levels", rows, where, top), top, _checked_names(names))
 
 
 def read_levels(
@@ -71,9 +65,9 @@ def read_levels(
     """Return the hierarchy of the file at ``path``, under the name that a specification gives it."""
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise HierarchyError(f"delimiter must be one character such as ';', got {delimiter!r}")
-    numbered = _read_rows(path, delimiter)
+    numbered = read_rows(path, delimiter)
     where = [f"line {line}" for line, _ in numbered]
-    rows = _checked_rows(path.name, [row for _, row in numbered], where, top)
+    rows = checked_rows(path.name, [row for _, row in numbered], where, top)
     return Levels(rows, top, _checked_names(names), source, delimiter)
 
 
@@ -102,8 +96,8 @@ def tree(nodes: Mapping[str, Any], *, top: str | None = None, names: Sequence[st
         if len(path) < deepest
     ]
     if mistakes:
-        raise _refusal("tree", mistakes)
-    rows = _checked_rows("tree", [path[::-1] for path in paths], [_place(path) for path in paths], top)
+        raise refusal("tree", mistakes)
+    rows = checked_rows("tree", [path[::-1] for path in paths], [_place(path) for path in paths], top)
     return Tree(rows, top, _checked_names(names))
 
 
@@ -180,6 +174,8 @@ class Listed(Hierarchy):
     ) -> tuple[tuple[NDArray[np.int64], ...], int]:
         """Return the number of listed values under each label, and of all; an unlisted missing value at hand counts."""
         domain = list(dict.fromkeys([*self._listed_values(), *labels[0]]))
+        if len(domain) == len(labels[0]):
+            return Hierarchy._leaves(self, labels, maps)
         columns = self._columns(domain)
         leaves = tuple(count_leaves(column, names) for column, names in zip(columns, labels, strict=True))
         return leaves, len(domain)
@@ -256,138 +252,9 @@ def _place(path: Sequence[Any]) -> str:
     return " > ".join(repr(label) for label in path)
 
 
-def _read_rows(path: Path, delimiter: str | None) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV file, each with its line."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = list(file)
-        readings = [_split(lines, mark) for mark in ([delimiter] if delimiter else [";", ","])]
-    except OSError as error:
-        raise HierarchyError(f"{path.name}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise HierarchyError(f"{path.name}: is not UTF-8; save it as UTF-8") from error
-    except csv.Error as error:
-        raise HierarchyError(f"{path.name}: is not a CSV file: {error}") from error
-    for reading in readings:
-        widths = {len(row) for _, row in reading}
-        if len(widths) == 1 and widths != {1}:
-            return reading
-    return max(readings, key=lambda reading: sum(len(row) > 1 for _, row in reading))
-
-
-def _split(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str]]]:
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    return [(reader.line_num, row) for row in reader if row]
-
-
 def _checked_names(names: Sequence[str] | None) -> tuple[str, ...] | None:
     if names is None:
         return None
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
         raise HierarchyError(f"names must list one name for each level, got {names!r}")
     return tuple(names)
-
-
-def _checked_rows(origin: str, rows: Sequence[Sequence[Any]], where: Sequence[str], top: str | None) -> tuple[Row, ...]:
-    """Return the rows with missing values as None, or refuse them with every mistake that they hold."""
-    checked_top(top)
-    if not rows:
-        raise HierarchyError(f"{origin}: is empty; list at least one value with its labels")
-    whole, places, mistakes = _complete_rows(rows, where, top)
-    mistakes += _repeated_values(whole, places)
-    mistakes += _torn_labels(whole, places)
-    mistakes += _several_tops(whole, top)
-    if mistakes:
-        raise _refusal(origin, mistakes)
-    return tuple(whole)
-
-
-def _complete_rows(
-    rows: Sequence[Sequence[Any]], where: Sequence[str], top: str | None
-) -> tuple[list[Row], list[str], list[str]]:
-    """Return the rows without gaps, their places, and what is wrong with the others."""
-    whole: list[Row] = []
-    places: list[str] = []
-    mistakes: list[str] = []
-    width = Counter(len(row) for row in rows if _is_row(row)).most_common(1)[0][0] if any(map(_is_row, rows)) else 0
-    for row, place in zip(rows, where, strict=True):
-        mistake = _gap(row, width, top)
-        if mistake:
-            mistakes.append(f"{place}: {mistake}")
-        else:
-            whole.append(tuple(cell or None for cell in row))
-            places.append(place)
-    return whole, places, mistakes
-
-
-def _is_row(row: object) -> bool:
-    return isinstance(row, (list, tuple)) and len(row) > 0
-
-
-def _gap(row: Sequence[Any], width: int, top: str | None) -> str:
-    """Say what keeps a row from giving a label at every level, if anything; a missing value may lack the first."""
-    if not _is_row(row):
-        return f"a row is a list of labels, not a {type(row).__name__}"
-    if len(row) != width:
-        cells = counted(len(row), "cell", "cells")
-        return f"has {cells} where the others have {width}; give every level a label, if need be by repeating one"
-    for level, cell in enumerate(row):
-        if cell is not None and not isinstance(cell, str):
-            return f"the cell at level {level} is a {type(cell).__name__}, not text; write it in quotes"
-    filled = [level for level, cell in enumerate(row) if cell]
-    if not row[0]:
-        first = filled[0] if filled else width - (top is None)
-        gaps = sorted(set(range(first, width)) - set(filled))
-    else:
-        gaps = sorted(set(range(width)) - set(filled))
-    return f"the cell at level {gaps[0]} is empty; fill it, if need be by repeating a label" if gaps else ""
-
-
-def _repeated_values(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
-    first: dict[str | None, str] = {}
-    mistakes = []
-    for row, place in zip(rows, places, strict=True):
-        if row[0] in first:
-            name = "the missing value" if row[0] is None else repr(row[0])
-            mistakes.append(f"{place}: {name} is listed again (first: {first[row[0]]}); keep one")
-        first.setdefault(row[0], place)
-    return mistakes
-
-
-def _torn_labels(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
-    mistakes = []
-    for level in range(1, len(rows[0]) - 1 if rows else 0):
-        first: dict[str | None, tuple[str | None, str]] = {}
-        reported = set()
-        for row, place in zip(rows, places, strict=True):
-            label, parent = row[level], row[level + 1]
-            known, known_place = first.setdefault(label, (parent, place))
-            if parent != known and (label, parent) not in reported:
-                reported.add((label, parent))
-                mistakes.append(
-                    f"{place}: {label!r} at level {level} goes to {parent!r}, but to {known!r} before "
-                    f"({known_place}); a label has one parent: rename one of them"
-                )
-    return mistakes
-
-
-def _several_tops(rows: Sequence[Row], top: str | None) -> list[str]:
-    tops = list(dict.fromkeys(row[-1] for row in rows))
-    if top is None and len(tops) > 1:
-        examples = " and ".join(repr(label) for label in tops[:2])
-        return [
-            f"the last level has {len(tops)} labels, {examples} among them; "
-            'end every row with the same label, or add a suppressed top with top="*"'
-        ]
-    if top is not None and tops == [top] and len(rows[0]) > 1:
-        return [f"every row already ends with {top!r}; leave top out"]
-    return []
-
-
-def _refusal(origin: str, mistakes: Sequence[str]) -> HierarchyError:
-    if len(mistakes) == 1:
-        return HierarchyError(f"{origin}: {mistakes[0]}")
-    listed = list(mistakes[:MOST_MISTAKES])
-    if len(mistakes) > MOST_MISTAKES:
-        listed.append(f"and {len(mistakes) - MOST_MISTAKES} more")
-    return HierarchyError(f"{origin}: {len(mistakes)} mistakes" + "".join(f"\n  {mistake}" for mistake in listed))

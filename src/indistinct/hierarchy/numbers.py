@@ -174,14 +174,14 @@ class Intervals(Computed):
     def climb(self, values: Labels) -> list[Labels]:
         """Return the interval of each value at each level."""
         places = self._places()
-        # Every interval is known by a number inside it, so that a level is found from the level below.
-        inside: list[int | None] = scale_numbers(read_numbers(values, whole=self.is_whole), 10**places)
+        numbers = read_numbers(values, whole=self.is_whole)
+        # An interval is known by a number inside it, so that each level is found from the level below.
+        inside = [None if number is None else scaled(number, 10**places) for number in numbers]
         columns: list[Labels] = []
         for level in self.widths:
-            find = self._interval(level, places)
-            edges = each_once(find, inside)
-            inside = each_once(_inside, edges)
-            columns.append(each_once(partial(self._label, places), edges))
+            find = self._finder(level, places)
+            inside = each_once(partial(_representative, find), inside)
+            columns.append(each_once(partial(self._label, places, find), inside))
         return columns
 
     def _places(self) -> int:
@@ -189,7 +189,7 @@ class Intervals(Computed):
         bounds = [bound for bound in (self.origin, self.low, self.high) if bound is not None]
         return decimal_places([*widths, *bounds])
 
-    def _interval(self, level: Decimal | tuple[Decimal, ...], places: int) -> Callable[[int], Edges]:
+    def _finder(self, level: Decimal | tuple[Decimal, ...], places: int) -> Callable[[int], Edges]:
         """Return the function from a scaled number to the edges of its interval, None for an open edge."""
         scale = 10**places
         low = None if self.low is None else scaled(self.low, scale)
@@ -213,8 +213,8 @@ class Intervals(Computed):
 
         return clipped
 
-    def _label(self, places: int, edges: Edges) -> str:
-        start, end = edges
+    def _label(self, places: int, find: Callable[[int], Edges], number: int) -> str:
+        start, end = find(number)
         if start is None:
             return f"<{plain(end or 0, places)}"
         if end is None:
@@ -320,9 +320,9 @@ def _is_multiple(number: Decimal, unit: Decimal, origin: Decimal = Decimal(0)) -
     return (scaled(number, scale) - scaled(origin, scale)) % scaled(unit, scale) == 0
 
 
-def _inside(edges: Edges) -> int:
-    """Return a number inside the interval."""
-    start, end = edges
+def _representative(find: Callable[[int], Edges], number: int) -> int:
+    """Return the number that stands for the interval of ``number``: the lowest, or else the highest."""
+    start, end = find(number)
     return start if start is not None else (end or 0) - 1
 
 

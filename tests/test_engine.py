@@ -1,0 +1,570 @@
+"""Every kind of table goes in and comes out through the same tests: same cells, same codes, same release."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import gc
+import os
+import stat
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from indistinct.engine import Plan, Rows, open_table
+from indistinct.errors import OutputError, TableError
+
+NAMES = ("name", "age", 'the "best" zip', "select", "größe")
+CELLS = [
+    ("Ann", 39, "02138", "x;y", 1.5),
+    ("Bob", 39, "02139", None, 2.0),
+    ("Cay", 41, "02138", "it's", None),
+    ("Dan", 41, "02141", "x;y", 1.5),
+    ("Eve", None, "02141", "a\nb", 2.0),
+    ("Fay", 39, "02138", "x;y", 1.5),
+]
+TEXTS = [tuple(None if cell is None else str(cell) for cell in row) for row in CELLS]
+COLUMNS = {name: [row[position] for row in CELLS] for position, name in enumerate(NAMES)}
+
+
+def arrow_table() -> pa.Table:
+    types = [pa.string(), pa.int64(), pa.string(), pa.string(), pa.float64()]
+    return pa.table([pa.array(COLUMNS[name], kind) for name, kind in zip(NAMES, types, strict=True)], list(NAMES))
+
+
+def write_csv(path: Path, delimiter: str = ",") -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows([NAMES, *TEXTS])
+    return path
+
+
+def write_database(path: Path) -> str:
+    with duckdb.connect(str(path)) as connection:
+        connection.register("source", arrow_table())
+        connection.execute("CREATE TABLE people AS SELECT * FROM source")
+        connection.execute("CREATE TABLE other AS SELECT 1 AS a")
+        connection.unregister("source")
+    return f"{path}::people"
+
+
+class Capsule:
+    """An object that only speaks the Arrow stream protocol."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return arrow_table().__arrow_c_stream__(requested_schema)
+
+
+def parquet_folder(path: Path) -> Path:
+    path.mkdir()
+    pyarrow.parquet.write_table(arrow_table().slice(0, 3), path / "part-0.parquet")
+    pyarrow.parquet.write_table(arrow_table().slice(3), path / "part-1.parquet")
+    return path
+
+
+def saved(write: Any, path: Path) -> Path:
+    write(arrow_table(), path)
+    return path
+
+
+def write_ipc_stream(table: pa.Table, path: Path) -> None:
+    with pa.ipc.new_stream(str(path), table.schema) as file:
+        file.write_table(table)
+
+
+def lone_database(path: Path) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        connection.register("source", arrow_table())
+        connection.execute("CREATE TABLE people AS SELECT * FROM source")
+        connection.unregister("source")
+    return path
+
+
+MAKERS = {
+    "csv": ("csv", lambda folder: write_csv(folder / "t.csv")),
+    "csv text path": ("csv", lambda folder: str(write_csv(folder / "odd[1]'name*.csv", ";"))),
+    "tsv": ("csv", lambda folder: write_csv(folder / "t.tsv", "\t")),
+    "parquet": ("parquet", lambda folder: saved(pyarrow.parquet.write_table, folder / "t.parquet")),
+    "parquet folder": ("parquet", lambda folder: parquet_folder(folder / "parts")),
+    "parquet pattern": ("parquet", lambda folder: f"{parquet_folder(folder / 'parts')}/*.parquet"),
+    "ipc": ("ipc", lambda folder: saved(pyarrow.feather.write_feather, folder / "t.feather")),
+    "ipc stream": ("ipc", lambda folder: saved(write_ipc_stream, folder / "t.arrow")),
+    "database": ("database", lambda folder: write_database(folder / "t.duckdb")),
+    "lone database": ("database", lambda folder: lone_database(folder / "t.duckdb")),
+    "arrow": ("arrow", lambda folder: arrow_table()),
+    "reader": ("arrow", lambda folder: arrow_table().to_reader(max_chunksize=2)),
+    "dataset": ("arrow", lambda folder: pyarrow.dataset.dataset(arrow_table())),
+    "capsule": ("arrow", lambda folder: Capsule()),
+    "pandas": ("pandas", lambda folder: pd.DataFrame(COLUMNS)),
+    "pandas arrow": ("pandas", lambda folder: arrow_table().to_pandas(types_mapper=pd.ArrowDtype)),
+    "polars": ("polars", lambda folder: pl.DataFrame(COLUMNS)),
+    "polars lazy": ("polars-lazy", lambda folder: pl.LazyFrame(COLUMNS)),
+    "relation": ("duckdb", lambda folder: duckdb.from_arrow(arrow_table())),
+}
+
+
+@pytest.fixture(params=MAKERS)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    kind, make = MAKERS[request.param]
+    with open_table(make(tmp_path)) as rows:
+        assert rows.kind == kind
+        yield rows
+
+
+def text(cell: object) -> str | None:
+    """Return a cell as the engine reads it, whatever number type a frame made of it."""
+    if cell is None or cell == "" or cell != cell:
+        return None
+    return str(int(cell)) if isinstance(cell, float) and cell > 30 else str(cell)
+
+
+def cells(table: Any) -> list[tuple[str | None, ...]]:
+    """Return any kind of table as tuples of text."""
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        return [tuple(map(text, row)) for row in table.rows()]
+    if isinstance(table, pd.DataFrame):
+        table = pa.Table.from_pandas(table, preserve_index=False)
+    if isinstance(table, duckdb.DuckDBPyRelation):
+        table = table.to_arrow_table()
+    return list(zip(*[[text(cell) for cell in column.to_pylist()] for column in table.columns], strict=True))
+
+
+def normal(value: str | None) -> str | None:
+    """Return whole numbers without the ``.0`` that frames give to integers with gaps."""
+    return value[:-2] if value is not None and value.endswith(".0") and value != "2.0" else value
+
+
+def plan_for(rows: Rows, values: dict[str, tuple[str | None, ...]], **changes: Any) -> Plan:
+    """Keep ``age``, shorten the ZIP code to three digits, and copy the other columns but the name."""
+    zips = values[NAMES[2]]
+    settings: dict[str, Any] = {
+        "columns": NAMES[1:],
+        "maps": {"age": np.arange(len(values["age"])), NAMES[2]: np.zeros(len(zips), dtype=np.int64)},
+        "labels": {"age": values["age"], NAMES[2]: ("021**",)},
+        "kept": frozenset({"age"}),
+    }
+    return Plan(**(settings | changes))
+
+
+def test_every_kind_has_the_same_columns_and_rows(opened: Rows) -> None:
+    assert opened.columns() == NAMES
+    assert opened.count() == 6
+    assert opened.head(2).num_rows == 2
+    assert open_table(opened) is opened
+
+
+def test_every_kind_has_the_same_values(opened: Rows) -> None:
+    values = opened.encode(NAMES)
+    assert values["name"] == ("Ann", "Bob", "Cay", "Dan", "Eve", "Fay")
+    assert tuple(map(normal, values["age"])) == ("39", "41", None)
+    assert values[NAMES[2]] == ("02138", "02139", "02141")
+    assert values["select"] == ("a\nb", "it's", "x;y", None)
+    assert values["größe"] == ("1.5", "2.0", None)
+
+
+def test_every_kind_counts_tuples_like_a_counter(opened: Rows) -> None:
+    values = opened.encode(["age", "select"])
+    counts = opened.count_by(["select", "age"])
+    found = {
+        (values["select"][first], normal(values["age"][second])): count
+        for first, second, count in zip(*counts.codes, counts.counts, strict=True)
+    }
+    assert found == Counter((row[3], row[1]) for row in TEXTS)
+    assert counts.counts.dtype == np.int64
+    assert all(codes.dtype.kind == "u" for codes in counts.codes)
+
+
+def test_every_kind_gives_back_what_came_in(opened: Rows) -> None:
+    assert Counter(tuple(map(normal, row)) for row in cells(opened.give_back())) == Counter(TEXTS)
+
+
+def test_every_kind_is_recoded_alike(opened: Rows) -> None:
+    values = opened.encode(["age", NAMES[2]])
+    with opened.recode(plan_for(opened, values)) as released:
+        assert released.kind == opened.kind
+        assert released.columns() == NAMES[1:]
+        expected = Counter((row[1], "021**", row[3], row[4]) for row in TEXTS)
+        table = released.give_back()
+        assert Counter(tuple(map(normal, row)) for row in cells(table)) == expected
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "polars-lazy": pl.LazyFrame}
+    assert isinstance(table, kinds.get(opened.kind, duckdb.DuckDBPyRelation if opened.kind == "duckdb" else pa.Table))
+
+
+def test_every_kind_leaves_out_suppressed_groups(opened: Rows) -> None:
+    values = opened.encode(["age", NAMES[2]])
+    suppressed = {"age": np.array([1, 1]), NAMES[2]: np.array([0, 0])}
+    with opened.recode(plan_for(opened, values, suppressed=suppressed)) as released:
+        assert released.count() == 4
+        assert sorted(released.sizes_by(["age"])) == [1, 3]
+
+
+def test_every_kind_blanks_suppressed_groups(opened: Rows) -> None:
+    values = opened.encode(["age", NAMES[2]])
+    with opened.recode(plan_for(opened, values, suppressed={"age": np.array([1])}, blank=True)) as released:
+        table = [tuple(map(normal, row)) for row in cells(released.give_back())]
+    expected = Counter((row[1], "021**", *row[3:]) if row[1] != "41" else (None, None, *row[3:]) for row in TEXTS)
+    assert Counter(table) == expected
+
+
+def test_every_kind_is_written_and_read_again(opened: Rows, tmp_path: Path) -> None:
+    values = opened.encode(["age", NAMES[2]])
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with opened.recode(plan_for(opened, values)) as released:
+        path = released.write(folder)
+        assert path.name == {"csv": "table.csv", "database": "table.duckdb", "ipc": "table.arrow"}.get(
+            opened.kind, "table.parquet"
+        )
+        with open_table(path, **released.format()) as again:
+            assert again.columns() == released.columns()
+            assert again.difference(released, released.columns()) == 0
+            assert released.difference(again, released.columns()) == 0
+            texts = [rows.texts(NAMES[1:]).read_all() for rows in (again, released)]
+            assert texts[0] == texts[1]
+        assert released.write(folder) == path  # a second time, over the first
+
+
+def test_every_kind_finds_row_numbers(opened: Rows) -> None:
+    opened.encode([NAMES[2], "age"])
+    assert opened.rows_with(NAMES[2], [0]) == [1, 3, 6]
+    assert opened.rows_with(NAMES[2], [0, 2], limit=2) == [1, 3]
+    assert opened.rows_with("age", [2]) == [5]
+    opened.encode([NAMES[2]], [("age", "==", 39)])
+    assert opened.rows_with(NAMES[2], [0]) == [1, 6]
+
+
+def test_eligible_rows_alone_are_counted_and_released(opened: Rows) -> None:
+    values = opened.encode(["age", NAMES[2]], [("age", "<", 40), ("select", "present", None)])
+    assert tuple(map(normal, values["age"])) == ("39",)
+    assert opened.count_by(["age"]).counts.tolist() == [2]
+    assert opened.count() == 6
+    with opened.recode(plan_for(opened, values)) as released:
+        assert released.count() == 2
+    with opened.recode(plan_for(opened, values, columns=("age", NAMES[2]))) as narrow:
+        assert narrow.count() == 2
+
+
+def test_sizes_and_differences_are_those_of_multisets(opened: Rows) -> None:
+    assert sorted(opened.sizes_by(["age", NAMES[2]])) == [1, 1, 1, 1, 2]
+    assert opened.sizes_by([]).tolist() == [6]
+    other = pa.table({"name": ["Ann", "Ann", "Zoe"], "größe": [1.5, 1.5, None]})
+    with open_table(other) as rows:
+        assert opened.difference(rows, ["name", "größe"]) == 5
+        assert rows.difference(opened, ["name", "größe"]) == 2
+        assert rows.difference(opened, []) == 0
+        assert opened.difference(rows, []) == 3
+
+
+def test_keys_wider_than_64_bits_are_counted() -> None:
+    random = np.random.default_rng(1)
+    columns = {f"c{position}": random.integers(0, 500, 3000).astype(str) for position in range(12)}
+    table = {name: np.concatenate([column, column[:1000]]) for name, column in columns.items()}
+    with open_table(pa.table(table)) as rows:
+        values = rows.encode(list(table))
+        counts = rows.count_by(list(table))
+        decoded = [[values[name][code] for code in codes] for name, codes in zip(table, counts.codes, strict=True)]
+        found = dict(zip(zip(*decoded, strict=True), counts.counts.tolist(), strict=True))
+    assert found == Counter(zip(*table.values(), strict=True))
+
+
+def test_a_table_without_rows_goes_through_every_verb(tmp_path: Path) -> None:
+    with open_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())})) as rows:
+        assert rows.encode(["a"]) == {"a": ()}
+        assert rows.count_by(["a"]).counts.tolist() == []
+        assert rows.count_by([]).counts.tolist() == []
+        assert rows.sizes_by(["a"]).tolist() == []
+        assert rows.sizes_by([]).tolist() == []
+        plan = Plan(("a", "b"), {"a": np.array([], dtype=np.int64)}, {"a": ()}, frozenset({"a"}))
+        with rows.recode(plan) as released:
+            assert released.count() == 0
+            assert released.difference(rows, ["a", "b"]) == 0
+            assert released.give_back().schema.field("a").type == pa.int64()
+            released.write(tmp_path)
+
+
+def test_no_columns_count_as_one_group() -> None:
+    with open_table(arrow_table()) as rows:
+        assert rows.encode([], [("age", "==", 39)]) == {}
+        assert rows.count_by([]).counts.tolist() == [3]
+        with rows.recode(Plan(("name",), {}, {})) as released:
+            assert sorted(released.give_back()["name"].to_pylist()) == ["Ann", "Bob", "Fay"]
+
+
+def test_kept_columns_of_pandas_keep_their_types() -> None:
+    frame = pd.DataFrame(
+        {
+            "category": pd.Categorical(["a", "b", "c"], categories=["c", "b", "a", "unused"], ordered=True),
+            "nullable": pd.array([1, None, 3], dtype="Int64"),
+            "arrow": pd.array(["x", None, "z"], dtype=pd.ArrowDtype(pa.string())),
+            "flag": [True, False, True],
+            "moment": pd.to_datetime(["2020-01-01 10:00", "2021-02-03 04:05", None]),
+            "zoned": pd.to_datetime(["2020-01-01", "2020-06-01", "2020-07-01"]).tz_localize("Europe/Berlin"),
+            "number": [1, 2, 3],
+            "small": np.array([1, 2, 3], dtype=np.int8),
+            "text": ["p", "q", ""],
+            "float": [0.1, np.nan, 1e300],
+            "object": pd.Series(["u", None, "w"], dtype=object),
+            "date": pd.Series([datetime.date(2020, 1, 2), None, datetime.date(1900, 1, 1)], dtype=object),
+            "month": pd.period_range("2020-01", periods=3, freq="M"),
+            7: ["seven", "eight", "nine"],
+        },
+        index=[10, 20, 30],
+    )
+    names = tuple(map(str, frame.columns))
+    with open_table(frame) as rows:
+        values = rows.encode(names)
+        identity = {name: np.arange(len(values[name])) for name in names}
+        for plan in (Plan(names, identity, values, frozenset(names)), Plan(names, {}, {})):
+            rows.encode(tuple(plan.maps))
+            with rows.recode(plan) as released:
+                back = released.give_back()
+            expected = frame.assign(text=["p", "q", None]).astype({"text": "str"})
+            expected["category"] = expected["category"].cat.remove_unused_categories()
+            back = back.sort_values("number", ignore_index=True)
+            pd.testing.assert_frame_equal(back, expected.reset_index(drop=True))
+
+
+def test_blanked_pandas_integers_become_nullable() -> None:
+    frame = pd.DataFrame({"number": [1, 2], "flag": [True, False]})
+    with open_table(frame) as rows:
+        values = rows.encode(["number", "flag"])
+        maps = {name: np.arange(2) for name in values}
+        with rows.recode(
+            Plan(("number", "flag"), maps, values, frozenset(maps), {"number": np.array([0])}, True)
+        ) as out:
+            back = out.give_back()
+    assert back.dtypes.astype(str).tolist() == ["Int64", "boolean"]
+    assert sorted(back["number"].dropna()) == [2]
+
+
+def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_categories() -> None:
+    frame = pl.DataFrame(
+        {"enum": ["a", "b"], "category": ["x", "y"], "number": [1, 2], "day": [datetime.date(2020, 1, 1), None]},
+        schema={"enum": pl.Enum(["secret", "b", "a"]), "category": pl.Categorical, "number": pl.Int16, "day": pl.Date},
+    )
+    table = pa.table({"d": pa.array(["u", "v"]).dictionary_encode(), "m": pa.array([Decimal("1.50"), None])})
+    with open_table(frame) as rows:
+        rows.encode([], [("number", "==", 1)])
+        back = rows.recode(Plan(tuple(frame.columns), {}, {})).give_back()
+        assert back.schema["enum"] == pl.Enum(["a"])
+        assert back.schema["category"] == pl.Categorical
+        assert back.schema["number"] == pl.Int16
+        assert back.schema["day"] == pl.Date
+    with open_table(table) as rows:
+        values = rows.encode(["d", "m"])
+        assert values == {"d": ("u", "v"), "m": ("1.50", None)}
+        plan = Plan(
+            ("d", "m"), {name: np.arange(2) for name in values}, values, frozenset(values), {"d": np.array([1])}
+        )
+        back = rows.recode(plan).give_back()
+        assert back.schema.types == table.schema.types
+        assert back["d"].combine_chunks().dictionary.to_pylist() == ["u"]
+
+
+def test_cells_become_plain_text() -> None:
+    table = pa.table(
+        {
+            "flag": [True, False],
+            "day": [datetime.date(2020, 1, 2), None],
+            "moment": [datetime.datetime(2020, 1, 2, 3, 4), None],
+            "float": [39.0, float("nan")],
+            "none": pa.nulls(2),
+            "large": pa.array(["a", ""], pa.large_string()),
+        }
+    )
+    with open_table(table) as rows:
+        assert rows.encode(table.column_names) == {
+            "flag": ("false", "true"),
+            "day": ("2020-01-02", None),
+            "moment": ("2020-01-02 03:04:00", None),
+            "float": ("39.0", None),
+            "none": (None,),
+            "large": ("a", None),
+        }
+
+
+@pytest.mark.parametrize("cell", [[1], {"a": 1}, b"bytes"])
+def test_nested_and_binary_cells_are_refused_by_column_name(cell: object) -> None:
+    with open_table(pa.table({"ok": [1], "odd": [cell]})) as rows:
+        assert rows.encode(["ok"]) == {"ok": ("1",)}
+        with pytest.raises(TableError, match="column 'odd' holds binary or nested cells"):
+            rows.encode(["odd"])
+        rows.encode([])
+        with pytest.raises(TableError, match="column 'odd'"):
+            rows.recode(Plan(("odd",), {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "a"], "'a' occurs twice"),
+        (["Age", "age"], "'age' differs from 'Age' only in case"),
+        (["a", ""], "column 2"),
+    ],
+)
+def test_names_that_cannot_be_told_apart_are_refused(names: list[str], message: str, tmp_path: Path) -> None:
+    table = pa.table([pa.array(["1"]), pa.array(["2"])], names)
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n1,2\n")
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather")
+    frame = pd.DataFrame([["1", "2"]], columns=names)
+    for source in (table, frame, tmp_path / "t.parquet", tmp_path / "t.csv", tmp_path / "t.feather"):
+        with pytest.raises(TableError, match=message):
+            open_table(source)
+
+
+def test_what_is_no_table_is_refused_with_what_is_accepted(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="cannot open int as a table; give a path to CSV"):
+        open_table(7)
+    with pytest.raises(TableError, match=r"nothing\.csv: no such file"):
+        open_table(tmp_path / "nothing.csv")
+    with pytest.raises(TableError, match="folder without Parquet files"):
+        open_table(tmp_path)
+    for name in ("t.parquet", "t.arrow", "t.duckdb"):
+        (tmp_path / name).write_bytes(b"SECRET garbage" * 1000)
+        with pytest.raises(TableError, match=name) as caught:
+            open_table(tmp_path / name)
+        assert "SECRET" not in str(caught.value)
+    with pytest.raises(TableError, match="column 'b' mixes types"):
+        open_table(pd.DataFrame({"a": [1, 2], "b": pd.Series(["SECRET", 1], dtype=object)}))
+    with pytest.raises(TableError, match="several levels"):
+        open_table(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])))
+    with pytest.raises(TableError, match="memory limit 'plenty'"):
+        open_table(arrow_table(), memory_limit="plenty")
+    with pytest.raises(TableError, match="lazy frame cannot be computed"):
+        open_table(pl.LazyFrame({"a": ["SECRET"]}).select(pl.col("a").cast(pl.Int64)))
+
+
+def test_a_database_with_several_tables_needs_a_name(tmp_path: Path) -> None:
+    write_database(tmp_path / "t.duckdb")
+    for name in ("", "::nothing"):
+        with pytest.raises(TableError, match=r"say which table as t\.duckdb::table; it has other, people"):
+            open_table(f"{tmp_path / 't.duckdb'}{name}")
+    with open_table(f"{tmp_path / 't.duckdb'}::main.people") as rows:
+        assert rows.count() == 6
+
+
+def test_partition_folders_are_columns_of_text(tmp_path: Path) -> None:
+    folder = tmp_path / "parts" / "zip=01234"
+    folder.mkdir(parents=True)
+    pyarrow.parquet.write_table(pa.table({"a": [1]}), folder / "x.parquet")
+    with open_table(tmp_path / "parts") as rows:
+        assert rows.encode(["a", "zip"]) == {"a": ("1",), "zip": ("01234",)}
+    with open_table(folder / "x.parquet") as rows:
+        assert rows.columns() == ("a",)
+
+
+def test_the_released_order_is_random_and_stays() -> None:
+    numbers = np.arange(1000)
+    with open_table(pa.table({"n": numbers, "group": numbers // 500})) as rows:
+        values = rows.encode(["group"])
+        plan = Plan(("n", "group"), {"group": np.arange(2)}, values, frozenset({"group"}))
+        first, second = (rows.recode(plan) for _ in range(2))
+        orders = [table.give_back()["n"].to_numpy() for table in (first, second)]
+        assert first.give_back()["n"].to_numpy().tolist() == orders[0].tolist()
+    assert orders[0].tolist() != orders[1].tolist()
+    for order in orders:
+        assert sorted(order) == numbers.tolist()
+        # Seven standard deviations of the correlation of two independent orders of 1000 rows.
+        assert abs(np.corrcoef(order, numbers)[0, 1]) < 7 / np.sqrt(1000)
+
+
+def test_rows_larger_than_the_memory_limit_are_released(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT i % 1000 AS group, i % 77 AS other, md5(i::VARCHAR) || md5((i + 1)::VARCHAR) AS first, "
+            f"md5((i + 2)::VARCHAR) || md5((i + 3)::VARCHAR) AS second FROM range(2000000) t(i)) TO '{path}'"
+        )
+    assert path.stat().st_size > 250_000_000
+    with open_table(path, memory_limit="200MB", threads=2) as rows:
+        values = rows.encode(["group", "other"])
+        counts = rows.count_by(["group", "other"])
+        assert counts.counts.sum() == 2_000_000
+        maps = {"group": np.arange(1000) // 100, "other": np.arange(77)}
+        labels = {"group": tuple(f"g{digit}" for digit in range(10)), "other": values["other"]}
+        plan = Plan(("group", "other", "first", "second"), maps, labels, frozenset({"other"}))
+        with rows.recode(plan) as released:
+            assert released.sizes_by(["group"]).tolist() == [200_000] * 10
+            assert released.write(tmp_path).stat().st_size > 250_000_000
+
+
+def test_closing_removes_the_private_folder_after_the_last_table() -> None:
+    rows = open_table(arrow_table())
+    folder = rows._session.folder  # type: ignore[attr-defined]
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    rows.encode(["age"])
+    released = rows.recode(Plan(("name",), {"age": np.zeros(3, dtype=np.int64)}, {"age": ("*",)}))
+    rows.close()
+    rows.close()
+    assert released.count() == 6
+    released.close()
+    assert not folder.exists()
+
+
+def test_forgetting_to_close_removes_the_private_folder_too() -> None:
+    rows = open_table(arrow_table())
+    folder = rows._session.folder  # type: ignore[attr-defined]
+    del rows
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_nothing_is_printed_when_a_program_forgets_to_close() -> None:
+    program = (
+        "import duckdb, numpy as np, pyarrow as pa\n"
+        "from indistinct.engine import Plan, open_table\n"
+        "rows = open_table(duckdb.from_arrow(pa.table({'a': ['x', 'y']})))\n"
+        "rows.encode(['a'])\n"
+        "released = rows.recode(Plan(('a',), {'a': np.zeros(2, dtype=np.int64)}, {'a': ('*',)}))\n"
+        "print(rows._session.folder, released.give_back().fetchall())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    folder, _, released = done.stdout.partition(" ")
+    assert released.strip() == "[('*',), ('*',)]"
+    assert not Path(folder).exists()
+
+
+def test_a_failed_write_is_an_output_error(tmp_path: Path) -> None:
+    for source in (arrow_table(), write_csv(tmp_path / "t.csv"), write_database(tmp_path / "t.duckdb")):
+        with open_table(source) as rows, pytest.raises(OutputError, match="check the folder and the free space"):
+            rows.write(tmp_path / "missing")
+
+
+def test_verbs_that_need_an_encoding_say_so() -> None:
+    with open_table(arrow_table()) as rows:
+        with pytest.raises(TableError, match="encode columns before"):
+            rows.count_by(["age"])
+        with pytest.raises(TableError, match="no column 'nothing'"):
+            rows.encode(["nothing"])
+        rows.encode(["age"])
+        with pytest.raises(TableError, match="'name' was not encoded"):
+            rows.count_by(["name"])
+        with pytest.raises(TableError, match="exactly the encoded columns"):
+            rows.recode(Plan(("name",), {}, {}))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\nSECRET\n")
+    with open_table(path) as rows:
+        rows.encode(["a"])
+        path.write_text("a\nOTHERS\n")
+        plan = Plan(("a",), {"a": np.array([0])}, {"a": ("*",)})
+        with rows.recode(plan) as released:  # nothing is copied, so the file is not read again
+            assert released.count() == 1
