@@ -16,7 +16,7 @@ from indistinct.algorithms import ALGORITHMS, algorithm_named
 from indistinct.algorithms.datafly import for_recipient
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
-from indistinct.policy import OPERATORS, Column, Condition, Policy, suppression_mistakes
+from indistinct.policy import ALL_QUASI, OPERATORS, Column, Condition, Policy, suppression_mistakes
 from indistinct.privacy import MODELS, PrivacyModel
 
 VERSION = 1
@@ -236,6 +236,10 @@ def policy_schema() -> dict[str, Any]:
         variant["required"] = ["model", *variant.get("required", [])]
         variant["additionalProperties"] = False
         variants.append(variant)
+        if hasattr(kind, "at_level"):
+            computed = {**variant["properties"], "at_level": TypeAdapter(_AtLevel).json_schema()}
+            del computed["k"]
+            variants.append(variant | {"properties": computed, "required": ["model", "at_level"]})
     schema["properties"]["privacy"]["items"] = {"anyOf": variants}
     schema["properties"]["max_suppression"]["anyOf"] = [
         {"type": "number", "minimum": 0, "maximum": 1},
@@ -266,7 +270,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             lines.append(f"# {_key(name)}: {comments[name]}")
         lines.append(f"{_key(name)} = {_toml(entry)}")
     assert policy.quasi_identifiers is not None  # set when the policy was made
-    if list(map(tuple, policy.quasi_identifiers.values())) != [policy.quasi]:
+    if dict(policy.quasi_identifiers) != {ALL_QUASI: policy.quasi}:
         lines += ["", "[quasi_identifiers]"]
         lines += [f"{_key(name)} = {_toml(list(names))}" for name, names in policy.quasi_identifiers.items()]
     for condition in policy.eligible:

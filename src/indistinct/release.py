@@ -14,6 +14,7 @@ import numpy as np
 
 from indistinct.engine import Plan, Rows
 from indistinct.errors import InfeasibleError, OutputError
+from indistinct.frequency import Groups
 from indistinct.manifest import manifest
 from indistinct.policy import Policy
 from indistinct.quality import measured
@@ -171,8 +172,16 @@ def _plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
 
 def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
     """Raise if suppressed rows, released with a blank quasi-identifier, would themselves be too small a group."""
-    from indistinct.frequency import Groups
-
+    is_all_missing = np.ones(len(recoding.groups), np.bool_)
+    for column, level in enumerate(recoding.node):
+        labels = recoding.frequencies.hierarchies[column].labels[level]
+        is_missing = np.array([label is None for label in labels])
+        is_all_missing &= is_missing[recoding.groups.label_codes(column)]
+    if is_all_missing.any():
+        raise InfeasibleError(
+            "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
+            "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"
+        )
     blanks = Groups.of_sizes([recoding.suppressed_rows])
     for _, _, model in policy.requirements():
         if not model.satisfied(blanks).all():

@@ -226,7 +226,10 @@ def _prove(released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int]
     assert general is not None  # there is at least one possible node
     others = policy.with_role("sensitive", "other")
     if fewest == 0 and blank and others:
-        fewest = released.difference(source, others)
+        fewest = released.difference(general, others)
+    if blank and _blank_rows(general, policy):
+        detail = "rows whose quasi cells are all missing cannot be told from suppressed rows that were left blank"
+        return [Check("truthful", False, detail)]
     if fewest:
         return [Check("truthful", False, f"{fewest} released rows generalize no row of the original, one to one")]
     suppressed = eligible - rows + blank
@@ -288,19 +291,33 @@ def _least_suppression(general: Rows, policy: Policy, suppressed: int) -> Check:
     general.encode(policy.quasi)
     counted = general.count_by(policy.quasi)
     codes = np.stack([np.asarray(code, np.int64) for code in counted.codes])
-    is_kept, sizes = greatest_safe_set(codes, counted.counts, policy)
+    is_kept = greatest_safe_set(codes, counted.counts, policy)
     required = int(counted.counts[~is_kept].sum())
     name = "least suppression"
     if suppressed == required:
         return Check(name, True, f"{suppressed} rows suppressed, as many as must be at this generalization")
-    ks = [getattr(model, "k", 1) for model in policy.privacy]
-    if 0 < required < max(ks) and suppressed - required == int(sizes[is_kept].min(initial=0)):
+    if suppressed in _with_complement(codes, counted.counts, is_kept, policy):
         return Check(name, True, f"{required} rows must be suppressed, and the smallest group to hide them among")
     return Check(name, False, f"{suppressed} rows suppressed, but {required} must be at this generalization")
 
 
-def greatest_safe_set(codes: IntArray, counts: IntArray, policy: Policy) -> tuple[BoolArray, IntArray]:
-    """Tell which tuples can stay, by taking failing ones out until none fails; also give each tuple's rows."""
+def _with_complement(codes: IntArray, counts: IntArray, is_kept: BoolArray, policy: Policy) -> set[int]:
+    """Give the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
+    required = int(counts[~is_kept].sum())
+    k = max((getattr(model, "k", 1) for model in policy.privacy), default=1)
+    if not 0 < required < k or not is_kept.any():
+        return set()
+    smallest = np.flatnonzero(is_kept & (counts == counts[is_kept].min()))
+    totals = set()
+    for group in smallest:
+        left = np.where(np.arange(len(counts)) == group, 0, counts)
+        still_kept = greatest_safe_set(codes, left, policy)
+        totals.add(int(counts.sum() - left[still_kept].sum()))
+    return totals
+
+
+def greatest_safe_set(codes: IntArray, counts: IntArray, policy: Policy) -> BoolArray:
+    """Tell which tuples can stay, by taking failing ones out until none fails."""
     is_kept = np.ones(len(counts), np.bool_)
     while True:
         before = int(is_kept.sum())
@@ -310,4 +327,4 @@ def greatest_safe_set(codes: IntArray, counts: IntArray, policy: Policy) -> tupl
             sizes = np.bincount(group_of.ravel(), counts * is_kept).astype(np.int64)
             is_kept &= model.satisfied(Groups.of_sizes(sizes))[group_of.ravel()]
         if int(is_kept.sum()) == before:
-            return is_kept, counts
+            return is_kept

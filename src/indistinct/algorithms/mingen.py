@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from indistinct.algorithms.base import Task
@@ -45,7 +45,7 @@ class MinGen:
         )
         if found is None:
             raise task.infeasible(0)
-        return found.recoding
+        return replace(found.recoding, is_proven=found.is_proven)
 
 
 def generalizations_by_attribute(heights: Node) -> int:

@@ -111,7 +111,7 @@ def vectors_of_height(wanted: int, top: Node, heights: Node) -> list[Node]:
 def find_vector_by_matrix(task: Task, watch: Watch) -> Node | None:
     """Find_vector on the distance-vector matrix, with all the bounds of section 5. None if nothing passes."""
     matrix = DistanceMatrix.of(task)
-    budget = task.budget
+    budget = min(task.budget, task.frequencies.rows - 1)  # a release of nothing is none
     top = matrix.upper_bound()
     if matrix.required_suppression(top) > budget:
         return None

@@ -87,7 +87,8 @@ class Search:
         """Give the recoding to a node with the least suppression that satisfies the policy, and tag its neighbours."""
         self.checks += 1
         recoding = self.task.recoding(self.groups(node))
-        self._tag(node, recoding.suppressed_rows <= self.budget)
+        rows = recoding.suppressed_rows
+        self._tag(node, rows <= self.budget and rows < recoding.rows)  # a release of nothing is none
         return recoding
 
     def _tag(self, node: Node, passes: bool) -> None:

@@ -114,7 +114,7 @@ def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
         series = values.astype(dtype)
         return series.cat.remove_unused_categories()
     try:
-        if hasattr(dtype, "__from_arrow__"):
+        if hasattr(dtype, "__from_arrow__") and not isinstance(dtype, (pandas.PeriodDtype, pandas.IntervalDtype)):
             return pandas.Series(dtype.__from_arrow__(column))
         if column.null_count and dtype.kind in "iub":
             nullable = {"i": "Int", "u": "UInt"}.get(dtype.kind)

@@ -17,6 +17,15 @@ import pyarrow as pa
 
 from indistinct.errors import TableError
 
+SETTINGS = (
+    "enable_progress_bar = false",
+    "python_enable_replacements = false",
+    "TimeZone = 'UTC'",
+    # Joins stay as written, rows first, dictionary second: DuckDB takes a CSV file of any size for some 40 rows
+    # and would build its hash tables from the rows.
+    "disabled_optimizers = 'join_order,build_side_probe_side'",
+)
+
 
 def quote(identifier: str) -> str:
     """Return an identifier as SQL.
@@ -76,7 +85,7 @@ class Session:
                 f"{name}: memory limit {memory_limit!r} or threads {threads!r} is not understood; "
                 "say for example '4GB' and 8"
             ) from None
-        for setting in ("enable_progress_bar = false", "TimeZone = 'UTC'", "python_enable_replacements = false"):
+        for setting in SETTINGS:
             self._connection.execute(f"SET {setting}")
         self._names = itertools.count()
         self._users = 0

@@ -1,0 +1,107 @@
+"""``indistinct anonymize``: makes a release, recounts it and writes it, or writes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+
+if TYPE_CHECKING:
+    from indistinct.algorithms import Algorithm
+    from indistinct.policy import Policy
+    from indistinct.release import Release
+
+
+def anonymize(
+    policy_path: PolicyPath,
+    table: Table,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="lattice, samarati, mingen or datafly, instead of the one that the policy names."),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="What lattice optimizes, such as precision, loss or discernibility.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a release that satisfies the policy, recount it, and write it as a folder.
+
+    The folder appears whole and verified, or not at all.
+    """
+    from indistinct import pipeline
+    from indistinct.policyfile import read_policy
+    from indistinct.release import refuse_occupied
+
+    refuse_occupied(output, replace)
+    policy = read_policy(policy_path)
+    chosen = _chosen(policy, algorithm, measure)
+    with show.progress(time_limit) as watch:
+        release = pipeline.anonymize(
+            table, policy, algorithm=chosen, watch=watch, **reading(delimiter, encoding, memory, threads)
+        )
+        with release:
+            watch.report("write")
+            written = release.write(output, replace=replace)
+            if as_json:
+                show.document(_described(release, written))
+                return
+    _summarize(release, written)
+    show.next_steps(["verify", policy_path, output, "--original", table])
+
+
+def _chosen(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
+    """Give the algorithm that was asked for; a measure is an option of lattice."""
+    from indistinct.algorithms import algorithm_named
+    from indistinct.errors import PolicyError
+
+    if measure is None:
+        return algorithm if algorithm in (None, policy.algorithm) else algorithm_named(str(algorithm))
+    name = algorithm or policy.algorithm
+    if name != "lattice":
+        raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
+    return algorithm_named(name, measure=measure)
+
+
+def _described(release: Release, written: Path) -> dict[str, object]:
+    assert release.verdict is not None  # a release is verified before it is written
+    return {
+        "written": str(written),
+        "algorithm": release.algorithm,
+        **release.facts,
+        "verdict": release.verdict.to_dict(),
+    }
+
+
+def _summarize(release: Release, written: Path) -> None:
+    """Show what was released, what it cost and what the recount found."""
+    assert release.verdict is not None  # a release is verified before it is written
+    facts = release.facts
+    console = show.out()
+    console.print(show.levels(facts))
+    console.print(show.measures(facts["measures"]))
+    console.print(show.verdict(release.verdict))
+    console.print(
+        show.facts(
+            [
+                ("algorithm", release.algorithm),
+                ("rows released", f"{facts['released']:,} of {facts['eligible']:,} eligible"),
+                ("rows suppressed", facts["suppressed"]),
+                ("groups", f"{facts['groups']:,}, the smallest of {show.counted(facts['smallest_group'], 'row')}"),
+                ("written to", written),
+            ]
+        )
+    )
+    if not facts["is_proven"]:
+        show.say("the time limit ended the search: a better release may exist", "yellow")
+    show.say(f"verified and written to {written}", show.GOOD)

@@ -1,0 +1,145 @@
+"""``indistinct doctor``: what is installed, what this machine has, and whether a tiny release succeeds."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import typer
+
+import indistinct
+from indistinct.cli import show
+from indistinct.cli.options import AsJson
+
+NEEDED = ("duckdb", "numba", "numpy", "pyarrow", "pydantic", "rich", "typer")
+OPTIONAL = ("pandas", "polars")
+LITTLE_SPACE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: what was found, whether it is well, and what to do if not."""
+
+    name: str
+    found: str
+    is_well: bool = True
+    advice: str = ""
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at the installation and the machine, and try a tiny release.
+
+    Exit code 1 says that something that is needed is not well.
+    """
+    findings = [*_software(), *_machine(), *_self_test()]
+    is_well = all(finding.is_well for finding in findings)
+    if as_json:
+        show.document({"is_well": is_well, "findings": [asdict(finding) for finding in findings]})
+        raise typer.Exit(0 if is_well else 1)
+    made = show.table(None, "", "what", "found", "advice")
+    for finding in findings:
+        made.add_row(show.mark(finding.is_well), finding.name, finding.found, finding.advice)
+    show.out().print(made)
+    if not is_well:
+        show.say("something is not well; see the advice", show.BAD)
+        raise typer.Exit(1)
+    show.say("all is well", show.GOOD)
+    show.next_steps(["demo"])
+
+
+def _software() -> list[Finding]:
+    """Give the versions of Python, of indistinct and of what it stands on."""
+    findings = [
+        Finding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Finding("indistinct", indistinct.__version__),
+    ]
+    for name in NEEDED:
+        found = _version(name)
+        advice = "" if found else f"{Path(sys.executable).name} -m pip install {name}"
+        findings.append(Finding(name, found or "missing", found is not None, advice))
+    for name in OPTIONAL:
+        found = _version(name)
+        advice = "" if found else f"for {name} frames: {Path(sys.executable).name} -m pip install {name}"
+        findings.append(Finding(name, found or "not installed (optional)", True, advice))
+    return findings
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _machine() -> list[Finding]:
+    """Give the memory, the cores, and whether the engine can spill to the disk."""
+    memory = _memory()
+    findings = [
+        Finding("memory", f"{_size(memory)} in all" if memory else "unknown"),
+        Finding("cores", str(os.cpu_count() or 1)),
+    ]
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    advice = "" if free >= LITTLE_SPACE else "free some space, or set TMPDIR to a folder on a larger disk"
+    findings.append(Finding("temporary space", f"{_size(free)} free in {folder}", free >= LITTLE_SPACE, advice))
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"indistinct")
+    except OSError as error:
+        advice = "set TMPDIR to a folder that you can write to"
+        findings.append(Finding("temporary folder", f"cannot be written ({error.strerror})", False, advice))
+    return findings
+
+
+def _memory() -> int | None:
+    """Give the memory of the machine in bytes, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _size(size: int) -> str:
+    """Give a size in bytes as people read it.
+
+    >>> _size(17_179_869_184)
+    '16.0 GiB'
+    """
+    return f"{size / (1 << 30):,.1f} GiB"
+
+
+def _self_test() -> list[Finding]:
+    """Release a tiny table and verify it against the original; tell where the kernels came from."""
+    try:
+        from indistinct import pipeline
+        from indistinct.examples import EXAMPLES
+        from indistinct.kernels import grouping
+        from indistinct.policyfile import read_policy
+
+        with EXAMPLES[0].paths() as (table, policy_path):
+            policy = read_policy(policy_path)
+            with pipeline.anonymize(table, policy) as release:
+                verdict = release.verify(original=table)
+        kernels = _kernels([grouping.pack, grouping.roll_up])
+    except Exception as error:
+        advice = "install again with: python -m pip install --force-reinstall indistinct"
+        return [Finding("self-test", f"failed: {type(error).__name__}", False, advice)]
+    found = f"{verdict.rows} rows released and verified" if verdict.passed else "the release did not verify"
+    advice = "" if verdict.passed else "do not use this installation"
+    return [kernels, Finding("self-test", found, verdict.passed, advice)]
+
+
+def _kernels(functions: list[object]) -> Finding:
+    """Tell whether the kernels that just ran were compiled now or came from the cache."""
+    stats = [getattr(function, "stats", None) for function in functions]
+    if None in stats:
+        return Finding("kernels", "not compiled: NUMBA_DISABLE_JIT is set", True, "unset it, or large tables are slow")
+    if all(stat.cache_hits for stat in stats if stat is not None):
+        return Finding("kernels", "compiled, from the cache")
+    return Finding("kernels", "compiled just now; the next run takes them from the cache")

@@ -1,0 +1,122 @@
+"""``indistinct init``: a first policy for a table, with the reason for every guess."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
+from indistinct.errors import OutputError, PolicyError
+
+if TYPE_CHECKING:
+    from indistinct.profiling import Profile
+
+
+def init(
+    table: Table,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among so many rows.")] = 5,
+    max_suppression: Annotated[
+        str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
+    ] = "0.02",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy here, not to stdout.")
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Guess a policy for a table: the role and the hierarchy of each column, and why.
+
+    Read every line before you rely on it: a guess cannot know what others know about your people.
+    """
+    from indistinct.policyfile import policy_toml
+    from indistinct.profiling import comments, profile, suggested_policy
+
+    limit = _suppression(max_suppression)
+    if output is not None and output.exists():
+        raise OutputError(f"{output} exists already; name another file, or remove it")
+    with show.progress() as watch:
+        found = profile(table, watch=watch, **reading(delimiter, encoding, memory, threads))
+    policy = suggested_policy(found, k, limit)
+    text = _head(table) + policy_toml(policy, comments(found))
+    if output is not None:
+        _write(output, text)
+    if as_json:
+        show.document(found.to_dict() | {"policy": text, "written": None if output is None else str(output)})
+        return
+    if output is None:
+        typer.echo(text, nl=False)
+    _summarize(found)
+    name = output or "policy.toml"
+    if output is None:
+        show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
+    show.next_steps(["check", name, table], ["anonymize", name, table, "-o", "release"])
+
+
+def _suppression(text: str) -> int | float:
+    """Read a suppression limit: a number of rows if it is written without a decimal point, else a share."""
+    from indistinct.policy import suppression_mistakes
+
+    limit: int | float | str
+    try:
+        limit = int(text)
+    except ValueError:
+        try:
+            limit = float(text)
+        except ValueError:
+            limit = text
+    mistakes = suppression_mistakes(limit)
+    if mistakes or isinstance(limit, str):
+        raise PolicyError([f"--{mistake.replace('_', '-')}" for mistake in mistakes])
+    return limit
+
+
+def _head(table: str) -> str:
+    return (
+        f"# A first policy for {Path(table).name}: guesses to be read, not to be trusted.\n"
+        "# identifier: never released. quasi: others may know it and link by it, so it is generalized.\n"
+        "# sensitive: nobody should learn it. other: neither. The last two are released as they are.\n\n"
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}; name a file elsewhere") from None
+    partial = Path(name)
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        partial.chmod(0o644)
+        os.replace(partial, path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}; nothing was written") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _summarize(found: Profile) -> None:
+    """Tell on stderr what was guessed about each column, and why."""
+    made = show.table(
+        f"{show.counted(found.rows, 'row')}, {show.counted(len(found.columns), 'column')}",
+        "column",
+        "role",
+        "distinct",
+        "missing",
+        "why",
+        right=("distinct", "missing"),
+    )
+    for column in found.columns:
+        made.add_row(
+            column.name, column.role, show.figure(column.distinct), show.figure(column.missing), column.reason
+        )
+    show.words().print(made)

@@ -1,0 +1,227 @@
+"""What commands show: data on stdout as tables or JSON, words and progress on stderr, always in one style."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from indistinct.errors import IndistinctError
+    from indistinct.verdict import Verdict
+    from indistinct.watch import Watch
+
+ACCENT = "cyan"
+GENERALIZED = "bold yellow"
+GOOD = "green"
+BAD = "bold red"
+QUIET = "dim"
+
+STAGES = {
+    "count": "counting tuples",
+    "search": "searching the lattice",
+    "height": "searching the lattice",
+    "release": "making the release",
+    "verify": "recounting the release",
+    "write": "writing the release",
+    "profile": "looking at the columns",
+}
+
+MEASURES = {
+    "precision": "precision (Sweeney): 1 leaves every cell as it is",
+    "accuracy": "accuracy (Samarati): what generalization leaves",
+    "completeness": "completeness (Samarati): the share of rows released",
+    "loss": "loss (Iyengar): 0 leaves every cell as it is",
+    "average-group-size": "average group size in rows",
+    "discernibility": "discernibility: rows that each row cannot be told from, summed",
+}
+"""The measures that a summary shows, in words; ``--json`` gives all."""
+
+
+def out() -> Console:
+    """Give the console of data. Cells are never read as markup."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def words() -> Console:
+    """Give the console of words and progress."""
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def document(content: Mapping[str, Any]) -> None:
+    """Print one JSON document on stdout."""
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def described(error: IndistinctError) -> dict[str, Any]:
+    """Give an error as JSON takes it."""
+    return {"error": {"kind": type(error).__name__, "message": str(error), "exit_code": error.exit_code}}
+
+
+def failure(kind: str, message: str, exit_code: int, as_json: bool) -> None:
+    """Tell about an error: in red on stderr, or as a JSON document on stdout."""
+    if as_json:
+        document({"error": {"kind": kind, "message": message, "exit_code": exit_code}})
+        return
+    from rich.text import Text
+
+    words().print(Text.assemble(("error: ", BAD), (message, "red")), soft_wrap=True)
+
+
+def say(text: str, style: str = "") -> None:
+    """Print a line of words on stderr."""
+    words().print(text, style=style, soft_wrap=True)
+
+
+def next_steps(*commands: Sequence[object]) -> None:
+    """Suggest on stderr what to do next: commands as they can be typed."""
+    console = words()
+    for position, command in enumerate(commands):
+        console.print("next: " if position == 0 else "      ", style=QUIET, end="", soft_wrap=True)
+        console.print(typed(command), style=ACCENT, soft_wrap=True)
+
+
+def typed(command: Sequence[object]) -> str:
+    """Give a command as it is typed in a shell.
+
+    >>> typed(["verify", "policy.toml", "my release"])
+    "indistinct verify policy.toml 'my release'"
+    """
+    return shlex.join(["indistinct", *map(str, command)])
+
+
+def table(title: str | None, *columns: str, right: Iterable[str] = ()) -> Table:
+    """Give an empty table in the house style; columns in ``right`` are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style=ACCENT)
+    numbers = set(right)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numbers else "left")
+    return made
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> Table:
+    """Give facts as two columns: what, and how much."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style=QUIET)
+    grid.add_column()
+    for name, value in pairs:
+        grid.add_row(f"  {name}", figure(value))
+    return grid
+
+
+def figure(value: object) -> str:
+    """Give a number as people read it.
+
+    >>> figure(0.69166667), figure(7220555), figure(2.0), figure("5 groups")
+    ('0.6917', '7,220,555', '2', '5 groups')
+    """
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def counted(number: int, thing: str) -> str:
+    """Give a number of things.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def level_bar(level: int, height: int) -> Text:
+    """Draw how far a column climbed its hierarchy."""
+    from rich.text import Text
+
+    return Text.assemble(("■" * level, GENERALIZED if level else ""), ("□" * (height - level), QUIET))
+
+
+def levels(facts_of_release: Mapping[str, Any]) -> Table:
+    """Give the level of each quasi column of a release, with its name."""
+    made = table("Generalization", "column", "level", "of", "", "released as", right=("level", "of"))
+    for name, level in facts_of_release["node"].items():
+        height = facts_of_release["heights"][name]
+        label = facts_of_release["level_names"][name]
+        made.add_row(name, str(level), str(height), level_bar(level, height), "as it is" if level == 0 else label)
+    return made
+
+
+def measures(figures: Mapping[str, float]) -> Table:
+    """Give the measures that people know, in words."""
+    made = table("Measures", "measure", "figure", right=("figure",))
+    for name, description in MEASURES.items():
+        made.add_row(description, figure(figures[name]))
+    return made
+
+
+def verdict(found: Verdict, title: str = "Verification") -> Table:
+    """Give every check of a recount and what it found."""
+    made = table(title, "", "check", "found")
+    for check in found.checks:
+        made.add_row(mark(check.passed), check.name, check.detail)
+    return made
+
+
+def mark(is_good: bool) -> Text:
+    """Give a check mark or a cross."""
+    from rich.text import Text
+
+    return Text("✓", GOOD) if is_good else Text("✗", BAD)
+
+
+def beside_or_below(console: Console, left: Table, right: Table) -> RenderableType:
+    """Put two tables side by side where the console is wide enough, else one below the other."""
+    from rich.console import Group
+    from rich.table import Table
+
+    needed = sum(console.measure(part).maximum for part in (left, right)) + 2
+    if needed > console.width:
+        return Group(left, right)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row(left, right)
+    return grid
+
+
+@contextmanager
+def progress(time_limit: float | None = None) -> Iterator[Watch]:
+    """Give a watch that shows the stages of long work on stderr, where that is a terminal; it leaves no trace."""
+    from indistinct.watch import Watch
+
+    console = words()
+    if not console.is_terminal:
+        yield Watch(time_limit=time_limit)
+        return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    shown = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=30),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    with shown:
+        task = shown.add_task("reading the table", total=None)
+
+        def report(stage: str, done: int | None, total: int | None) -> None:
+            shown.update(task, description=STAGES.get(stage, stage), completed=done or 0, total=total)
+
+        yield Watch(time_limit=time_limit, progress=report)

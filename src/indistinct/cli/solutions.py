@@ -1,0 +1,74 @@
+"""``indistinct solutions``: every k-minimal generalization of a table, and the preferred one among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+
+if TYPE_CHECKING:
+    from indistinct.algorithms.solutions import Solution
+
+FIGURES = ("precision", "relative-distance", "loss")
+
+
+def solutions(
+    policy_path: PolicyPath,
+    table: Table,
+    preference: Annotated[
+        str,
+        typer.Option(
+            help="Which one is preferred: min-absolute, min-relative, max-distribution, min-suppression, "
+            "highest-absolute-peak, highest-relative-peak, fewest-attributes or most-attributes."
+        ),
+    ] = "min-absolute",
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """List every k-minimal generalization, and mark the preferred one.
+
+    No column of one can stay at a lower level without suppressing more rows than the policy allows.
+    """
+    from indistinct.algorithms.solutions import preference_named, preferred
+    from indistinct.pipeline import solutions as minimal
+    from indistinct.policyfile import read_policy
+
+    policy = read_policy(policy_path)
+    preference_named(preference)
+    with show.progress(time_limit) as watch:
+        found = minimal(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
+    chosen = preferred(found, preference)
+    if as_json:
+        show.document({"preference": preference, "solutions": [_described(one, one is chosen) for one in found]})
+        return
+    columns = list(chosen.node)
+    numbers = (*columns, "height", "suppressed", "groups", *FIGURES)
+    made = show.table(f"{show.counted(len(found), 'k-minimal generalization')}", "", *numbers, right=numbers)
+    for one in found:
+        levels = [f"{level}/{one.heights[name]}" for name, level in one.node.items()]
+        rest = [sum(one.vector), one.suppressed, one.groups, *(one.measures[name] for name in FIGURES)]
+        made.add_row(
+            "→" if one is chosen else "", *levels, *map(show.figure, rest), style="bold" if one is chosen else ""
+        )
+    show.out().print(made)
+    show.say(f"→ is preferred by {preference}; a level is written as level/height", show.QUIET)
+    show.next_steps(["anonymize", policy_path, table, "-o", "release", "--algorithm", "samarati"])
+
+
+def _described(solution: Solution, is_preferred: bool) -> dict[str, Any]:
+    return {
+        "node": dict(solution.node),
+        "heights": dict(solution.heights),
+        "height": sum(solution.vector),
+        "suppressed": solution.suppressed,
+        "groups": solution.groups,
+        "measures": dict(solution.measures),
+        "is_preferred": is_preferred,
+    }

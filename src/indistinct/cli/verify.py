@@ -1,0 +1,61 @@
+"""``indistinct verify``: recounts a release from its own cells, and proves it against the original."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.errors import VerificationError
+
+
+def verify(
+    policy_path: PolicyPath,
+    release: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False
+        ),
+    ],
+    original: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="The private table, to prove that the release is true.")
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recount a release from its cells alone; with the original also prove that it is true.
+
+    Exit code 4 says that a check failed.
+    """
+    from indistinct.engine import open_table
+    from indistinct.policyfile import read_policy
+    from indistinct.verdict import verify as recount
+
+    policy = read_policy(policy_path)
+    limits = reading(memory=memory, threads=threads)
+    text = reading(delimiter, encoding)
+    # a release folder says itself how it is written; what is said here is then about the original
+    released_text = {} if (Path(release) / "manifest.json").is_file() else text
+    with ExitStack() as stack, show.progress() as watch:
+        watch.report("verify")
+        source = None if original is None else stack.enter_context(open_table(original, **limits, **text))
+        verdict = recount(release, policy, original=source, **limits, **released_text)
+    if as_json:
+        show.document(verdict.to_dict())
+        raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)
+    console = show.out()
+    console.print(show.verdict(verdict))
+    found = f"{verdict.rows:,} rows in {verdict.groups:,} groups, the smallest of {verdict.smallest_group:,}"
+    if not verdict.passed:
+        show.say(f"FAILED: {found}. Do not hand this table out.", show.BAD)
+        raise typer.Exit(VerificationError.exit_code)
+    show.say(f"verified: {found}", show.GOOD)
+    if original is None:
+        show.next_steps(["verify", policy_path, release, "--original", "TABLE"])

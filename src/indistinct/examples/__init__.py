@@ -1,0 +1,62 @@
+"""The papers' own tables with a policy file each, to try, to copy and to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from indistinct.errors import OutputError
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A table of a paper and the policy that it is released under: ``name.csv`` and ``name.toml``."""
+
+    name: str
+    title: str
+    source: str
+
+    @property
+    def file_names(self) -> tuple[str, str]:
+        """The names of its two files, the table first."""
+        return f"{self.name}.csv", f"{self.name}.toml"
+
+    @contextmanager
+    def paths(self) -> Iterator[tuple[Path, Path]]:
+        """Give the paths of the table and of the policy file, for the time of the block.
+
+        >>> with EXAMPLES[0].paths() as (table, policy):
+        ...     table.read_text().splitlines()[0]
+        'Race,BirthDate,Gender,ZIP,Problem'
+        """
+        table, policy = (files(__name__) / name for name in self.file_names)
+        with as_file(table) as table_path, as_file(policy) as policy_path:
+            yield table_path, policy_path
+
+
+EXAMPLES = (
+    Example("hospital", "Sweeney's hospital table", "Sweeney 2002, Figure 7"),
+    Example("samarati", "Samarati's medical table", "Samarati 2001, Figures 1, 6 and 7"),
+)
+
+
+def save_examples(folder: Path, examples: Sequence[Example] = EXAMPLES) -> list[Path]:
+    """Copy the files of the examples into a folder, all or none; no file that is there already is changed."""
+    goals = [folder / name for example in examples for name in example.file_names]
+    occupied = [goal.name for goal in goals if goal.exists()]
+    if occupied:
+        raise OutputError(f"{folder} already holds {', '.join(occupied)}; name another folder")
+    written: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for goal in goals:
+            written.append(goal)
+            goal.write_bytes((files(__name__) / goal.name).read_bytes())
+    except OSError as error:
+        for goal in written:
+            goal.unlink(missing_ok=True)
+        raise OutputError(f"cannot write to {folder}: {error.strerror or error}; name another folder") from None
+    return goals
