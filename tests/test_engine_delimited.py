@@ -50,11 +50,12 @@ def test_quoted_line_ends_survive_even_in_a_parallel_scan(tmp_path: Path) -> Non
 
 
 def test_large_cells_are_read_and_larger_ones_refused(tmp_path: Path) -> None:
-    path = put(tmp_path / "t.csv", b'a,b\n1,"' + b"x\n" * 500_000 + b'"\n')
-    assert len(str(read(path)["b"][0])) == 1_000_000
-    path = put(tmp_path / "t.csv", b'a,b\n1,"' + b"x\n" * 2_000_000 + b'"\n')
-    with pytest.raises(TableError, match="longer than 2 MB"):
-        read(path)
+    path = put(tmp_path / "t.csv", b'a,b\n1,"' + b"x\n" * 3_000_000 + b'"\n')
+    assert len(str(read(path)["b"][0])) == 6_000_000
+    for content in (b"x" * 10_000_000, b"x" * 20_000_000, b"x" * 20_000_000 + b"\n3,4\n"):
+        path = put(tmp_path / "t.csv", b"a,b\n1," + content + b"\n")
+        with pytest.raises(TableError, match="longer than 8 MB"):
+            read(path)
 
 
 def test_encodings_by_mark_and_by_name(tmp_path: Path) -> None:
@@ -86,8 +87,17 @@ def test_a_lone_column_may_hold_delimiters(tmp_path: Path) -> None:
     assert read(put(tmp_path / "t.csv", b"name\nSmith, John\nDoe\n")) == {"name": ["Smith, John", "Doe"]}
 
 
+def test_line_breaks_in_column_names_never_lose_rows(tmp_path: Path) -> None:
+    for content in (b'a,"b\r"\n1,2\n3,4\n', b'a,"b\n"\r1,2\r3,4\r', b'a,"b\r\n"\n1,2\n3,4\n'):
+        assert list(read(put(tmp_path / "t.csv", content)).values()) == [["1", "3"], ["2", "4"]]
+    with pytest.raises(TableError, match="a column name holds a line break"):
+        read(put(tmp_path / "t.csv", b'a,"b\n"\r\n1,2\r\n3,4\r\n'))
+
+
 def test_blank_lines_around_the_table_are_skipped(tmp_path: Path) -> None:
-    assert read(put(tmp_path / "t.csv", b"\n\na,b\n1,2\n\n3,\n\n\n")) == {"a": ["1", "3"], "b": ["2", None]}
+    text = b"\n\na,b\n1,2\n\n3,\n\n\n"
+    for content in (text, text.replace(b"\n", b"\r\n")):
+        assert read(put(tmp_path / "t.csv", content)) == {"a": ["1", "3"], "b": ["2", None]}
 
 
 def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
@@ -163,9 +173,11 @@ def test_any_text_survives_being_written_and_read(
     names = data.draw(st.lists(NAME.filter(str.strip), min_size=1, max_size=3, unique_by=str.lower))
     delimiter = data.draw(st.sampled_from([",", ";", "\t", "|"]))
     table = data.draw(st.lists(st.tuples(*[CELL for _ in names]), min_size=1, max_size=5))
+    has_breaks = any(letter in name for name in names for letter in "\r\n")
+    line_end = "\n" if has_breaks else data.draw(st.sampled_from(["\n", "\r\n"]))
     folder = tmp_path_factory.mktemp("round")
     with (folder / "source.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([names, *table])
+        csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator=line_end).writerows([names, *table])
     with open_table(folder / "source.csv", delimiter=delimiter) as rows:
         assert rows.columns() == tuple(names)
         values = rows.encode(names)

@@ -105,9 +105,9 @@ class Groups:
         lengths = [len(codes) for codes in maps.values()]
         offsets = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
         flat = np.concatenate([*maps.values(), np.empty(0, np.uint64)])
-        keys, sizes, group_of = grouping.roll_up(
-            self.keys, self.sizes, layout.words[columns], layout.shifts[columns], layout.masks[columns], offsets, flat
-        )
+        fields = layout.words[columns], layout.shifts[columns], layout.masks[columns]
+        with np.errstate(over="ignore"):  # hashing wraps around, which NumPy remarks on when numba is switched off
+            keys, sizes, group_of = grouping.roll_up(self.keys, self.sizes, *fields, offsets, flat)
         return Groups(sizes, keys, node, layout), group_of
 
     def only(self, columns: Sequence[int]) -> tuple[Groups, IntArray]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from indistinct.engine import Rows, open_table
@@ -21,12 +22,11 @@ from indistinct.watch import Watch
 IDENTIFIER_WORDS = (
     "name surname forename firstname lastname vorname nachname nom prenom nombre apellido apellidos cognome "
     "id uuid guid ssn mrn iban passport passeport email mail phone telephone telefon telefono mobile fax "
-    "address adresse direccion indirizzo street strasse rue calle account card licence license plate "
-    "username login url ip"
+    "address adresse direccion indirizzo street strasse rue account card licence license username login url ip"
 )
 QUASI_WORDS = (
     "birth birthdate birthday born dob date geburt geburtsdatum geburtstag naissance nacimiento nascita "
-    "age alter edad eta year jahr zip zipcode postal postcode postleitzahl plz cap city town ort ville ciudad "
+    "age alter edad eta year jahr zip zipcode postal postcode postleitzahl plz city town ort ville ciudad "
     "state region county canton kanton bundesland province country land pays nation nationality citizenship "
     "sex gender geschlecht sexe sexo race ethnicity ethnic marital married familienstand education school "
     "occupation profession job beruf workclass employer"
@@ -35,33 +35,34 @@ SENSITIVE_WORDS = (
     "diagnosis diagnose diagnostic illness disease krankheit maladie enfermedad problem symptom medication drug "
     "treatment procedure salary income wage gehalt salaire earnings religion faith party vote hiv disability"
 )
-POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz cap"
 YIELDING_WORDS = "name id date"
 """Words that say little beside another: a country's name is a country, a disease's id a disease."""
+POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz"
 
+ISO = "ISO"
 DATE_FORMATS = {
-    "%Y-%m-%d": None,
+    ISO: None,
     "%Y/%m/%d": None,
-    "%Y%m%d": None,
     "%d.%m.%Y": None,
     "%m/%d/%Y": "%d/%m/%Y",
-    "%d/%m/%Y": "%m/%d/%Y",
+    "%d/%m/%Y": None,
     "%d-%m-%Y": "%m-%d-%Y",
-    "%m-%d-%Y": "%d-%m-%Y",
+    "%m-%d-%Y": None,
     "%d.%m.%y": None,
     "%m/%d/%y": "%d/%m/%y",
-    "%d/%m/%y": "%m/%d/%y",
+    "%d/%m/%y": None,
 }
-"""The formats of dates that are tried, each with its twin that swaps day and month."""
+"""The formats of dates in the order in which they are tried, each with the twin that it may be mistaken for."""
+DATE_LEVELS = ("month", "year", "5 years", "10 years")
 
-MOST_DISTINCT = 1_000_000
-"""Columns with more distinct values are judged by their name and their count alone."""
+MOST_DISTINCT = 200_000
+"""Columns with more distinct values are judged by their name and their counts alone."""
 MANY = 20
-"""Below so many distinct values nothing is concluded from nearly all being different."""
+"""With fewer distinct values nothing is concluded from nearly all being different."""
 NEARLY_UNIQUE = 0.9
 LONG_TEXT = 40
 INTERVALS_ACROSS = 20
-MOST_PREFIX_LEVELS = 8
+SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
 MOST_NODES = 2_000_000
 """A policy with more combinations of levels is suggested with Datafly, which does not search them all."""
 
@@ -95,8 +96,11 @@ class Profile:
 
     rows: int
     columns: tuple[ColumnProfile, ...]
-    nodes: int
-    """How many combinations of levels the suggested hierarchies span."""
+
+    @property
+    def nodes(self) -> int:
+        """How many combinations of levels the suggested hierarchies span."""
+        return math.prod((column.hierarchy.height or 0) + 1 for column in self.columns if column.hierarchy is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the profile as JSON takes it."""
@@ -119,27 +123,16 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
     zip: quasi, because its name says that others may know it; codes of 5 digits
     illness: sensitive, because its name says that nobody should learn it
     """
-    watch = watch or Watch()
     rows = open_table(table, **reading)
     try:
         count = rows.count()
         if count == 0:
             raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
-        names = rows.columns()
-        sizes = {}
-        for done, name in enumerate(names):
-            watch.report("profile", done, len(names))
-            sizes[name] = len(rows.sizes_by([name]))
-        values = _values(rows, [name for name in names if sizes[name] <= MOST_DISTINCT])
-        looks = {name: _look(rows, name, count, sizes[name], values.get(name)) for name in names}
+        looks = _looks(rows, count, watch or Watch())
     finally:
         if rows is not table:
             rows.close()
-    columns = _with_some_quasi([_judge(name, look) for name, look in looks.items()])
-    nodes = math.prod(
-        _height(column.hierarchy, values.get(column.name, ())) + 1 for column in columns if column.role == "quasi"
-    )
-    return Profile(count, tuple(columns), nodes)
+    return Profile(count, tuple(_with_some_quasi([_judge(name, look) for name, look in looks.items()])))
 
 
 def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02) -> Policy:
@@ -171,19 +164,32 @@ class _Look:
         return self.distinct >= MANY and self.distinct >= NEARLY_UNIQUE * (self.rows - self.missing)
 
 
-def _values(rows: Rows, names: Sequence[str]) -> Mapping[str, tuple[str | None, ...]]:
-    return rows.encode(names) if names else {}
+def _looks(rows: Rows, count: int, watch: Watch) -> dict[str, _Look]:
+    """Count the distinct values of every column, and fetch those of the columns that have not too many."""
+    names = rows.columns()
+    distinct = {}
+    for done, name in enumerate(names):
+        watch.report("profile", done, len(names))
+        distinct[name] = len(rows.sizes_by([name]))
+    values = rows.encode([name for name in names if distinct[name] <= MOST_DISTINCT])
+    missing = {name: _missing(rows, name, values[name]) for name in values}
+    looks = {}
+    for name in names:
+        if name in values:
+            present = tuple(value for value in values[name] if value is not None)
+            looks[name] = _Look(count, len(present), missing[name], present)
+        else:
+            absent = _missing(rows, name, rows.encode([name], [(name, "missing", None)])[name])
+            looks[name] = _Look(count, distinct[name] - bool(absent), absent, None)
+    return looks
 
 
-def _look(rows: Rows, name: str, count: int, groups: int, values: tuple[str | None, ...] | None) -> _Look:
-    if values is None:
-        return _Look(count, groups, 0, None)
+def _missing(rows: Rows, name: str, values: tuple[str | None, ...]) -> int:
+    """Give the number of missing cells of a column that was just encoded; missing is the last of its values."""
+    if not values or values[-1] is not None:
+        return 0
     counted = rows.count_by([name])
-    missing = 0
-    if values and values[-1] is None:
-        missing = int(counted.counts[counted.codes[0] == len(values) - 1].sum())
-    present = tuple(value for value in values if value is not None)
-    return _Look(count, len(present), missing, present)
+    return int(counted.counts[counted.codes[0] == len(values) - 1].sum())
 
 
 def _judge(name: str, look: _Look) -> ColumnProfile:
@@ -197,20 +203,21 @@ def _judge(name: str, look: _Look) -> ColumnProfile:
         return made("identifier", "its name says that it names people")
     if look.distinct == 0:
         return made("other", "every cell is missing")
+    hierarchy, shape = _hierarchy(name, look)
+    if says == "sensitive" and hierarchy.kind == "dates":
+        return made("quasi", f"others may know when something happened to a person; {shape}", hierarchy)
     if says == "sensitive":
         hint = "; nearly every value is different: make it quasi if others may know it" * look.is_nearly_unique
         return made("sensitive", f"its name says that nobody should learn it{hint}")
     if look.distinct == 1 and not look.missing:
         return made("other", "one value for all rows tells nobody apart")
-    hierarchy, shape = _hierarchy(name, look)
     if says == "quasi":
         return made("quasi", f"its name says that others may know it; {shape}", hierarchy)
     telling = _telling(look, hierarchy)
     if telling:
         return made("identifier", telling)
-    return made(
-        "quasi", f"others may know it for all we know; {shape}; if nobody can link by it, make it other", hierarchy
-    )
+    unknown = "its name says nothing, so others may know it"
+    return made("quasi", f"{unknown}; {shape}; if nobody can link by it, make it other", hierarchy)
 
 
 def _telling(look: _Look, hierarchy: Hierarchy) -> str:
@@ -220,8 +227,8 @@ def _telling(look: _Look, hierarchy: Hierarchy) -> str:
     if look.values is None:
         return "nearly every row has a value of its own"
     if hierarchy.kind == "intervals":
-        is_count = look.distinct == look.rows and all(isinstance(read_number(v), int) for v in look.values)
-        return "every row has a whole number of its own" if is_count else ""
+        is_numbering = look.distinct == look.rows and all(isinstance(read_number(v), int) for v in look.values)
+        return "every row has a whole number of its own" if is_numbering else ""
     if sum(map(len, look.values)) > LONG_TEXT * len(look.values):
         return "long texts, nearly all different, may name people"
     return "nearly every row has a text of its own"
@@ -229,16 +236,16 @@ def _telling(look: _Look, hierarchy: Hierarchy) -> str:
 
 def _said_by(name: str) -> Role | None:
     """Give the role that a column's name tells, if any; a word that says little yields to another."""
-    found = _words(name)
-    for yielding in (False, True):
-        told = [word for word in found if (word in YIELDING_WORDS.split()) == yielding]
-        roles: tuple[tuple[Role, str], ...] = (
-            ("identifier", IDENTIFIER_WORDS),
-            ("sensitive", SENSITIVE_WORDS),
-            ("quasi", QUASI_WORDS),
-        )
+    words = _words(name)
+    roles: tuple[tuple[Role, str], ...] = (
+        ("identifier", IDENTIFIER_WORDS),
+        ("sensitive", SENSITIVE_WORDS),
+        ("quasi", QUASI_WORDS),
+    )
+    for is_yielding in (False, True):
+        telling = [word for word in words if (word in YIELDING_WORDS.split()) == is_yielding]
         for role, known in roles:
-            if any(word in known.split() for word in told):
+            if any(_is_one_of(word, known) for word in telling):
                 return role
     return None
 
@@ -253,104 +260,106 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
 
 
+def _is_one_of(word: str, known: str) -> bool:
+    """Tell whether a word is known, also in the plural or as the start or end of a longer one.
+
+    >>> _is_one_of("ids", "id name"), _is_one_of("birthplace", "birth age"), _is_one_of("agent", "birth age")
+    (True, True, False)
+    """
+    words = known.split()
+    if word in words or word.removesuffix("s") in words:
+        return True
+    return any(word.startswith(part) or word.endswith(part) for part in words if len(part) >= 5)
+
+
 def _hierarchy(name: str, look: _Look) -> tuple[Hierarchy, str]:
     """Give a hierarchy that all values of a column climb, and their shape in words."""
     if look.values is None:
         return suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at"
-    candidate = _dates(look.values) or _codes(name, look.values) or _numbers(look.values)
-    if candidate is not None and candidate[0] is not None:
+    found = _dates(look.values) or _codes(name, look.values) or _numbers(look.values)
+    if found is not None:
         try:
-            candidate[0].compile(look.values)
+            found[0].compile(look.values)
+            return found
         except HierarchyError:
-            candidate = None
-    if candidate is not None:
-        return candidate[0] or suppress(), candidate[1]
-    few = look.distinct <= MANY
-    return suppress(), f"{look.distinct:,} categories" if few else "texts of no shape; list their labels with levels"
+            pass  # a value that the shape does not cover: nothing but suppression is safe to suggest
+    if look.distinct <= MANY:
+        return suppress(), f"{look.distinct} categories"
+    return suppress(), "texts without a common shape; to keep more of them list their labels with levels"
 
 
-def _dates(values: Sequence[str]) -> tuple[Hierarchy | None, str] | None:
+def _dates(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
     """Recognize dates by the first format that reads every value."""
     for form, twin in DATE_FORMATS.items():
-        days = _read_days(values, form)
+        days = _days(values, form)
         if days is None:
             continue
         if "%y" in form and max(days) > date.today():
-            return None, "dates whose two-digit years are read as future ones; write years with four digits"
-        steps = ["month", "year", "5 years", "10 years"]
-        hierarchy = dates(*steps) if form == "%Y-%m-%d" else dates(*steps, format=form)
-        unsure = f"; day and month cannot be told apart: if the day comes first, the format is {twin}"
-        is_ambiguous = twin is not None and form < twin and _read_days(values, twin) is not None
-        return hierarchy, f"dates{unsure if is_ambiguous else ''}"
+            return suppress(), "dates whose two-digit years would be read as future ones; write years with four digits"
+        hierarchy = dates(*DATE_LEVELS) if form == ISO else dates(*DATE_LEVELS, format=form)
+        if twin is not None and _days(values, twin) is not None:
+            return hierarchy, f"dates; day and month cannot be told apart: if {form} is wrong, the format is {twin}"
+        return hierarchy, "dates"
     return None
 
 
-def _read_days(values: Sequence[str], form: str) -> list[date] | None:
-    days = []
-    for value in values:
-        try:
-            days.append(datetime.strptime(value.strip(), form).date())
-        except ValueError:
-            return None
-    return days
+def _days(values: Sequence[str], form: str) -> list[date] | None:
+    """Give the day of every value, or None if a value is not a date of this format."""
+    if form == ISO and not all("-" in value for value in values):
+        return None  # eight digits are rather a number than a date without separators
+    try:
+        if form == ISO:
+            return [datetime.fromisoformat(value.strip()).date() for value in values]
+        return [datetime.strptime(value.strip(), form).date() for value in values]
+    except ValueError:
+        return None
 
 
 def _codes(name: str, values: Sequence[str]) -> tuple[Hierarchy, str] | None:
-    """Recognize codes that are generalized by their leading characters: postal codes, and digits with leading zeros."""
+    """Recognize codes whose leading characters mean most: postal codes, and digits with leading zeros."""
     length = max(map(len, values))
-    is_postal = any(word in POSTAL_WORDS.split() for word in _words(name))
+    is_postal = any(_is_one_of(word, POSTAL_WORDS) for word in _words(name))
     is_digits = all(len(value) == length and value.isdecimal() for value in values)
     has_zeros = is_digits and any(value.startswith("0") for value in values)
-    if length < 3 or length > 12 or not (is_postal or has_zeros):
+    if not SHORTEST_CODE <= length <= LONGEST_CODE or not (is_postal or has_zeros):
         return None
     shape = f"codes of {length} digits" if is_digits else f"codes of up to {length} characters"
-    if length <= MOST_PREFIX_LEVELS:
+    if length <= MOST_CODE_LEVELS:
         return prefix(length), shape
-    return prefix(length, keep=list(range(MOST_PREFIX_LEVELS - 1, 0, -1))), shape
+    return prefix(length, keep=list(range(MOST_CODE_LEVELS - 1, 0, -1))), shape
 
 
 def _numbers(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
     """Recognize numbers, and size intervals by their range: about twenty narrow ones, then ever wider."""
-    numbers = [read_number(value) for value in values]
-    if len(numbers) < 3 or any(number is None for number in numbers):
+    numbers = [Decimal(number) for number in map(read_number, values) if number is not None]
+    if len(numbers) < max(3, len(values)):
         return None
-    known = [number for number in numbers if number is not None]
-    reach = float(max(known) - min(known))
-    is_whole = all(number == int(number) for number in known)
+    reach = max(numbers) - min(numbers)
+    if reach == 0:
+        return None
+    is_whole = all(number == number.to_integral_value() for number in numbers)
     width = _nice(reach / INTERVALS_ACROSS)
-    if is_whole:
-        width = max(2, int(width))
-    widths = [width * factor for factor in (1, 2, 4, 8) if factor == 1 or width * factor < reach]
+    narrowest = max(2, int(width)) if is_whole else width
+    widths = [narrowest * factor for factor in (1, 2, 4, 8) if factor == 1 or narrowest * factor < reach]
     return intervals(*widths), f"{'whole ' if is_whole else ''}numbers"
 
 
-def _nice(number: float) -> float:
+def _nice(number: Decimal) -> Decimal:
     """Give the smallest of 1, 2 and 5, times a power of ten, that is at least a number.
 
-    >>> _nice(3.65), _nice(0.013), _nice(5000)
-    (5.0, 0.02, 5000.0)
+    >>> _nice(Decimal("3.65")), _nice(Decimal("0.013"))
+    (Decimal('5'), Decimal('0.02'))
     """
-    power = math.floor(math.log10(number))
-    return min(
-        step
-        for exponent in (power, power + 1)
-        for factor in (1, 2, 5)
-        if (step := float(f"{factor}e{exponent}")) >= number
-    )
+    power = Decimal(1).scaleb(number.adjusted())
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= number)
 
 
 def _with_some_quasi(columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Make the harmless column quasi where none is, since a policy protects at least one."""
+    """Make one column quasi where none is, since a policy protects at least one: the one that harms least."""
     if any(column.role == "quasi" for column in columns):
         return columns
     order: tuple[Role, ...] = ("other", "sensitive", "identifier")
     chosen = min(columns, key=lambda column: (order.index(column.role), column.distinct))
-    reason = f"a policy needs a quasi column; else it were {chosen.role}, because {chosen.reason}"
+    reason = f"a policy needs a quasi column; else it were {chosen.role}: {chosen.reason}"
     promoted = replace(chosen, role="quasi", hierarchy=suppress(), reason=reason)
     return [promoted if column is chosen else column for column in columns]
-
-
-def _height(hierarchy: Hierarchy | None, values: Sequence[str | None]) -> int:
-    if hierarchy is None:
-        return 0
-    return hierarchy.height if hierarchy.height is not None else hierarchy.compile(values).height

@@ -89,6 +89,7 @@ def verify(
     ``node`` is only a hint and is not believed.
     """
     checks: list[Check] = []
+    manifest = None
     if isinstance(table, str | Path) and (Path(table) / "manifest.json").is_file():
         table, manifest, manifest_checks = _read_folder(Path(table), policy)
         checks += manifest_checks
@@ -105,10 +106,12 @@ def verify(
         sizes = _group_sizes(released, policy)
         rows = int(released.count())
         has_the_columns = recount[0].passed
+        if manifest is not None:
+            checks.append(_as_claimed(manifest, policy, rows, sizes))
         if original is not None and has_the_columns and rows:
             source = open_table(original, **source_reading)
             try:
-                checks += _prove(released, source, policy, node)
+                checks += _prove(released, source, policy, node, suppressed)
             finally:
                 if source is not original:
                     source.close()
@@ -171,31 +174,42 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], li
 
     try:
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        (name, digest), *more = manifest["files"].items()
-        path = folder / name
-        _ = int(manifest["suppressed"]), int(manifest["released"])
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise TableError(f"{folder / 'manifest.json'} is no manifest of a release: {type(error).__name__}") from None
-    if more or Path(name).name != name or not path.is_file():
+        ((name, digest),) = manifest["files"].items()
+        numbers = [manifest[key] for key in ("released", "suppressed", "groups", "smallest_group")]
+        node = manifest["node"]
+        is_sound = all(type(number) is int for number in (*numbers, *node.values())) and Path(name).name == name
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        is_sound = False
+    if not is_sound:
+        raise TableError(
+            f"{folder / 'manifest.json'} is no manifest of a release; verify the table file itself instead"
+        )
+    path = folder / name
+    if not path.is_file():
         raise TableError(f"{folder}: the manifest's table {name!r} is not there")
-    found = file_digest(path)
+    is_same_file = file_digest(path) == digest
+    is_same_policy = policy_digest(policy) == manifest.get("policy_sha256")
     checks = [
         Check(
-            "file",
-            found == digest,
-            "the table is the one of the manifest"
-            if found == digest
-            else "the table was changed after the release was written",
+            "file", is_same_file, f"the table {'is the one of' if is_same_file else 'was changed after'} the manifest"
         ),
-        Check(
-            "policy",
-            policy_digest(policy) == manifest.get("policy_sha256"),
-            "the release was made for this policy"
-            if policy_digest(policy) == manifest.get("policy_sha256")
-            else "the release was made for another policy",
-        ),
+        Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
     ]
     return path, manifest, checks
+
+
+def _as_claimed(manifest: Mapping[str, Any], policy: Policy, rows: int, sizes: IntArray) -> Check:
+    """Compare a manifest's counts with the table's."""
+    removed = policy.suppressed_rows == "remove"
+    claims = {
+        "released": rows if removed else rows - manifest["suppressed"],
+        "groups": len(sizes),
+        "smallest_group": int(sizes.min()) if len(sizes) else 0,
+    }
+    if not removed and manifest["suppressed"]:  # the blank rows are a group of their own, which the manifest leaves out
+        del claims["groups"], claims["smallest_group"]
+    wrong = [f"{name} is {count}, not {manifest[name]}" for name, count in claims.items() if manifest[name] != count]
+    return Check("manifest", not wrong, "; ".join(wrong) or "the table has the counts of the manifest")
 
 
 def file_digest(path: Path) -> str:
@@ -204,7 +218,9 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _prove(released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int] | None) -> list[Check]:
+def _prove(
+    released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int] | None, claimed: int | None
+) -> list[Check]:
     """Check truthfulness, one to one, and least suppression against the original."""
     policy.check(source.columns())
     values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
@@ -234,8 +250,14 @@ def _prove(released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int]
         return [Check("truthful", False, f"{fewest} released rows generalize no row of the original, one to one")]
     suppressed = eligible - rows + blank
     detail = f"each of {rows} rows generalizes a row of its own of the original"
+    said = []
+    if claimed is not None and claimed != suppressed:
+        said = [
+            Check("suppressed rows", False, f"the release says {claimed}, but {suppressed} rows are missing from it")
+        ]
     return [
         Check("truthful", True, detail),
+        *said,
         *_within_limit(policy, suppressed, eligible),
         _least_suppression(general, policy, suppressed),
     ]

@@ -13,7 +13,7 @@ from indistinct.frequency import FrequencyList, Node
 from indistinct.privacy import KAnonymity
 
 LARGEST_MATRIX = 200_000_000
-"""Bytes: one per outlier, tuple and column."""
+"""Bytes: two per outlier, tuple and column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,10 @@ class DistanceMatrix:
     Source: Samarati 2001, section 5 and Figure 11.
     """
 
-    vectors: NDArray[np.int8]
+    vectors: NDArray[np.int16]
     """(outliers, tuples, columns)"""
+    heights: Node
+    """The height of each column's hierarchy."""
     counts: NDArray[np.int64]
     """Rows of each tuple."""
     outliers: NDArray[np.int64]
@@ -51,23 +53,24 @@ class DistanceMatrix:
         """Compute the matrix of a frequency list."""
         base, columns = frequencies.base, len(frequencies.columns)
         outliers = np.flatnonzero(base.sizes < k)
-        if len(outliers) * len(base) * columns > LARGEST_MATRIX:
+        if 2 * len(outliers) * len(base) * columns > LARGEST_MATRIX:
             raise PolicyError(
                 f"a distance matrix of {len(outliers):,} outliers by {len(base):,} tuples is too large; "
                 f"use satisfies = 'roll-up'"
             )
         codes = np.stack([base.label_codes(column) for column in range(columns)])
-        vectors = np.zeros((len(outliers), len(base), columns), np.int8)
+        vectors = np.zeros((len(outliers), len(base), columns), np.int16)
         for column, hierarchy in enumerate(frequencies.hierarchies):
-            for labels in hierarchy.maps[:-1]:
-                # two values stay apart up to the level below their meeting point, and never part again above it
+            for labels in hierarchy.maps:
+                # two values stay apart up to the level below their meeting point, and never part again above it;
+                # values that never meet are one level further apart than their column can climb
                 label = labels[codes[column]]
                 vectors[:, :, column] += label[outliers][:, None] != label[None, :]
-        return cls(vectors, base.sizes, outliers, codes, k)
+        return cls(vectors, frequencies.heights, base.sizes, outliers, codes, k)
 
     def required_suppression(self, node: Node) -> int:
         """Give the rows that must be suppressed at a node: those of outliers that meet fewer than k rows there."""
-        meets = (self.vectors <= np.array(node, np.int8)).all(axis=2)
+        meets = (self.vectors <= np.array(node, np.int16)).all(axis=2)
         is_left = meets @ self.counts < self.k
         return int(self.counts[self.outliers][is_left].sum())
 
@@ -91,10 +94,10 @@ class DistanceMatrix:
         Example 5.1 prints [1,3,2,2,2] for Figure 11; its own matrix gives [1,3,1,2,2].
         """
         if not self.vectors.size:
-            return (0,) * self.vectors.shape[2]
-        highest: list[int] = self.vectors.max(axis=(0, 1)).tolist()
+            return (0,) * int(self.vectors.shape[2])
+        highest: list[int] = np.minimum(self.vectors.max(axis=(0, 1)), self.heights).tolist()
         return tuple(highest)
 
-    def occurring_levels(self) -> list[NDArray[np.int8]]:
+    def occurring_levels(self) -> list[NDArray[np.int16]]:
         """Give the levels that occur for each column; a minimal generalization has no others."""
         return [np.unique(self.vectors[:, :, column]) for column in range(self.vectors.shape[2])]

@@ -5,52 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Annotated
 
-import typer
+from indistinct.cli.commands import app
 
-import indistinct
-from indistinct.cli import anonymize, check, demo, doctor, init, schema, solutions, verify
-from indistinct.cli.command import Command
-
-app = typer.Typer(
-    name="indistinct",
-    help="Release tables of people in which nobody can be singled out, and prove it.",
-    epilog="Start with: indistinct demo",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-for command in (
-    demo.demo,
-    init.init,
-    check.check,
-    anonymize.anonymize,
-    verify.verify,
-    solutions.solutions,
-    doctor.doctor,
-    schema.schema,
-):
-    app.command(cls=Command)(command)
-
-
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        typer.echo(f"indistinct {indistinct.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an unexpected error; it may quote cells.")
-    ] = False,
-) -> None:
-    """Release tables of people in which nobody can be singled out, and prove it."""
+__all__ = ["app", "main"]
 
 
 def main() -> None:

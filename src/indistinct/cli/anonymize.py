@@ -40,22 +40,24 @@ def anonymize(
     The folder appears whole and verified, or not at all.
     """
     from indistinct import pipeline
+    from indistinct.engine import open_table
     from indistinct.policyfile import read_policy
     from indistinct.release import refuse_occupied
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
     chosen = _chosen(policy, algorithm, measure)
-    with show.progress(time_limit) as watch:
-        release = pipeline.anonymize(
-            table, policy, algorithm=chosen, watch=watch, **reading(delimiter, encoding, memory, threads)
-        )
-        with release:
-            watch.report("write")
-            written = release.write(output, replace=replace)
-            if as_json:
-                show.document(_described(release, written))
-                return
+    limits = reading(delimiter, encoding, memory, threads)
+    with (
+        show.progress(time_limit) as watch,
+        open_table(table, **limits) as rows,
+        pipeline.anonymize(rows, policy, algorithm=chosen, watch=watch) as release,
+    ):
+        watch.report("write")
+        written = release.write(output, replace=replace)
+    if as_json:
+        show.document(_described(release, written))
+        return
     _summarize(release, written)
     show.next_steps(["verify", policy_path, output, "--original", table])
 

@@ -116,7 +116,5 @@ def _summarize(found: Profile) -> None:
         right=("distinct", "missing"),
     )
     for column in found.columns:
-        made.add_row(
-            column.name, column.role, show.figure(column.distinct), show.figure(column.missing), column.reason
-        )
+        made.add_row(column.name, column.role, show.figure(column.distinct), show.figure(column.missing), column.reason)
     show.words().print(made)

@@ -12,4 +12,6 @@ def schema(as_json: AsJson = False) -> None:
 
     show.document(policy_schema())
     if not as_json:
-        show.say("save it as policy.schema.json, and open a policy file with: #:schema ./policy.schema.json", show.QUIET)
+        show.say(
+            "save it as policy.schema.json, and open a policy file with: #:schema ./policy.schema.json", show.QUIET
+        )

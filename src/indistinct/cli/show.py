@@ -193,7 +193,7 @@ def beside_or_below(console: Console, left: Table, right: Table) -> RenderableTy
 
     needed = sum(console.measure(part).maximum for part in (left, right)) + 2
     if needed > console.width:
-        return Group(left, right)
+        return Group(left, "", right)
     grid = Table.grid(padding=(0, 2))
     grid.add_row(left, right)
     return grid

@@ -12,8 +12,6 @@ from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPa
 if TYPE_CHECKING:
     from indistinct.algorithms.solutions import Solution
 
-FIGURES = ("precision", "relative-distance", "loss")
-
 
 def solutions(
     policy_path: PolicyPath,
@@ -48,17 +46,23 @@ def solutions(
     if as_json:
         show.document({"preference": preference, "solutions": [_described(one, one is chosen) for one in found]})
         return
-    columns = list(chosen.node)
-    numbers = (*columns, "height", "suppressed", "groups", *FIGURES)
-    made = show.table(f"{show.counted(len(found), 'k-minimal generalization')}", "", *numbers, right=numbers)
+    numbers = ("height", "suppressed", "groups", "precision")
+    title = show.counted(len(found), "k-minimal generalization")
+    made = show.table(title, "", "node", "generalized to", *numbers, right=numbers)
     for one in found:
-        levels = [f"{level}/{one.heights[name]}" for name, level in one.node.items()]
-        rest = [sum(one.vector), one.suppressed, one.groups, *(one.measures[name] for name in FIGURES)]
+        climbed = [f"{name} {level}/{one.heights[name]}" for name, level in one.node.items() if level]
+        figures = [sum(one.vector), one.suppressed, one.groups, one.measures["precision"]]
         made.add_row(
-            "→" if one is chosen else "", *levels, *map(show.figure, rest), style="bold" if one is chosen else ""
+            "→" if one is chosen else "",
+            str(list(one.vector)),
+            ", ".join(climbed) or "nothing",
+            *map(show.figure, figures),
+            style="bold" if one is chosen else "",
         )
     show.out().print(made)
-    show.say(f"→ is preferred by {preference}; a level is written as level/height", show.QUIET)
+    show.say(f"a node gives the levels of {', '.join(chosen.node)}; → is preferred by {preference}", show.QUIET)
+    if preference != "min-absolute":
+        show.say(f'for this one say options = {{ preference = "{preference}" }} in the policy', show.QUIET)
     show.next_steps(["anonymize", policy_path, table, "-o", "release", "--algorithm", "samarati"])
 
 

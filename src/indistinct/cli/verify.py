@@ -17,9 +17,7 @@ def verify(
     policy_path: PolicyPath,
     release: Annotated[
         str,
-        typer.Argument(
-            metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False
-        ),
+        typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False),
     ],
     original: Annotated[
         str | None, typer.Option(metavar="TABLE", help="The private table, to prove that the release is true.")

@@ -47,6 +47,11 @@ class Plan:
     suppressed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     blank: bool = False
 
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """The released columns without a map."""
+        return tuple(column for column in self.columns if column not in self.maps)
+
 
 class Rows(ABC):
     """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from indistinct.errors import TableError
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 SAMPLE_LINES = 200
-# A quarter of DuckDB's own choice: as fast, and leaves room under a small memory limit.
+# The longest line there may be. A quarter of DuckDB's own choice: as fast, and leaves room under a small memory limit.
 BUFFER_BYTES = 8_000_000
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -26,12 +27,16 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16",
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file of UTF-8 text, its delimiter, its column names, and the blank lines before the header."""
+    """A file of UTF-8 text, its delimiter, its column names, and the blank lines before the header.
+
+    ``line_end`` is set if DuckDB would take a line break inside a column name for the end of a line.
+    """
 
     path: Path
     delimiter: str
     names: tuple[str, ...]
     blank_lines: int
+    line_end: str | None = None
 
     def scan(self) -> str:
         """Return the SQL that reads every cell as text, exactly as it stands.
@@ -40,11 +45,12 @@ class TextFile:
         """
         types = ", ".join(f"'c{position}': 'VARCHAR'" for position in range(len(self.names)))
         cells = ", ".join(f"c{position} AS {quote(name)}" for position, name in enumerate(self.names))
+        line_end = "" if self.line_end is None else f", new_line = {literal(self.line_end)}"
         return (
             f"SELECT {cells} FROM read_csv({literal(escape_pattern(self.path))}, auto_detect = false, header = true, "
             f"delim = {literal(self.delimiter)}, quote = '\"', escape = '\"', columns = {{{types}}}, "
             f"skip = {self.blank_lines}, strict_mode = true, null_padding = false, compression = 'none', "
-            f"buffer_size = {BUFFER_BYTES})"
+            f"buffer_size = {BUFFER_BYTES}{line_end})"
         )
 
 
@@ -59,6 +65,7 @@ def read_layout(path: Path, folder: Path, delimiter: str | None, encoding: str |
             path = _copy_as_utf8(path, folder, encoding)
             with path.open("rb") as file:
                 start = file.read(SAMPLE_BYTES)
+        _refuse_long_last_line(path, name)
     except UnicodeError:
         raise TableError(f"{name}: is not {encoding} text; say another encoding") from None
     except (OSError, EOFError) as error:
@@ -103,6 +110,18 @@ def _copy_as_utf8(path: Path, folder: Path, encoding: str) -> Path:
     return copy
 
 
+def _refuse_long_last_line(path: Path, name: str) -> None:
+    """Refuse a last line that does not fit into the scan's buffer: DuckDB would leave it out without a word."""
+    size = path.stat().st_size
+    if size <= BUFFER_BYTES:
+        return
+    with path.open("rb") as file:
+        file.seek(size - BUFFER_BYTES)
+        end = file.read().rstrip(b"\r\n")
+    if b"\n" not in end and b"\r" not in end:
+        raise TableError(f"{name}: the last line is longer than 8 MB; check that the file is delimited text")
+
+
 def _decode(name: str, start: bytes) -> str:
     if not start.strip():
         raise TableError(f"{name}: is empty; a table needs at least a header line")
@@ -129,7 +148,19 @@ def _layout(path: Path, name: str, sample: str, is_whole: bool, delimiter: str |
     widths = {len(record) for record in _records(body, best, is_whole)}
     if len(names) == 1 and delimiter != best and len(widths) == 1 and widths != {1}:
         raise TableError(f"{name}: its lines seem to be separated by {best!r}, not by {delimiter!r}; say so")
-    return TextFile(path, delimiter, tuple(names), blank_lines)
+    return TextFile(path, delimiter, tuple(names), blank_lines, _line_end(name, body, names))
+
+
+def _line_end(name: str, body: str, names: Sequence[str]) -> str | None:
+    """Return how DuckDB calls the line end if a column name holds a line break, else None: DuckDB finds it itself."""
+    if not any("\n" in column or "\r" in column for column in names):
+        return None
+    outside_quotes = "".join(body.split('"')[::2])
+    found = re.search(r"\r\n|\n|\r", outside_quotes)
+    if found is not None and found.group() == "\r\n":
+        # DuckDB would lose rows silently.
+        raise TableError(f"{name}: a column name holds a line break; rename it, or save the file with \\n line ends")
+    return "\\r" if found is not None and found.group() == "\r" else "\\n"
 
 
 def _best_delimiter(sample: str, is_whole: bool) -> str:

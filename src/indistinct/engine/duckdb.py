@@ -88,7 +88,7 @@ class DuckRows(Rows):
 
     def count(self) -> int:
         if self._count is None:
-            self._count = int(self._session.fetch(f"SELECT count(*) FROM {self._relation}")[0][0])
+            self._count = self._rows_of(self._relation)
         return self._count
 
     def encode(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> dict[str, tuple[str | None, ...]]:
@@ -117,29 +117,12 @@ class DuckRows(Rows):
 
     def recode(self, plan: Plan) -> DuckRows:
         encoding = self._encoded()
-        self._check(plan, encoding)
-        copied = tuple(column for column in plan.columns if column not in plan.maps)
-        labels = {column: self._make_labels(column, plan, encoding) for column in encoding.columns}
-        unordered = self._session.fresh("unordered")
-        rows = self._coded_rows(copied) if copied else f"SELECT * FROM {encoding.coded}"
-        parameters = encoding.where[1] if copied else []
-        with self._session.registered(_suppressed_groups(plan)) as suppressed:
-            joins = "".join(
-                f" LEFT JOIN {labels[column]} AS l{position} ON rows.c{position} = l{position}.code"
-                for position, column in enumerate(encoding.columns)
-            )
-            matches = " AND ".join(
-                f"l{encoding.position(column)}.label = s.{quote(column)}" for column in plan.suppressed
-            )
-            joins += f" LEFT JOIN {suppressed} AS s ON {matches or 'false'}"
-            shown = [self._shown(column, plan, encoding) for column in plan.columns]
-            released = ", ".join(f"{sql} AS r{position}" for position, sql in enumerate(shown))
-            self._session.execute(
-                f"CREATE TABLE {unordered} AS SELECT {released} FROM ({rows}) AS rows{joins}"
-                f"{'' if plan.blank else ' WHERE s.is_suppressed IS NULL'}",
-                parameters,
-            )
-        for table in labels.values():
+        if set(plan.maps) != set(encoding.columns):
+            raise TableError(f"{self.name}: a plan must map exactly the encoded columns")
+        coded = self._copy_coded_rows(plan) if plan.copied else encoding.coded
+        labels = [self._make_labels(column, plan, encoding) for column in encoding.columns]
+        unordered = self._relabel(coded, labels, plan)
+        for table in labels if coded == encoding.coded else [*labels, coded]:
             self._session.execute(f"DROP TABLE {table}")
         return self._released(self._shuffle(unordered), plan)
 
@@ -270,10 +253,50 @@ class DuckRows(Rows):
         cells = f"SELECT {', '.join([*texts, *others, '0 AS nothing'])} FROM {self._relation} WHERE {encoding.where[0]}"
         return f"SELECT {', '.join(codes) or 'nothing'} FROM ({cells}) AS cells{joins}"
 
+    def _copy_coded_rows(self, plan: Plan) -> str:
+        """Create the table of the codes and the copied cells of the eligible rows, and return its name.
+
+        The rows are read again for it, so that cells nobody asked for were never held. If they are no longer
+        those that were counted, nothing is released.
+        """
+        encoding = self._encoded()
+        copied = self._session.fresh("copied")
+        self._session.execute(f"CREATE TABLE {copied} AS {self._coded_rows(plan.copied)}", encoding.where[1])
+        self._refuse_unknown_codes(copied, len(encoding.columns))
+        if self._rows_of(copied) != self._rows_of(encoding.coded):
+            raise TableError(self._changed())
+        return copied
+
+    def _relabel(self, coded: str, labels: Sequence[str], plan: Plan) -> str:
+        """Create the table of released cells r0, r1, … in the order of the source, and return its name."""
+        encoding = self._encoded()
+        unordered = self._session.fresh("unordered")
+        joins = "".join(
+            f" LEFT JOIN {table} AS l{position} ON rows.c{position} = l{position}.code"
+            for position, table in enumerate(labels)
+        )
+        same = " AND ".join(f"l{encoding.position(column)}.label = s.{quote(column)}" for column in plan.suppressed)
+        cells = ", ".join(
+            f"{self._shown(column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
+        )
+        with self._session.registered(_suppressed_groups(plan)) as suppressed:
+            self._session.execute(
+                f"CREATE TABLE {unordered} AS SELECT {cells} FROM {coded} AS rows{joins} "
+                f"LEFT JOIN {suppressed} AS s ON {same or 'false'}"
+                f"{'' if plan.blank else ' WHERE s.is_suppressed IS NULL'}"
+            )
+        return unordered
+
     def _refuse_unknown_codes(self, coded: str, columns: int) -> None:
         unknown = " OR ".join(f"c{position} IS NULL" for position in range(columns)) or "false"
         if self._session.fetch(f"SELECT 1 FROM {coded} WHERE {unknown} LIMIT 1"):
-            raise TableError(f"{self.name}: the table changed while it was read; try again when nothing writes to it")
+            raise TableError(self._changed())
+
+    def _changed(self) -> str:
+        return f"{self.name}: the table changed while it was read; try again when nothing writes to it"
+
+    def _rows_of(self, table: str) -> int:
+        return int(self._session.fetch(f"SELECT count(*) FROM {table}")[0][0])
 
     def _make_labels(self, column: str, plan: Plan, encoding: Encoding) -> str:
         """Create the table from value codes to label codes and to the cells that are shown for them."""
@@ -312,15 +335,14 @@ class DuckRows(Rows):
     def _shown(self, column: str, plan: Plan, encoding: Encoding) -> str:
         """Return the SQL of one released cell."""
         if column not in plan.maps:
-            return f"o{[other for other in plan.columns if other not in plan.maps].index(column)}"
+            return f"rows.o{plan.copied.index(column)}"
         cell = f"l{encoding.position(column)}.shown"
         return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if plan.blank else cell
 
     def _shuffle(self, unordered: str) -> str:
         """Move the rows into a new table in the order of 64-bit keys drawn from the system's secure generator."""
         ordered = self._session.fresh("released")
-        rows = int(self._session.fetch(f"SELECT count(*) FROM {unordered}")[0][0])
-        with self._session.registered(_random_keys(rows)) as keys:
+        with self._session.registered(_random_keys(self._rows_of(unordered))) as keys:
             self._session.execute(
                 f"CREATE TABLE {ordered} AS SELECT u.* FROM {unordered} AS u POSITIONAL JOIN {keys} ORDER BY key"
             )
@@ -357,10 +379,6 @@ class DuckRows(Rows):
             self._session.execute(f"DROP TABLE IF EXISTS {self._encoding.dictionary}")
             self._session.execute(f"DROP TABLE IF EXISTS {self._encoding.coded}")
             self._encoding = None
-
-    def _check(self, plan: Plan, encoding: Encoding) -> None:
-        if set(plan.maps) != set(encoding.columns):
-            raise TableError(f"{self.name}: a plan must map exactly the encoded columns")
 
 
 def _code_type(size: int) -> str:

@@ -174,8 +174,8 @@ def explain(error: Exception) -> str:
         return (
             f"{where}has a quotation mark that is not closed, or text after a closing one; double quotes inside cells"
         )
-    if "Maximum line size" in message:
-        return f"{where}is longer than 2 MB; most likely a quotation mark before it is not closed"
+    if "Maximum line size" in message or "Parallel CSV Reader" in message:
+        return f"{where}is longer than 8 MB; most likely a quotation mark before it is not closed"
     if "state machine" in message:
         return "line ends or quotation marks are not consistent; save the file with one kind of line end"
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -1,0 +1,169 @@
+"""Counting groups at a node straight from value codes: the kernels that an exact search spends its time in.
+
+Neighbouring columns of a key form a chunk of at most a few thousand values, so a tuple's place at any node is a sum of
+a few table look-ups, one per chunk. Lists hold the key of one tuple for each group, never label codes, so one table
+per chunk and levels serves every list. Places are addressed directly where they are few, and hashed otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+UIntArray = NDArray[np.uint64]
+IntArray = NDArray[np.int64]
+
+WORD, SHIFT, MASK, OFFSET, STRIDE, OUT_WORD = range(6)
+"""The columns of ``chunks``: where a chunk lies in the key, where its table starts, and how its index enters."""
+FUSED_CHUNKS = 4
+"""With so many chunks and one word a place is computed in one expression; a spare chunk has mask 0 and offset 0."""
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _part(chunks: IntArray, chunk: int) -> tuple[Any, Any, int, Any]:
+    """Give shift, mask, table offset and stride of a chunk in the types that the look-up needs."""
+    return (
+        np.uint64(chunks[chunk, SHIFT]),
+        np.uint64(chunks[chunk, MASK]),
+        chunks[chunk, OFFSET],
+        np.uint64(chunks[chunk, STRIDE]),
+    )
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray) -> None:
+    """Write the group index of each tuple: the sum of its chunks' indices times their strides.
+
+    IN   keys    (tuples, words) uint64: value codes, one bit field per column
+    IN   tables  uint32: index of each value of a chunk within the chunk; tables[0] is 0
+    OUT  indices (tuples, out words) uint64
+    """
+    tuples = keys.shape[0]
+    if keys.shape[1] == 1 and indices.shape[1] == 1 and chunks.shape[0] == FUSED_CHUNKS:
+        shift0, mask0, offset0, stride0 = _part(chunks, 0)
+        shift1, mask1, offset1, stride1 = _part(chunks, 1)
+        shift2, mask2, offset2, stride2 = _part(chunks, 2)
+        shift3, mask3, offset3, stride3 = _part(chunks, 3)
+        table0, table1, table2, table3 = tables[offset0:], tables[offset1:], tables[offset2:], tables[offset3:]
+        for row in range(tuples):
+            key = keys[row, 0]
+            indices[row, 0] = (
+                table0[(key >> shift0) & mask0] * stride0
+                + table1[(key >> shift1) & mask1] * stride1
+                + table2[(key >> shift2) & mask2] * stride2
+                + table3[(key >> shift3) & mask3] * stride3
+            )
+        return
+    indices[:tuples] = 0
+    for chunk in range(chunks.shape[0]):
+        shift, mask, offset, stride = _part(chunks, chunk)
+        word, out_word = chunks[chunk, WORD], chunks[chunk, OUT_WORD]
+        table = tables[offset:]
+        for row in range(tuples):
+            indices[row, out_word] += table[(keys[row, word] >> shift) & mask] * stride
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, work: Any) -> int:
+    """Give each tuple the place of its group at a node, and each place its rows; return the number of places.
+
+    IN   counts  (tuples,) rows of each tuple, none of them 0
+    IN   chunks  (chunks, 6) int64, see above
+    IN   dense   the number of indices if places are addressed by them, 0 if they are hashed
+    OUT  work    indices (tuples, out words) uint64, place_of (tuples,) int32, sizes (places,), heads (places,) int32:
+                 the place of each tuple, the rows at each place (0: unused), its first tuple (hashed places only)
+    """
+    indices, place_of, sizes, heads = work
+    tuples, out_words = keys.shape[0], indices.shape[1]
+    _indices(keys, chunks, tables, indices)
+    if dense > 0:
+        sizes[:dense] = 0
+        for row in range(tuples):
+            place = np.int32(indices[row, 0])
+            place_of[row] = place
+            sizes[place] += counts[row]
+        return dense
+    places = 16
+    while 2 * places < 3 * tuples:
+        places *= 2
+    last = np.uint64(places - 1)
+    sizes[:places] = 0
+    for row in range(tuples):
+        mixed = np.uint64(0)
+        for word in range(out_words):
+            mixed = (mixed ^ indices[row, word]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        place = mixed & last
+        while sizes[place] != 0:
+            is_same = True
+            for word in range(out_words):
+                if indices[heads[place], word] != indices[row, word]:
+                    is_same = False
+            if is_same:
+                break
+            place = (place + np.uint64(1)) & last
+        if sizes[place] == 0:
+            heads[place] = row
+        sizes[place] += counts[row]
+        place_of[row] = place
+    return places
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def judge(
+    keys: UIntArray, counts: Any, chunks: IntArray, retained: Any, k: int, places: int, work: Any
+) -> tuple[int, int, int, float, float, float]:
+    """Sum up what groups smaller than ``k`` mean, after ``locate``.
+
+    IN   retained  float64: what a tuple's cells in a chunk keep, in the places of ``tables``; empty to leave that out
+    OUT  rows and groups to suppress, groups to release, the sums of squared sizes of both kinds of groups,
+         and what the suppressed cells would have kept
+    """
+    _, place_of, sizes, _ = work
+    rows, small, large, small_squares, large_squares, lost = 0, 0, 0, 0.0, 0.0, 0.0
+    for place in range(places):
+        size = sizes[place]
+        if size >= k:
+            large += 1
+            large_squares += float(size) * float(size)
+        elif size > 0:
+            small += 1
+            rows += size
+            small_squares += float(size) * float(size)
+    if rows > 0 and retained.shape[0] > 0:
+        for row in range(keys.shape[0]):
+            if sizes[place_of[row]] < k:
+                kept = 0.0
+                for chunk in range(chunks.shape[0]):
+                    shift, mask, offset, _ = _part(chunks, chunk)
+                    kept += retained[offset + np.int64((keys[row, chunks[chunk, WORD]] >> shift) & mask)]
+                lost += kept * counts[row]
+    return rows, small, large, small_squares, large_squares, lost
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
+    """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
+
+    OUT  keys (groups, words) uint64 and counts (groups,), in order of first appearance
+    """
+    _, place_of, sizes, _ = work
+    groups = 0
+    for place in range(places):
+        if sizes[place] != 0:
+            groups += 1
+    merged_keys = np.empty((groups, keys.shape[1]), np.uint64)
+    merged_counts = np.empty(groups, sizes.dtype)
+    group = 0
+    for row in range(keys.shape[0]):
+        place = place_of[row]
+        if sizes[place] != 0:
+            merged_counts[group] = sizes[place]
+            sizes[place] = 0  # its other tuples have nothing to add
+            for word in range(keys.shape[1]):
+                merged_keys[group, word] = keys[row, word]
+            group += 1
+    return merged_keys, merged_counts

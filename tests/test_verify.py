@@ -1,0 +1,459 @@
+"""verify(): honest releases pass, and every planted violation is caught."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+import brute_force as bf
+import indistinct as ix
+from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, table_of
+
+QUASI = ("Race", "BirthDate", "Gender", "ZIP")
+NAMES = [f"person {number}" for number in range(12)]
+ALGORITHMS = {
+    "lattice": ix.Lattice(),
+    "lattice for discernibility": ix.Lattice(measure="discernibility"),
+    "samarati": ix.Samarati(),
+    "samarati by matrix": ix.Samarati(satisfies="matrix"),
+    "samarati with a preference": ix.Samarati(preference="max-distribution"),
+    "mingen": ix.MinGen(),
+    "datafly": ix.Datafly(),
+    "datafly without complement": ix.Datafly(complementary=False),
+}
+
+
+@pytest.fixture(scope="module")
+def original():
+    """Sweeney's hospital table with a column of names."""
+    return table_of(HOSPITAL_COLUMNS, HOSPITAL).append_column("Name", pa.array(NAMES))
+
+
+def policy(k=2, max_suppression=2, **more):
+    columns = {name: ix.quasi(ix.levels(list(SWEENEY[name].values()))) for name in QUASI}
+    columns |= {"Problem": ix.sensitive(), "Name": ix.identifier()}
+    return ix.Policy(columns=columns, privacy=[ix.KAnonymity(k)], max_suppression=max_suppression, **more)
+
+
+@pytest.fixture(scope="module")
+def released(original):
+    """Datafly's release of it: by year, five groups of two, two rows suppressed (Sweeney 2002, Figure 10)."""
+    with ix.anonymize(original, policy(), algorithm=ix.Datafly()) as release:
+        return release.table
+
+
+@pytest.fixture(scope="module")
+def large_groups(original):
+    """A release whose groups are larger than k, so that a group can lose a row and still be safe."""
+    with ix.anonymize(original, policy(5), algorithm=ix.Datafly()) as release:
+        assert min(Counter(rows_of(release.table.select(list(QUASI)))).values()) > 2
+        return release.table
+
+
+def rows_of(table):
+    return list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+
+
+def with_rows(table, rows):
+    return table_of(table.column_names, rows)
+
+
+def failed(verdict):
+    """Give the names of the checks that failed."""
+    return {check.name.split(" (")[0] for check in verdict.checks if not check.passed}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("k", [2, 3])
+def test_honest_releases_pass(name, k, original, tmp_path):
+    with ix.anonymize(original, policy(k), algorithm=ALGORITHMS[name]) as release:
+        for verdict in (
+            release.verify(),
+            release.verify(original),
+            ix.verify(release.table, policy(k)),
+            ix.verify(release.table, policy(k), original=original),
+            ix.verify(release.write(tmp_path / "out"), policy(k)),
+            ix.verify(tmp_path / "out", policy(k), original=original),
+        ):
+            assert verdict.passed, str(verdict)
+            assert verdict.smallest_group >= k
+            assert verdict.rows == 12 - release.suppressed
+
+
+def test_a_verdict_says_what_was_counted(released):
+    verdict = ix.verify(released, policy())
+    assert (verdict.rows, verdict.groups, verdict.smallest_group) == (10, 5, 2)
+    assert verdict.to_dict()["passed"] is True
+    assert str(verdict).startswith("passed: 10 rows, 5 groups, smallest 2")
+    verdict.raise_if_failed()
+
+
+def test_a_group_of_k_minus_one_is_caught(released):
+    short = with_rows(released, rows_of(released)[1:])
+    verdict = ix.verify(short, policy())
+    assert failed(verdict) == {"k-anonymity"}
+    assert verdict.smallest_group == 1
+    with pytest.raises(ix.VerificationError, match="1 of 5 groups fail, 1 rows in them"):
+        verdict.raise_if_failed()
+
+
+def test_a_label_of_another_value_is_caught():
+    """One of three x becomes a y: both groups are still large enough, but the row is not true."""
+    original = pa.table({"a": ["x1", "x2", "x3", "y1", "y2", "y3"]})
+    hierarchy = ix.levels([[cell, cell[0], "*"] for cell in original["a"].to_pylist()])
+    policy = ix.Policy(columns={"a": ix.quasi(hierarchy)}, privacy=[ix.KAnonymity(2)])
+    assert ix.verify(pa.table({"a": list("xxxyyy")}), policy, original=original).passed
+    false = pa.table({"a": list("xxyyyy")})
+    assert ix.verify(false, policy).passed
+    assert failed(ix.verify(false, policy, original=original)) == {"truthful"}
+
+
+def test_a_label_of_a_wrong_level_is_caught(released, original):
+    """A whole group climbs one level further than the others: still 2-anonymous, but of no single node."""
+    rows = [
+        (race, "1960-64" if (race, born) == ("black", "1964") else born, *more)
+        for race, born, *more in rows_of(released)
+    ]
+    false = with_rows(released, rows)
+    assert ix.verify(false, policy()).passed
+    assert failed(ix.verify(false, policy(), original=original)) == {"truthful"}
+
+
+def test_a_label_that_no_level_has_is_caught(released, original):
+    rows = [("purple", *row[1:]) if row[0] == "black" else row for row in rows_of(released)]
+    assert failed(ix.verify(with_rows(released, rows), policy(), original=original)) == {"truthful"}
+
+
+def test_a_duplicated_row_is_caught(released, original):
+    rows = rows_of(released)
+    more = with_rows(released, [*rows, rows[0]])
+    assert ix.verify(more, policy()).passed
+    assert failed(ix.verify(more, policy(), original=original)) == {"truthful"}
+
+
+def test_a_row_dropped_from_a_large_group_is_caught(large_groups, original):
+    fewer = with_rows(large_groups, rows_of(large_groups)[1:])
+    assert ix.verify(fewer, policy(2)).passed
+    assert "least suppression" in failed(ix.verify(fewer, policy(2, 6), original=original))
+
+
+def test_a_dropped_group_is_caught(released, original):
+    rows = [row for row in rows_of(released) if row[:2] != ("white", "1967")]
+    assert len(rows) == 8
+    assert ix.verify(with_rows(released, rows), policy()).passed
+    assert failed(ix.verify(with_rows(released, rows), policy(2, 4), original=original)) == {"least suppression"}
+    assert "suppression limit" in failed(ix.verify(with_rows(released, rows), policy(), original=original))
+
+
+def test_more_suppression_than_the_release_may_is_caught_without_the_original(released):
+    assert failed(ix.verify(released, policy(2, 1), suppressed=2)) == {"suppression limit"}
+    assert ix.verify(released, policy(2, 2), suppressed=2).passed
+
+
+def test_an_identifier_left_in_is_caught(released, original):
+    named = released.append_column("Name", pa.array(NAMES[:10]))
+    for verdict in (ix.verify(named, policy()), ix.verify(named, policy(), original=original)):
+        assert failed(verdict) == {"columns"}
+        with pytest.raises(ix.VerificationError, match="identifier 'Name' is left in"):
+            verdict.raise_if_failed()
+
+
+def test_an_undeclared_column_is_caught(released):
+    verdict = ix.verify(released.append_column("Phone", pa.array(NAMES[:10])), policy())
+    assert failed(verdict) == {"columns"}
+    with pytest.raises(ix.VerificationError, match="'Phone' is not in the policy"):
+        verdict.raise_if_failed()
+
+
+@pytest.mark.parametrize("column", ["ZIP", "Problem"])
+def test_a_column_left_out_is_caught(released, original, column):
+    less = released.drop_columns(column)
+    assert "columns" in failed(ix.verify(less, policy()))
+    assert "columns" in failed(ix.verify(less, policy(), original=original))
+
+
+def test_an_empty_table_is_caught(released, original):
+    for verdict in (
+        ix.verify(released.slice(0, 0), policy()),
+        ix.verify(released.slice(0, 0), policy(), original=original),
+    ):
+        assert not verdict.passed
+
+
+def test_sensitive_cells_exchanged_between_groups_are_caught(released, original):
+    rows = rows_of(released)
+    first = next(n for n, row in enumerate(rows) if row[4] == "vomiting")
+    second = next(n for n, row in enumerate(rows) if row[4] == "wheezing")
+    rows[first], rows[second] = (*rows[first][:4], "wheezing"), (*rows[second][:4], "vomiting")
+    swapped = with_rows(released, rows)
+    assert ix.verify(swapped, policy()).passed
+    assert failed(ix.verify(swapped, policy(), original=original)) == {"truthful"}
+
+
+def test_sensitive_cells_exchanged_within_a_group_are_no_violation(released, original):
+    """The rows of a group differ in nothing else, so the table is the same multiset."""
+    rows = rows_of(released)
+    vomiting = next(row for row in rows if row[4] == "vomiting")
+    back_pain = next(row for row in rows if row[4] == "back pain")
+    assert vomiting[:4] == back_pain[:4]
+    swapped = with_rows(released, [row for row in rows if row not in (vomiting, back_pain)] + [back_pain, vomiting])
+    assert ix.verify(swapped, policy(), original=original).passed
+
+
+def test_a_release_of_ineligible_rows_is_caught(original):
+    with ix.anonymize(original, policy(2, 2), algorithm=ix.Datafly()) as release:
+        only_black = policy(2, 2, eligible=[ix.where("Race", "==", "black")])
+        assert "truthful" in failed(ix.verify(release.table, only_black, original=original))
+
+
+@pytest.fixture
+def folder(original, tmp_path):
+    """A written release."""
+    with ix.anonymize(original, policy(), algorithm=ix.Datafly()) as release:
+        return release.write(tmp_path / "out")
+
+
+def change_manifest(folder, change):
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text("utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), "utf-8")
+
+
+def test_a_file_changed_after_writing_is_caught(folder, original):
+    """Two rows of one group are the same rows in another order; only the digest can tell."""
+    (path,) = (folder / name for name in json.loads((folder / "manifest.json").read_text("utf-8"))["files"])
+    table = pyarrow.parquet.read_table(path)
+    pyarrow.parquet.write_table(table.take(list(range(table.num_rows))[::-1]), path)
+    verdict = ix.verify(folder, policy())
+    assert failed(verdict) == {"file"}
+    assert failed(ix.verify(folder, policy(), original=original)) == {"file"}
+
+
+def test_a_csv_changed_after_writing_is_caught(original, tmp_path):
+    pyarrow.csv.write_csv(original, tmp_path / "table.csv")
+    with ix.anonymize(tmp_path / "table.csv", policy(), algorithm=ix.Datafly()) as release:
+        folder = release.write(tmp_path / "out")
+    assert ix.verify(folder, policy()).passed
+    with (folder / "table.csv").open("a") as file:
+        file.write("\n")
+    assert failed(ix.verify(folder, policy())) == {"file"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "null", "{}", '{"files": {}}', '{"files": {"table.parquet": "x"}}', '{"files": ["table.parquet"]}'],
+)
+def test_a_broken_manifest_is_an_error(folder, content):
+    (folder / "manifest.json").write_text(content, "utf-8")
+    with pytest.raises(ix.TableError, match=r"manifest"):
+        ix.verify(folder, policy())
+
+
+@pytest.mark.parametrize("name", ["../other.parquet", "/etc/passwd", "absent.parquet"])
+def test_a_manifest_that_names_a_file_elsewhere_is_an_error(folder, name):
+    (folder.parent / "other.parquet").write_bytes(next(folder.glob("table.*")).read_bytes())
+    change_manifest(folder, lambda m: m.update(files={name: next(iter(m["files"].values()))}))
+    with pytest.raises(ix.TableError, match="is not there"):
+        ix.verify(folder, policy())
+
+
+def test_a_manifest_that_is_not_utf_8_is_an_error(folder):
+    (folder / "manifest.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(ix.TableError, match="manifest"):
+        ix.verify(folder, policy())
+
+
+def test_a_manifest_of_another_policy_is_caught(folder):
+    assert failed(ix.verify(folder, policy(2, 3))) == {"policy"}
+    change_manifest(folder, lambda m: m.update(policy_sha256="0" * 64))
+    assert failed(ix.verify(folder, policy())) == {"policy"}
+    change_manifest(folder, lambda m: m.pop("policy_sha256"))
+    assert failed(ix.verify(folder, policy())) == {"policy"}
+
+
+@pytest.mark.parametrize(("fact", "lie"), [("released", 11), ("groups", 9), ("smallest_group", 5)])
+def test_a_manifest_whose_counts_are_not_the_tables_is_caught(folder, fact, lie):
+    """A folder is compared with its manifest: what it says of itself must be what is counted."""
+    change_manifest(folder, lambda m: m.update({fact: lie}))
+    assert not ix.verify(folder, policy()).passed
+
+
+@pytest.mark.parametrize("lie", [0, 1, 3])
+def test_a_manifest_that_lies_about_suppressed_rows_is_caught_with_the_original(folder, original, lie):
+    """Law 2: suppressed rows are counted and said."""
+    change_manifest(folder, lambda m: m.update(suppressed=lie))
+    assert not ix.verify(folder, policy(), original=original).passed
+
+
+@pytest.mark.parametrize("node", [[0, 0, 0, 0], "x", {"Race": "two"}, {"Race": 99, "Age": 1}, {}, None])
+def test_a_manifests_node_is_only_a_hint(folder, original, node):
+    """Nonsense there may be refused as a broken manifest, but it never crashes and never makes a release false."""
+    change_manifest(folder, lambda m: m.update(node=node))
+    with contextlib.suppress(ix.TableError):
+        assert "truthful" not in failed(ix.verify(folder, policy(), original=original))
+
+
+@pytest.mark.parametrize("suppressed", ["2", 2.5, None, [2], True])
+def test_a_manifest_with_counts_of_a_wrong_type_is_an_error_or_fails(folder, suppressed):
+    change_manifest(folder, lambda m: m.update(suppressed=suppressed))
+    with contextlib.suppress(ix.TableError):
+        assert not ix.verify(folder, policy()).passed
+
+
+# Suppressed rows that are released with blank quasi-identifiers.
+
+
+def blank_policy(max_suppression, k=2):
+    columns = {"a": ix.quasi(), "b": ix.quasi(), "ill": ix.sensitive()}
+    return ix.Policy(
+        columns=columns, privacy=[ix.KAnonymity(k)], max_suppression=max_suppression, suppressed_rows="blank"
+    )
+
+
+BLANKED = pa.table(
+    {
+        "a": ["x", "x", "y", "z", None, None],
+        "b": ["p", "p", "q", "r", None, None],
+        "ill": ["flu", "cold", "flu", "gout", "gout", "flu"],
+    }
+)
+
+
+def test_rows_that_are_blank_by_nature_cannot_be_told_from_suppressed_ones():
+    """Two rows must be suppressed, and two more have no quasi-identifier to begin with."""
+    with pytest.raises(ix.InfeasibleError, match="blank"):
+        ix.anonymize(BLANKED, blank_policy(2))
+
+
+def test_a_false_row_cannot_hide_behind_rows_that_are_blank_by_nature():
+    """The rows' illnesses are those of the original, and every group is large enough; but x, p has no gout."""
+    rows = [("x", "p", "gout"), ("x", "p", "cold"), *[(None, None, ill) for ill in ("flu", "flu", "flu", "gout")]]
+    assert Counter(row[2] for row in rows) == Counter(BLANKED["ill"].to_pylist())
+    assert not ix.verify(with_rows(BLANKED, rows), blank_policy(2), original=BLANKED).passed
+
+
+def test_honest_blank_rows_pass():
+    table = BLANKED.slice(0, 4)
+    with ix.anonymize(table, blank_policy(2)) as release:
+        assert release.suppressed == 2
+        assert Counter(rows_of(release.table)) == Counter(
+            [("x", "p", "flu"), ("x", "p", "cold"), (None, None, "flu"), (None, None, "gout")]
+        )
+        assert release.verify(table).passed, str(release.verdict)
+        assert ix.verify(release.table, blank_policy(2), original=table).passed
+
+
+def test_blanking_rows_that_need_not_be_suppressed_is_caught():
+    table = pa.table({"a": ["x"] * 4 + ["y"] * 2, "b": ["p"] * 6, "ill": ["flu"] * 6})
+    rows = [("x", "p", "flu")] * 4 + [(None, None, "flu")] * 2
+    assert failed(ix.verify(with_rows(table, rows), blank_policy(2), original=table)) == {"least suppression"}
+
+
+def test_a_blank_row_with_the_sensitive_cell_of_an_ineligible_row_is_caught():
+    table = pa.table({"a": ["x", "x", "y", "z", "w"], "b": ["p"] * 5, "ill": ["flu", "cold", "gout", "flu", "plague"]})
+    eligible = ix.Policy(
+        columns={"a": ix.quasi(), "b": ix.quasi(), "ill": ix.sensitive()},
+        privacy=[ix.KAnonymity(2)],
+        max_suppression=2,
+        suppressed_rows="blank",
+        eligible=[ix.where("ill", "!=", "plague")],
+    )
+    honest = [("x", "p", "flu"), ("x", "p", "cold"), (None, None, "gout"), (None, None, "flu")]
+    false = [*honest[:3], (None, None, "plague")]
+    assert ix.verify(with_rows(table, honest), eligible, original=table).passed
+    assert not ix.verify(with_rows(table, false), eligible, original=table).passed
+
+
+# Random corruption, judged by the definition.
+
+
+def judged(case, rows, notes):
+    """Tell by definition whether rows (labels and a note each) are an honest release of a case.
+
+    Some node explains every row one to one; every quasi-identifier has k; and no more rows are gone than must be,
+    save Datafly's smallest group that hides fewer than k suppressed ones.
+    """
+    if not rows or bf.failing(case, [row[:-1] for row in rows], range(len(rows))):
+        return False
+    gone = len(case.rows) - len(rows)
+    if case.budget is not None and gone > case.allowed:
+        return False
+    for node in case.nodes():
+        one = bf.outcome(case, node)
+        whole = Counter((*labels, note) for labels, note in zip(one.rows, notes, strict=True))
+        if Counter(rows) - whole:
+            continue
+        required = len(one.suppressed)
+        safe = Counter(one.released).values()
+        if gone == required or (0 < required < case.k and safe and gone == required + min(safe)):
+            return True
+    return False
+
+
+@st.composite
+def corruptions(draw):
+    """Draw a case, the rows of an honest release of it, and the same rows with one thing changed."""
+    case = draw(bf.cases(most_columns=3, most_rows=12))
+    notes = draw(st.lists(st.sampled_from("uv"), min_size=len(case.rows), max_size=len(case.rows)))
+    node = draw(st.sampled_from(list(case.nodes())))
+    one = bf.outcome(case, node)
+    rows = [(*row, notes[number]) for number, row in enumerate(one.rows) if number not in one.suppressed]
+    labels = [
+        [*sorted({label for row in case.rows for label in column.path(row[position]) if label is not None}), None]
+        for position, column in enumerate(case.columns)
+    ] + [["u", "v"]]
+    kind = draw(st.sampled_from(["none", "cell", "cell", "cell", "drop", "double", "exchange", "drop group"]))
+    if not rows:
+        return case, notes, rows, kind
+    number = draw(st.integers(0, len(rows) - 1))
+    if kind == "cell":
+        column = draw(st.integers(0, len(labels) - 1))
+        changed = draw(st.sampled_from(labels[column]))
+        rows[number] = (*rows[number][:column], changed, *rows[number][column + 1 :])
+    elif kind == "drop":
+        del rows[number]
+    elif kind == "double":
+        rows.append(rows[number])
+    elif kind == "drop group":
+        rows = [row for row in rows if row[:-1] != rows[number][:-1]]
+    elif kind == "exchange":
+        second = draw(st.integers(0, len(rows) - 1))
+        first_note, second_note = rows[number][-1], rows[second][-1]
+        rows[number] = (*rows[number][:-1], second_note)
+        rows[second] = (*rows[second][:-1], first_note)
+    return case, notes, rows, kind
+
+
+@given(corruptions())
+@settings(max_examples=60)
+def test_verify_passes_exactly_the_releases_that_are_honest_by_definition(drawn):
+    case, notes, rows, kind = drawn
+    policy = bf.policy_of_case(case, columns={"note": ix.other()})
+    names = [*(column.name for column in case.columns), "note"]
+    verdict = ix.verify(table_of(names, rows), policy, original=bf.table_of_case(case, note=notes))
+    honest = judged(case, rows, notes)
+    event(f"{kind}: {'honest' if honest else 'false'}")
+    assert verdict.passed == honest, str(verdict)
+
+
+@given(bf.cases(most_columns=3, most_rows=12, several=True))
+@settings(max_examples=20)
+def test_verify_passes_honest_releases_with_several_quasi_identifiers(case):
+    policy = bf.policy_of_case(case)
+    original = bf.table_of_case(case)
+    node = max(bf.passing(case), default=None, key=lambda n: len(bf.passing(case)[n].released))
+    if node is None:
+        return
+    names = [column.name for column in case.columns]
+    rows = bf.outcome(case, node).released
+    assert ix.verify(table_of(names, rows), policy, original=original).passed
+    assert not ix.verify(table_of(names, [*rows, rows[0], *rows]), policy, original=original).passed
