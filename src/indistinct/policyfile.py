@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from indistinct.algorithms import ALGORITHMS, algorithm_named
 from indistinct.algorithms.datafly import for_recipient
@@ -199,12 +201,19 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
         level = _AtLevel.model_validate(fields.pop("at_level"))
         made: PrivacyModel = kind.at_level(level.level, level.population, **fields)
         return made
-    known = list(getattr(kind, "__dataclass_fields__", {}))
-    unknown = [field for field in fields if field not in known]
-    if unknown:
-        raise PolicyError([f"{field} is not known to {name}; it has {', '.join(known)}" for field in unknown])
-    model: PrivacyModel = TypeAdapter(kind, config=ConfigDict(strict=True)).validate_python(fields)
+    entry = _entry_of(kind).model_validate(fields)
+    model = kind(**{field: getattr(entry, field) for field in entry.model_fields_set})
     return model
+
+
+def _entry_of(kind: type[PrivacyModel]) -> type[BaseModel]:
+    """Give the form of a model's entry: the fields of its dataclass."""
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {
+        field.name: (hints[field.name], ... if field.default is MISSING else field.default)
+        for field in dataclasses.fields(kind)  # type: ignore[arg-type]
+    }
+    return create_model(kind.__name__, __base__=_Strict, **fields)
 
 
 class _AtLevel(_Strict):
@@ -230,7 +239,7 @@ def policy_schema() -> dict[str, Any]:
     schema = TypeAdapter(_File).json_schema()
     variants = []
     for name, kind in MODELS.items():
-        variant = TypeAdapter(kind).json_schema()
+        variant = _entry_of(kind).model_json_schema()
         variant["title"] = name
         variant["properties"] = {"model": {"const": name}} | variant["properties"]
         variant["required"] = ["model", *variant.get("required", [])]

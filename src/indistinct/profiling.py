@@ -256,7 +256,7 @@ def _words(name: str) -> list[str]:
     >>> _words("DateOfBirth"), _words("prénom_2"), _words("SSN")
     (['date', 'of', 'birth'], ['prenom'], ['ssn'])
     """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
 
 

@@ -1,13 +1,17 @@
-"""Search: the generalization lattice with what is known about its nodes, shared by all exact algorithms.
+"""Search: branch and bound over boxes of the generalization lattice, shared by all exact algorithms.
 
-Three things keep it quick. Groups at a node are rolled up from the smallest list at hand below it. The number of rows
-to suppress never rises on the way up (Samarati 2001, Theorem 5.2), so one failing node tells about all below it and
-one passing node about all above. And a measure's bounds rule out nodes that cannot beat the best one found.
+A box is all nodes between a lower and an upper one. Going up, the rows to suppress never increase (Samarati 2001,
+Theorem 5.2), what generalization costs never falls, and what suppression adds never rises. So the upper node's count
+tells whether any node of the box can pass, and the two together bound the loss of all its nodes. The box of least bound
+is split in two until none is left that could hold a better node. The least bound also says at any time how far the best
+node found can still be from the optimum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import heapq
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -15,211 +19,291 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms.base import Task
-from indistinct.errors import InterruptedSearchError, PolicyError
-from indistinct.frequency import Groups, Node
-from indistinct.quality import QualityMeasure
-from indistinct.quality.base import FloatArray
-from indistinct.recoding import Recoding
+from indistinct.algorithms.counters import Counter, Source, counter_for, possible_groups
+from indistinct.errors import InterruptedSearchError
+from indistinct.frequency import Node
+from indistinct.quality import Precision, QualityMeasure
+from indistinct.recoding import Outcome, Recoding
 from indistinct.watch import Watch
 
-LARGEST_LATTICE = 50_000_000
-"""Nodes that an exact search keeps tags of: one byte each, plus a bound of eight."""
-CACHED_LISTS = 512
 CACHED_TUPLES = 16_000_000
-TOLERANCE = 1e-12
-"""Losses this close are equal: they differ by rounding only."""
-
-UNKNOWN, PASSES, FAILS = 0, 1, 2
+SHORT_LIST = 256
+"""Sources this short are not worth reducing."""
+DIGITS = 12
+"""Losses that agree to so many digits are equal: they differ by rounding only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best recoding that a search found, and whether no other can be better."""
+    """The best recoding that a search found, its loss, and a loss that no other recoding can be below."""
 
     recoding: Recoding
     loss: float
-    is_proven: bool
+    bound: float
+
+    @property
+    def is_proven(self) -> bool:
+        """No other recoding is better."""
+        return round(self.bound, DIGITS) >= round(self.loss, DIGITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """All nodes from ``low`` to ``high``, which passes; and where shorter sources for its nodes may be found."""
+
+    low: Node
+    high: Node
+    suppression_loss: float
+    suppressed_rows: int
+    trail: Any
+    """The nodes below at which sources were made, as nested pairs, nearest first."""
 
 
 class Search:
-    """Nodes of one task's lattice: their groups, whether they pass within a budget, and the best of them."""
+    """The nodes of one task's lattice: which pass within a budget of suppressed rows, and the best of them."""
 
     def __init__(self, task: Task, watch: Watch, budget: int | None = None) -> None:
         self.task = task
         self.watch = watch
-        self.budget = task.budget if budget is None else budget
+        # a release of nothing is none
+        self.budget = min(task.budget if budget is None else budget, task.frequencies.rows - 1)
         self.frequencies = task.frequencies
         self.heights = task.frequencies.heights
-        self.shape = tuple(height + 1 for height in self.heights)
-        self.size = int(np.prod([float(extent) for extent in self.shape]))
-        if self.size > LARGEST_LATTICE:
-            raise PolicyError(
-                f"the hierarchies span {self.size:,} combinations of levels, more than an exact search takes in "
-                f"({LARGEST_LATTICE:,}); use fewer levels or columns, or algorithm = 'datafly'"
-            )
+        self.bottom: Node = (0,) * len(self.heights)
         self.checks = 0
-        self._tags = np.zeros(self.shape, np.int8)
-        self._lists: list[Groups] = [task.frequencies.base]
-        self._list_nodes = np.zeros((1, len(self.shape)), np.int64)
-        self._list_sizes = np.array([len(task.frequencies.base)])
-
-    def groups(self, node: Node) -> Groups:
-        """Give the groups at a node, rolled up from the smallest list at hand at or below it."""
-        below = np.flatnonzero((self._list_nodes <= np.array(node)).all(axis=1))
-        start: Groups = self._lists[int(below[np.argmin(self._list_sizes[below])])]
-        if start.node == node:
-            return start
-        groups, _ = self.frequencies.roll_up(node, start)
-        self._keep(groups)
-        return groups
-
-    def _keep(self, groups: Groups) -> None:
-        """Keep a list for later roll-ups; the oldest go first, the base list stays."""
-        self._lists.append(groups)
-        self._list_nodes = np.vstack([self._list_nodes, [groups.node]])
-        self._list_sizes = np.append(self._list_sizes, len(groups))
-        while len(self._lists) > CACHED_LISTS or (len(self._lists) > 2 and self._list_sizes[1:].sum() > CACHED_TUPLES):
-            del self._lists[1]
-            self._list_nodes = np.delete(self._list_nodes, 1, axis=0)
-            self._list_sizes = np.delete(self._list_sizes, 1)
-
-    def recoding(self, node: Node) -> Recoding:
-        """Give the recoding to a node with the least suppression that satisfies the policy, and tag its neighbours."""
-        self.checks += 1
-        recoding = self.task.recoding(self.groups(node))
-        rows = recoding.suppressed_rows
-        self._tag(node, rows <= self.budget and rows < recoding.rows)  # a release of nothing is none
-        return recoding
-
-    def _tag(self, node: Node, passes: bool) -> None:
-        """Note what a node's verdict says about it and, for monotone models, about the nodes above or below."""
-        if not self.task.is_monotone:
-            self._tags[node] = PASSES if passes else FAILS
-        elif passes:
-            self._tags[tuple(slice(level, None) for level in node)] = PASSES
-        else:
-            self._tags[tuple(slice(None, level + 1) for level in node)] = FAILS
-
-    def passes(self, node: Node) -> bool:
-        """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``."""
-        if self._tags[node] == UNKNOWN:
-            self.recoding(node)
-        return bool(self._tags[node] == PASSES)
+        self._passed: dict[Node, bool] = {}
+        self._counter: Counter | None = None
 
     def nodes(self) -> Iterator[Node]:
         """Every node of the lattice, in lexicographic order."""
-        return product(*(range(extent) for extent in self.shape))
+        return product(*(range(height + 1) for height in self.heights))
+
+    def recoding(self, node: Node) -> Recoding:
+        """Give the recoding to a node, with the least suppression that satisfies the policy."""
+        groups, _ = self.frequencies.roll_up(node)
+        return self.task.recoding(groups)
+
+    def passes(self, node: Node) -> bool:
+        """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``."""
+        if node not in self._passed:
+            if self._counter is None:
+                self._counter = counter_for(self.task)
+            self.checks += 1
+            outcome = self._counter.outcome(node, self._counter.base)
+            self._passed[node] = outcome.suppressed_rows <= self.budget
+        return self._passed[node]
 
     def minimal(self) -> list[Node]:
-        """Every node that passes while no node below it does: the k-minimal generalizations.
+        """Every node that passes while no node below it does: the k-minimal generalizations, lowest first.
 
         Source: Samarati 2001, Definition 4.3 (with the strict order that Definition 3.3 means).
         """
-        by_height = sorted(self.nodes(), key=lambda node: (sum(node), node))
-        for done, node in enumerate(by_height):
-            if self._tags[node] == UNKNOWN:
-                self._stop_if_time_is_up("not every minimal generalization was found in time")
-                self._halve_path(node, sum, lambda _: None)
-                self.watch.report("search", done, self.size)
-        is_passing = self._tags == PASSES
-        passes_below = np.zeros(self.shape, np.bool_)
-        reached = is_passing
-        for axis in range(len(self.shape)):
-            reached = np.logical_or.accumulate(reached, axis=axis)
-        for axis in range(len(self.shape)):
-            lower = np.roll(reached, 1, axis=axis)
-            lower[(slice(None),) * axis + (0,)] = False
-            passes_below |= lower
-        found = np.argwhere(is_passing & ~passes_below)
-        return sorted((tuple(int(level) for level in node) for node in found), key=lambda node: (sum(node), node))
+        if self.task.is_monotone:
+            found = self._lowest_passing() if self.passes(self.heights) else []
+        else:
+            found = [node for node in self.nodes() if self.passes(node)]
+        return sorted(_without_dominated(found), key=lambda node: (sum(node), node))
+
+    def _lowest_passing(self) -> list[Node]:
+        """Give passing nodes, all minimal ones among them, by halving boxes whose upper node passes."""
+        found: list[Node] = []
+        failed: list[Node] = []
+        boxes = [(self.bottom, self.heights)]
+        while boxes:
+            low, high = boxes.pop()
+            if self.watch.time_is_up():
+                raise InterruptedSearchError("the time limit passed before all minimal generalizations were known")
+            self.watch.report("search", self.checks, None)
+            if any(node != low and _is_below(node, low) for node in found):
+                continue  # everything in the box lies above a node that passes
+            if low == high or (not any(_is_below(low, node) for node in failed) and self.passes(low)):
+                found.append(low)
+                continue
+            column = max(range(len(low)), key=lambda column: high[column] - low[column])
+            middle = (low[column] + high[column]) // 2
+            boxes.append((_with_level(low, column, middle + 1), high))
+            lower = _with_level(high, column, middle)
+            if any(_is_below(lower, node) for node in failed):
+                continue
+            if self.passes(lower):
+                boxes.append((low, lower))
+            else:
+                failed.append(lower)
+        return found
 
     def optimum(self, measure: QualityMeasure, rank: Callable[[Recoding], Any] | None = None) -> Optimum | None:
-        """Give the passing node of least loss; among equal ones the first by ``rank``. None if no node passes.
+        """Give the passing node of least loss. None if no node passes.
 
-        Nodes are visited in order of their bounds. A bound above the best loss ends the search: every node left is
-        worse. The answer is exact for any measure, since a measure without bounds has all its passing nodes scored.
+        Of equal ones it is the one that ``rank`` puts first; without a rank the one with fewest suppressed rows, then
+        fewest steps, then the first in lexicographic order. The answer is exact for any measure: one that bounds
+        nothing has all its passing nodes scored.
         """
-        rank = rank or _plain_rank
-        bounds = self._bounds(measure)
-        is_ruled_out = np.zeros(self.shape, np.bool_)
-        best: list[tuple[float, Recoding]] = []
-        scored: set[Node] = set()
-
-        def score(recoding: Recoding) -> None:
-            scored.add(recoding.node)
-            loss = measure.loss(recoding)
-            if not best or loss < best[0][0] - TOLERANCE:
-                best[:] = [(loss, recoding)]
-            elif loss <= best[0][0] + TOLERANCE:
-                best.append((loss, recoding))
-            if best and measure.bound_above(recoding.groups, self.frequencies) > best[0][0] + TOLERANCE:
-                is_ruled_out[tuple(slice(level, None) for level in recoding.node)] = True
-
-        is_proven = True
-        for done, flat in enumerate(np.argsort(bounds, axis=None, kind="stable")):
-            node: Node = tuple(int(level) for level in np.unravel_index(flat, self.shape))
-            if best and bounds[node] > best[0][0] + TOLERANCE:
-                break
-            if self._tags[node] == FAILS or is_ruled_out[node] or node in scored:
-                continue
-            if self.watch.time_is_up():
-                is_proven = False
-                break
-            if self._tags[node] == UNKNOWN and self.task.is_monotone:
-                self._halve_path(node, lambda candidate: float(bounds[candidate]), score)
-            if node not in scored and self._tags[node] != FAILS:
-                recoding = self.recoding(node)
-                if self._tags[node] == PASSES:
-                    score(recoding)
-            self.watch.report("search", done, self.size)
-        if not best:
-            if not is_proven:
-                raise InterruptedSearchError("the time limit passed before any node was found that passes")
+        search = _Best(self, measure, keeps_ties=rank is not None)
+        nodes, loss, bound = search.run() if self.task.is_monotone else search.try_all()
+        if not nodes:
             return None
-        loss, recoding = min(best, key=lambda scored: rank(scored[1]))
-        return Optimum(recoding, loss, is_proven)
-
-    def _halve_path(self, node: Node, cost: Callable[[Node], float], found: Callable[[Recoding], None]) -> None:
-        """Settle an unknown node by halving a path from it to the top: Flash's way of tagging most with few checks."""
-        path = [node]
-        while path[-1] != self.heights:
-            path.append(min(self._above(path[-1]), key=lambda candidate: (cost(candidate), candidate)))
-        if not self.task.is_monotone:
-            path = path[:1]
-        low, high = 0, len(path) - 1
-        while low <= high:
-            middle = (low + high) // 2
-            tag = self._tags[path[middle]]
-            if tag == UNKNOWN:
-                recoding = self.recoding(path[middle])
-                tag = self._tags[path[middle]]
-                if tag == PASSES:
-                    found(recoding)
-            if tag == PASSES:
-                high = middle - 1
-            else:
-                low = middle + 1
-
-    def _above(self, node: Node) -> Iterator[Node]:
-        """The nodes one step up."""
-        for column, level in enumerate(node):
-            if level < self.heights[column]:
-                yield (*node[:column], level + 1, *node[column + 1 :])
-
-    def _bounds(self, measure: QualityMeasure) -> FloatArray:
-        """Give a lower bound of the loss at each node, as an array in the shape of the lattice."""
-        bounds = np.zeros(self.shape)
-        for column, losses in enumerate(measure.level_losses(self.frequencies) or ()):
-            extents = [1] * len(self.shape)
-            extents[column] = len(losses)
-            bounds += losses.reshape(extents)
-        return bounds
-
-    def _stop_if_time_is_up(self, what: str) -> None:
-        if self.watch.time_is_up():
-            raise InterruptedSearchError(f"the time limit passed: {what}")
+        recodings = [self.recoding(node) for node in nodes]
+        best = recodings[0] if rank is None else min(recodings, key=rank)
+        return Optimum(best, loss, bound)
 
 
-def _plain_rank(recoding: Recoding) -> tuple[int, int, Node]:
-    """Prefer fewer suppressed rows, then fewer steps, then the first in lexicographic order."""
-    return recoding.suppressed_rows, sum(recoding.node), recoding.node
+class _Best:
+    """One run of branch and bound for one measure."""
+
+    def __init__(self, search: Search, measure: QualityMeasure, keeps_ties: bool) -> None:
+        self.search = search
+        self.measure = measure
+        self.keeps_ties = keeps_ties
+        self.frequencies = search.frequencies
+        self.counter = counter_for(search.task, measure)
+        parts = measure.level_losses(self.frequencies)
+        self.level_losses = [[0.0] * (height + 1) for height in search.heights] if parts is None else _lists(parts)
+        # a measure without parts is split by those of precision
+        self.split_by = _lists(Precision().level_losses(self.frequencies)) if parts is None else self.level_losses
+        self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
+        self.best: tuple[float, int, int, Node] | None = None
+        self.ties: list[Node] = []
+        self.sources: OrderedDict[Node, Source] = OrderedDict()
+        self.cached_tuples = 0
+
+    def run(self) -> tuple[list[Node], float, float]:
+        """Give the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
+        search = self.search
+        heap: list[tuple[tuple[float, int, int, Node], Box]] = []
+        top = self._look(search.heights, self.counter.base)
+        if top.suppressed_rows > search.budget:
+            return [], 1.0, 1.0
+        self._push(heap, self._box(search.bottom, top, None), 0.0)
+        while heap:
+            key, box = heapq.heappop(heap)
+            if self._is_worse(key):
+                break
+            if search.watch.time_is_up():
+                assert self.best is not None  # the top passed
+                return [self.best[3]], self.best[0], min(key[0], self.best[0])
+            search.watch.report("search", search.checks, None)
+            if box.low == box.high:
+                continue
+            source, trail = self._source(box)
+            above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
+            if self._is_worse(self._key(box, above)):
+                continue
+            column, level = self._split(box)
+            right = Box(
+                _with_level(box.low, column, level + 1), box.high, box.suppression_loss, box.suppressed_rows, trail
+            )
+            self._push(heap, right, above)
+            outcome = self._look(_with_level(box.high, column, level), source)
+            if outcome.suppressed_rows <= search.budget:
+                self._push(heap, self._box(box.low, outcome, trail), above)
+        assert self.best is not None  # the top passed
+        return self.ties if self.keeps_ties else [self.best[3]], self.best[0], self.best[0]
+
+    def try_all(self) -> tuple[list[Node], float, float]:
+        """Give the same by trying every node, in order of what its levels cost: for models that are not monotone."""
+        search = self.search
+        for node in sorted(search.nodes(), key=lambda node: (self._cost(node), node)):
+            cost = round(self._cost(node), DIGITS)
+            if self.best is not None and cost > self.best[0]:
+                break
+            if self.best is not None and search.watch.time_is_up():
+                return [self.best[3]], self.best[0], cost
+            self._look(node, self.counter.base)
+            search.watch.report("search", search.checks, None)
+        if self.best is None:
+            return [], 1.0, 1.0
+        return self.ties if self.keeps_ties else [self.best[3]], self.best[0], self.best[0]
+
+    def _look(self, node: Node, source: Source) -> Outcome:
+        """Count a node and remember it if it is the best so far."""
+        search = self.search
+        search.checks += 1
+        outcome = self.counter.outcome(node, source)
+        if outcome.suppressed_rows <= search.budget:
+            loss = round(self.measure.loss(outcome), DIGITS)
+            if self.best is None or loss < self.best[0]:
+                self.ties = []
+            if self.keeps_ties and (self.best is None or loss <= self.best[0]):
+                self.ties.append(node)
+            key = (loss, outcome.suppressed_rows, sum(node), node)
+            if self.best is None or key < self.best:
+                self.best = key
+        return outcome
+
+    def _box(self, low: Node, high: Outcome, trail: Any) -> Box:
+        return Box(low, high.node, self.measure.suppression_loss(high), high.suppressed_rows, trail)
+
+    def _key(self, box: Box, above: float) -> tuple[float, int, int, Node]:
+        """Give what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
+        bound = self._cost(box.low) + above + box.suppression_loss
+        return round(bound, DIGITS), box.suppressed_rows, sum(box.low), box.low
+
+    def _push(self, heap: list[tuple[tuple[float, int, int, Node], Box]], box: Box, above: float) -> None:
+        key = self._key(box, above)
+        if not self._is_worse(key):
+            heapq.heappush(heap, (key, box))
+
+    def _is_worse(self, key: tuple[float, int, int, Node]) -> bool:
+        """Tell whether a box of this key holds nothing that could still be chosen."""
+        if self.best is None:
+            return False
+        return key[0] > self.best[0] if self.keeps_ties else key > self.best
+
+    def _cost(self, node: Node) -> float:
+        """What the levels of a node cost by themselves."""
+        return sum([losses[level] for losses, level in zip(self.level_losses, node, strict=True)])
+
+    def _split(self, box: Box) -> tuple[int, int]:
+        """Give the column whose levels cost most between the box's ends, and the level that halves that best."""
+        spans = [
+            (losses[high] - losses[low], high - low)
+            for losses, low, high in zip(self.split_by, box.low, box.high, strict=True)
+        ]
+        column = max((column for column in range(len(spans)) if spans[column][1]), key=lambda column: spans[column])
+        losses, low, high = self.split_by[column], box.low[column], box.high[column]
+        middle = (losses[low] + losses[high]) / 2
+        return column, min(range(low, high), key=lambda level: abs((losses[level] + losses[level + 1]) / 2 - middle))
+
+    def _source(self, box: Box) -> tuple[Source, Any]:
+        """Give the shortest source at hand for the nodes of a box, made at its lower node where that pays."""
+        trail = box.trail
+        while trail is not None and trail[0] not in self.sources:
+            trail = trail[1]
+        source = self.counter.base if trail is None else self.sources[trail[0]]
+        tuples = len(source.sizes)
+        if source.node == box.low or tuples <= SHORT_LIST:
+            return source, trail
+        if not self.bounds_above and possible_groups(self.frequencies, box.low) > 4 * tuples:
+            return source, trail
+        source = self.counter.reduced(box.low, source)
+        self.sources[box.low] = source
+        self.cached_tuples += len(source.sizes)
+        while self.cached_tuples > CACHED_TUPLES and len(self.sources) > 1:
+            self.cached_tuples -= len(self.sources.popitem(last=False)[1].sizes)
+        return source, (box.low, trail)
+
+
+def _lists(parts: Sequence[Any]) -> list[list[float]]:
+    """Plain lists: single numbers are read from them quicker than from arrays."""
+    return [part.tolist() for part in parts]
+
+
+def _with_level(node: Node, column: int, level: int) -> Node:
+    return (*node[:column], level, *node[column + 1 :])
+
+
+def _is_below(node: Node, other: Node) -> bool:
+    """Tell whether a node lies below another or is it."""
+    return all(a <= b for a, b in zip(node, other, strict=True))
+
+
+def _without_dominated(nodes: Sequence[Node]) -> list[Node]:
+    """Keep the nodes that lie above no other one."""
+    if not nodes:
+        return []
+    stacked = np.array(sorted(nodes, key=sum))
+    kept: list[Node] = []
+    for node in stacked:
+        if not any((np.array(other) <= node).all() for other in kept):
+            kept.append(tuple(node.tolist()))
+    return kept

@@ -89,7 +89,7 @@ def _show(
     console.print(Rule(title, align="left", style=show.ACCENT))
     before, after = _before(policy, original, release), _after(policy, released, release)
     console.print(Padding(show.beside_or_below(console, before, after), (1, 0)))
-    console.print(_figures(release), _proof(release))
+    console.print(_climb(release), _figures(release), _proof(release), sep="\n")
     console.print()
 
 
@@ -139,7 +139,6 @@ def _table(title: str | None, *columns: str, right: Iterable[str] = ()) -> Table
 def _figures(release: Release) -> Table:
     """Give the figures that the papers quote, on one line."""
     facts = release.facts
-    climbed = [f"{name} {level}/{facts['heights'][name]}" for name, level in facts["node"].items() if level]
     figures = {
         "precision": facts["measures"]["precision"],
         "accuracy": facts["measures"]["accuracy"],
@@ -148,9 +147,20 @@ def _figures(release: Release) -> Table:
         "smallest": facts["smallest_group"],
         "suppressed": facts["suppressed"],
     }
-    made = _table(None, "algorithm", "generalized to", *figures, right=figures)
-    made.add_row(release.algorithm, ", ".join(climbed), *map(show.figure, figures.values()))
+    made = _table(None, *figures, right=figures)
+    made.add_row(*map(show.figure, figures.values()))
     return made
+
+
+def _climb(release: Release) -> Text:
+    """Say how far the algorithm had to generalize."""
+    from rich.text import Text
+
+    facts = release.facts
+    climbed = [f"{name} {level}/{facts['heights'][name]}" for name, level in facts["node"].items() if level]
+    return Text.assemble(
+        (f"generalized by {release.algorithm}: ", show.QUIET), (", ".join(climbed), show.GENERALIZED), "\n"
+    )
 
 
 def _proof(release: Release) -> Text:

@@ -82,9 +82,9 @@ def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: i
     if dense > 0:
         sizes[:dense] = 0
         for row in range(tuples):
-            place = np.int32(indices[row, 0])
-            place_of[row] = place
-            sizes[place] += counts[row]
+            index = np.int64(indices[row, 0])
+            place_of[row] = index
+            sizes[index] += counts[row]
         return dense
     places = 16
     while 2 * places < 3 * tuples:
@@ -113,35 +113,46 @@ def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: i
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def judge(
-    keys: UIntArray, counts: Any, chunks: IntArray, retained: Any, k: int, places: int, work: Any
-) -> tuple[int, int, int, float, float, float]:
-    """Sum up what groups smaller than ``k`` mean, after ``locate``.
-
-    IN   retained  float64: what a tuple's cells in a chunk keep, in the places of ``tables``; empty to leave that out
-    OUT  rows and groups to suppress, groups to release, the sums of squared sizes of both kinds of groups,
-         and what the suppressed cells would have kept
-    """
-    _, place_of, sizes, _ = work
-    rows, small, large, small_squares, large_squares, lost = 0, 0, 0, 0.0, 0.0, 0.0
+def rows_in_small(sizes: Any, places: int, k: int) -> int:
+    """Give the rows of groups smaller than ``k``, after ``locate``."""
+    rows = 0
     for place in range(places):
         size = sizes[place]
+        rows += size if size < k else 0
+    return rows
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def tally(sizes: Any, places: int, k: int) -> tuple[int, int, float, float]:
+    """Give the number of groups smaller than ``k`` and of all others, and the sums of squared sizes of both."""
+    small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
+    for place in range(places):
+        size = float(sizes[place])
         if size >= k:
             large += 1
-            large_squares += float(size) * float(size)
+            large_squares += size * size
         elif size > 0:
             small += 1
-            rows += size
-            small_squares += float(size) * float(size)
-    if rows > 0 and retained.shape[0] > 0:
-        for row in range(keys.shape[0]):
-            if sizes[place_of[row]] < k:
-                kept = 0.0
-                for chunk in range(chunks.shape[0]):
-                    shift, mask, offset, _ = _part(chunks, chunk)
-                    kept += retained[offset + np.int64((keys[row, chunks[chunk, WORD]] >> shift) & mask)]
-                lost += kept * counts[row]
-    return rows, small, large, small_squares, large_squares, lost
+            small_squares += size * size
+    return small, large, small_squares, large_squares
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, work: Any) -> float:
+    """Sum a number per chunk value over all rows in groups smaller than ``k``, after ``locate``.
+
+    IN   values  float64, in the places of ``tables``
+    """
+    _, place_of, sizes, _ = work
+    total = 0.0
+    for row in range(keys.shape[0]):
+        if sizes[place_of[row]] < k:
+            number = 0.0
+            for chunk in range(chunks.shape[0]):
+                shift, mask, offset, _ = _part(chunks, chunk)
+                number += values[offset + np.int64((keys[row, chunks[chunk, WORD]] >> shift) & mask)]
+            total += number * counts[row]
+    return total
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]

@@ -13,7 +13,7 @@ from indistinct.quality.entropy import NonUniformEntropy
 from indistinct.quality.group_size import AverageGroupSize, DistinctTuples
 from indistinct.quality.loss import NCP, Loss
 from indistinct.quality.precision import Precision
-from indistinct.recoding import Recoding
+from indistinct.recoding import Outcome
 
 MEASURES: dict[str, Callable[[], QualityMeasure]] = {
     "precision": Precision,
@@ -40,7 +40,7 @@ def measure_named(measure: QualityMeasure | str) -> QualityMeasure:
     return MEASURES[measure]()
 
 
-def measured(recoding: Recoding) -> dict[str, float]:
+def measured(recoding: Outcome) -> dict[str, float]:
     """Give the figure of every measure for a recoding, by the measure's name."""
     return {name: measure().value(recoding) for name, measure in MEASURES.items()}
 

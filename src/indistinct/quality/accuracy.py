@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from indistinct.quality.base import QualityMeasure
 from indistinct.quality.distance import AbsoluteDistance
-from indistinct.recoding import Recoding
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Accuracy(AbsoluteDistance):
 
     name: ClassVar[str] = "accuracy"
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return 1.0 - self.loss(recoding)
 
 
@@ -31,9 +31,13 @@ class Completeness(QualityMeasure):
     """
 
     name: ClassVar[str] = "completeness"
+    asks_counts_only: ClassVar[bool] = True
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return 1.0 - self.loss(recoding)
 
-    def loss(self, recoding: Recoding) -> float:
+    def loss(self, recoding: Outcome) -> float:
         return recoding.suppressed_rows / max(1, recoding.rows)
+
+    def suppression_loss(self, recoding: Outcome) -> float:
+        return self.loss(recoding)

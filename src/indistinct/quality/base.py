@@ -4,40 +4,58 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.frequency import FrequencyList, Groups
-from indistinct.recoding import Recoding
+from indistinct.frequency import FrequencyList, IntArray
+from indistinct.recoding import Outcome
 
 FloatArray = NDArray[np.float64]
+
+
+class Sized(Protocol):
+    """Groups of which the sizes are known."""
+
+    @property
+    def sizes(self) -> IntArray:
+        """The rows of each group."""
 
 
 class QualityMeasure(ABC):
     """A loss in [0, 1] for a recoding: 0 leaves the table as it is, 1 tells nothing.
 
-    A measure may also give lower bounds. They need not be tight, but they must hold: an exact search
-    skips every node whose bound is above the best loss found.
+    A measure may also split its loss into parts whose direction is known; they let an exact search skip what cannot
+    beat the best recoding found. For any node between a lower and an upper one,
+
+        loss(node) >= sum of level_losses(lower) + bound_above(lower) + suppression_loss(upper)
+
+    The defaults, which promise nothing, always hold.
     """
 
     name: ClassVar[str]
+    asks_counts_only: ClassVar[bool] = False
+    """The measure asks nothing but what an Outcome has, so a search need not build recodings for it."""
 
     @abstractmethod
-    def loss(self, recoding: Recoding) -> float:
+    def loss(self, recoding: Outcome) -> float:
         """Give the loss of a recoding, between 0 and 1."""
 
     @abstractmethod
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         """Give the figure that people quote, in its own unit and direction."""
 
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray] | None:
-        """Give for each column the least loss that each level of it contributes; the loss of a node is at least
-        the sum over its levels. None if the measure has no such parts.
+        """Give for each column the part of the loss that each of its levels costs by itself; it never falls on the
+        way up. None if the measure has no such parts.
         """
         return None
 
-    def bound_above(self, groups: Groups, frequencies: FrequencyList) -> float:
-        """Give a loss that no recoding at the groups' node or above it can beat."""
+    def bound_above(self, groups: Sized, frequencies: FrequencyList) -> float:
+        """Give the part of the loss that follows from the sizes of the groups; it never falls on the way up."""
+        return 0.0
+
+    def suppression_loss(self, recoding: Outcome) -> float:
+        """Give the part of the loss that suppression adds; it never rises on the way up."""
         return 0.0

@@ -10,14 +10,14 @@ import numpy as np
 
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray, QualityMeasure
-from indistinct.recoding import Recoding
+from indistinct.recoding import LabelValues, Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Retained:
     """What cells retain in one frequency list: per column, level and label, and in a table left as it is."""
 
-    per_label: Sequence[Sequence[FloatArray]]
+    per_label: LabelValues
     """per_label[column][level][label code], weighted."""
     level_losses: Sequence[FloatArray]
     """level_losses[column][level]: the share of the whole that the column loses at a level, nothing suppressed."""
@@ -31,6 +31,8 @@ class CellMeasure(QualityMeasure):
     loss of a node with nothing suppressed is a sum over its levels; suppression only adds what the suppressed
     groups would have kept.
     """
+
+    asks_counts_only = True
 
     @abstractmethod
     def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
@@ -55,15 +57,14 @@ class CellMeasure(QualityMeasure):
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
         return self.prepared(frequencies).level_losses
 
-    def loss(self, recoding: Recoding) -> float:
+    def suppression_loss(self, recoding: Outcome) -> float:
+        """What the suppressed cells would have kept: coarser labels keep less, and fewer rows are suppressed."""
         prepared = self.prepared(recoding.frequencies)
-        if prepared.whole <= 0:  # nothing to lose: every column is constant
+        if not recoding.suppressed_rows or prepared.whole <= 0:
             return 0.0
-        lost = sum(float(losses[level]) for losses, level in zip(prepared.level_losses, recoding.node, strict=True))
-        suppressed = np.flatnonzero(recoding.is_suppressed)
-        if len(suppressed):
-            sizes = recoding.groups.sizes[suppressed]
-            for column, level in enumerate(recoding.node):
-                kept = prepared.per_label[column][level]
-                lost += float(sizes @ kept[recoding.groups.label_codes(column)[suppressed]]) / prepared.whole
-        return min(1.0, max(0.0, lost))
+        return recoding.over_suppressed(prepared.per_label) / prepared.whole
+
+    def loss(self, recoding: Outcome) -> float:
+        parts = self.level_losses(recoding.frequencies)
+        lost = sum([float(losses[level]) for losses, level in zip(parts, recoding.node, strict=True)])
+        return min(1.0, max(0.0, lost + self.suppression_loss(recoding)))

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.frequency import FrequencyList, Groups
-from indistinct.quality.base import QualityMeasure
-from indistinct.recoding import Recoding
+from indistinct.frequency import FrequencyList
+from indistinct.quality.base import QualityMeasure, Sized
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,20 @@ class Discernibility(QualityMeasure):
 
     name: ClassVar[str] = "discernibility"
 
-    def value(self, recoding: Recoding) -> float:
-        sizes = recoding.released_sizes.astype(np.float64)
-        return float(sizes @ sizes) + float(recoding.suppressed_rows) * recoding.rows
+    asks_counts_only: ClassVar[bool] = True
 
-    def loss(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
+        return recoding.released_squares + float(recoding.suppressed_rows) * recoding.rows
+
+    def loss(self, recoding: Outcome) -> float:
         return self.value(recoding) / max(1.0, float(recoding.rows) ** 2)
 
-    def bound_above(self, groups: Groups, frequencies: FrequencyList) -> float:
-        """Merging groups and suppressing rows both only add to the sum of squares."""
+    def bound_above(self, groups: Sized, frequencies: FrequencyList) -> float:
+        """Merging groups only adds to the sum of squares, suppressed ones included."""
         sizes = groups.sizes.astype(np.float64)
         return float(sizes @ sizes) / max(1.0, float(frequencies.rows) ** 2)
+
+    def suppression_loss(self, recoding: Outcome) -> float:
+        """What suppressed rows cost beyond the squares of their groups."""
+        beyond = float(recoding.suppressed_rows) * recoding.rows - recoding.suppressed_squares
+        return beyond / max(1.0, float(recoding.rows) ** 2)

@@ -10,13 +10,15 @@ import numpy as np
 
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray, QualityMeasure
-from indistinct.recoding import Recoding
+from indistinct.recoding import Outcome
 
 
 class _LevelMeasure(QualityMeasure):
     """A measure that depends on the node alone."""
 
-    def loss(self, recoding: Recoding) -> float:
+    asks_counts_only = True
+
+    def loss(self, recoding: Outcome) -> float:
         parts = self.level_losses(recoding.frequencies)
         assert parts is not None  # every measure of this kind has them
         return sum(float(losses[level]) for losses, level in zip(parts, recoding.node, strict=True))
@@ -35,7 +37,7 @@ class AbsoluteDistance(_LevelMeasure):
         steps = max(1, sum(frequencies.heights))
         return [np.arange(height + 1) / steps for height in frequencies.heights]
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return float(sum(recoding.node))
 
 
@@ -55,5 +57,5 @@ class RelativeDistance(_LevelMeasure):
             for height, weight in zip(frequencies.heights, frequencies.weights, strict=True)
         ]
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return self.loss(recoding) * sum(recoding.frequencies.weights)

@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Recoding
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
@@ -35,5 +35,5 @@ class NonUniformEntropy(CellMeasure):
             per_level.append(np.log2(frequencies.rows / np.maximum(rows, 1)))
         return per_level
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return self.loss(recoding)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from indistinct.errors import PolicyError
-from indistinct.frequency import FrequencyList, Groups
-from indistinct.quality.base import QualityMeasure
-from indistinct.recoding import Recoding
+from indistinct.frequency import FrequencyList
+from indistinct.quality.base import QualityMeasure, Sized
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class AverageGroupSize(QualityMeasure):
     """
 
     name: ClassVar[str] = "average-group-size"
+    asks_counts_only: ClassVar[bool] = True
 
     k: int = 1
 
@@ -28,12 +29,12 @@ class AverageGroupSize(QualityMeasure):
         if self.k < 1:
             raise PolicyError(f"k must be at least 1, got {self.k}")
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return self.loss(recoding) * max(1, recoding.rows) / self.k
 
-    def loss(self, recoding: Recoding) -> float:
-        groups = len(recoding.released_sizes)
-        return recoding.released_rows / groups / recoding.rows if groups else 1.0
+    def loss(self, recoding: Outcome) -> float:
+        groups = recoding.released_groups
+        return (recoding.rows - recoding.suppressed_rows) / groups / recoding.rows if groups else 1.0
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,18 @@ class DistinctTuples(QualityMeasure):
     """
 
     name: ClassVar[str] = "distinct-tuples"
+    asks_counts_only: ClassVar[bool] = True
 
-    def value(self, recoding: Recoding) -> float:
-        return float(len(recoding.released_sizes))
+    def value(self, recoding: Outcome) -> float:
+        return float(recoding.released_groups)
 
-    def loss(self, recoding: Recoding) -> float:
-        return 1.0 - len(recoding.released_sizes) / max(1, len(recoding.frequencies.base))
+    def loss(self, recoding: Outcome) -> float:
+        return 1.0 - recoding.released_groups / max(1, len(recoding.frequencies.base))
 
-    def bound_above(self, groups: Groups, frequencies: FrequencyList) -> float:
+    def bound_above(self, groups: Sized, frequencies: FrequencyList) -> float:
         """Going up only merges groups."""
-        return 1.0 - len(groups) / max(1, len(frequencies.base))
+        return 1.0 - len(groups.sizes) / max(1, len(frequencies.base))
+
+    def suppression_loss(self, recoding: Outcome) -> float:
+        """A suppressed group is made of groups that were suppressed below, so going up there are no more of them."""
+        return recoding.suppressed_groups / max(1, len(recoding.frequencies.base))

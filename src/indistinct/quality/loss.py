@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Recoding
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Loss(CellMeasure):
         others = hierarchy.domain_size - 1
         return [1.0 - (leaves - 1) / others if others > 0 else np.ones(len(leaves)) for leaves in hierarchy.leaves]
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return self.loss(recoding)
 
 
@@ -50,5 +50,5 @@ class NCP(CellMeasure):
         hierarchy = frequencies.hierarchies[column]
         return [np.where(leaves > 1, 1.0 - leaves / hierarchy.domain_size, 1.0) for leaves in hierarchy.leaves]
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return self.loss(recoding)

@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Recoding
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
@@ -39,5 +39,5 @@ class Precision(CellMeasure):
             for level, labels in enumerate(hierarchy.labels)
         ]
 
-    def value(self, recoding: Recoding) -> float:
+    def value(self, recoding: Outcome) -> float:
         return 1.0 - self.loss(recoding)

@@ -1,0 +1,267 @@
+"""Counters: what a search asks about a node. One serves every task, one is quicker and serves k-anonymity.
+
+A counter works from a source: the groups, or one tuple for each group, at any node below. The shorter the source, the
+quicker the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from indistinct.algorithms.base import Task
+from indistinct.frequency import FrequencyList, IntArray, Node, UIntArray
+from indistinct.kernels import counting
+from indistinct.privacy import KAnonymity
+from indistinct.quality import QualityMeasure
+from indistinct.quality.cells import CellMeasure
+from indistinct.recoding import LabelValues, Outcome
+
+CHUNK_BITS = 13
+"""A chunk's tables have at most 2 to this many entries, unless one column alone has more values."""
+DENSE = 8
+"""Places are addressed directly up to so many for each tuple."""
+FEWEST_PLACES = 1 << 16
+
+
+class Source(Protocol):
+    """Groups at a node, from which groups at any node above can be counted."""
+
+    @property
+    def node(self) -> Node:
+        """The node of the groups."""
+
+    @property
+    def sizes(self) -> IntArray:
+        """The rows of each group."""
+
+
+class Counter(Protocol):
+    """Answers for the nodes of one task."""
+
+    base: Source
+
+    def outcome(self, node: Node, source: Source) -> Outcome:
+        """Give what a measure may ask of a node, with the least suppression that satisfies the policy."""
+
+    def reduced(self, node: Node, source: Source) -> Source:
+        """Give the groups at a node as a source for the nodes above it."""
+
+
+def counter_for(task: Task, measure: QualityMeasure | None = None) -> Counter:
+    """Give the quickest counter that serves a task and a measure."""
+    if TupleCounter.serves(task) and (measure is None or measure.asks_counts_only):
+        return TupleCounter(task, measure)
+    return GroupCounter(task)
+
+
+class GroupCounter:
+    """Rolls groups up and builds recodings: for any model, measure and number of quasi-identifiers."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.base: Source = task.frequencies.base
+
+    def outcome(self, node: Node, source: Any) -> Outcome:
+        return self.task.recoding(self.reduced(node, source))
+
+    def reduced(self, node: Node, source: Any) -> Any:
+        return source if source.node == node else self.task.frequencies.roll_up(node, source)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """One tuple, by its value codes, for each group at a node, and the group's rows."""
+
+    node: Node
+    keys: UIntArray
+    sizes: Any
+    """int32 as long as the table has fewer than 2**31 rows, else int64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An outcome as numbers."""
+
+    frequencies: FrequencyList
+    node: Node
+    rows: int
+    suppressed_rows: int
+    kept_by_suppressed: float
+    suppressed_groups: int = 0
+    released_groups: int = 0
+    suppressed_squares: float = 0.0
+    released_squares: float = 0.0
+
+    def over_suppressed(self, values: LabelValues) -> float:
+        """Sum a number per label over all cells of suppressed rows; done beforehand, for the measure of the search."""
+        return self.kept_by_suppressed
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Neighbouring columns in one word of the key."""
+
+    columns: tuple[int, ...]
+    word: int
+    shift: int
+    bits: int
+
+
+class TupleCounter:
+    """Counts groups for k-anonymity on one quasi-identifier, by table look-ups instead of roll-ups.
+
+    Only what the measure asks is computed: the sums over labels of a cell measure, or the tally of groups.
+    """
+
+    def __init__(self, task: Task, measure: QualityMeasure | None) -> None:
+        frequencies, base = task.frequencies, task.frequencies.base
+        self.frequencies = frequencies
+        self.k = task.largest_k()
+        self._rows = frequencies.rows
+        counts = base.sizes.astype(np.int32) if self._rows < 2**31 else base.sizes
+        self.base: Source = Tuples(base.node, base.keys, counts)
+        self._chunks = _chunks(frequencies)
+        self._out_words = _out_words(frequencies, self._chunks)
+        self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
+        self._values: LabelValues | None = None
+        if isinstance(measure, CellMeasure):
+            self._values = measure.prepared(frequencies).per_label
+        self._is_plain = self._values is not None and all(
+            np.ptp(numbers) == 0 for levels in self._values for numbers in levels if len(numbers)
+        )
+        self._wants_tally = measure is not None and self._values is None and measure.level_losses(frequencies) is None
+        # entry 0 of both stays 0, for spare chunks
+        self._tables = np.zeros(FEWEST_PLACES, np.uint32)
+        self._numbers = np.zeros(FEWEST_PLACES if self._values is not None and not self._is_plain else 0)
+        self._used = 1
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+        tuples = max(1, len(base))
+        self._most_places = max(FEWEST_PLACES, DENSE * tuples, 4 * tuples)
+        self._work = (
+            np.empty((tuples, max(self._out_words) + 1), np.uint64),
+            np.empty(tuples, np.int32 if self._most_places < 2**31 else np.int64),
+            np.empty(self._most_places, counts.dtype),
+            np.empty(self._most_places, np.int32),
+        )
+
+    @staticmethod
+    def serves(task: Task) -> bool:
+        """Tell whether a task asks for k-anonymity on one quasi-identifier and nothing else."""
+        return (
+            len(task.requirements) == 1
+            and len(task.requirements[0].columns) == len(task.frequencies.columns)
+            and all(isinstance(model, KAnonymity) for model in task.requirements[0].models)
+        )
+
+    def outcome(self, node: Node, source: Any) -> Outcome:
+        """Give the numbers of a node."""
+        chunks, places = self._located(node, source)
+        sizes = self._work[2]
+        rows = int(counting.rows_in_small(sizes, places, self.k))
+        kept = 0.0
+        if rows and self._values is not None:
+            if self._is_plain:
+                kept = rows * sum([float(levels[level][0]) for levels, level in zip(self._values, node, strict=True)])
+            else:
+                kept = counting.sum_over_small(source.keys, source.sizes, chunks, self._numbers, self.k, self._work)
+        if not self._wants_tally:
+            return Counted(self.frequencies, node, self._rows, rows, kept)
+        return Counted(self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, places, self.k))
+
+    def reduced(self, node: Node, source: Any) -> Source:
+        """Give one tuple for each group at a node."""
+        if source.node == node:
+            return source  # type: ignore[no-any-return]
+        _, places = self._located(node, source)
+        return Tuples(node, *counting.merge(source.keys, places, self._work))
+
+    def sizes(self, node: Node, source: Any) -> IntArray:
+        """Give the sizes of the groups at a node, in no particular order."""
+        _, places = self._located(node, source)
+        sizes = self._work[2][:places]
+        return sizes[sizes > 0].astype(np.int64)
+
+    def _located(self, node: Node, source: Any) -> tuple[IntArray, int]:
+        """Find the place of every tuple of a source at a node; give the chunks' places and the number of places."""
+        parts = []
+        strides = [1] * (max(self._out_words) + 1)
+        for position, (chunk, out_word) in enumerate(zip(self._chunks, self._out_words, strict=True)):
+            offset, indices = self._table(position, tuple([node[column] for column in chunk.columns]))
+            parts.append((chunk.word, chunk.shift, (1 << chunk.bits) - 1, offset, strides[out_word], out_word))
+            strides[out_word] *= indices
+        while len(parts) < counting.FUSED_CHUNKS:
+            parts.append((0, 0, 0, 0, 0, 0))
+        chunks = np.array(parts, np.int64)
+        tuples = len(source.sizes)
+        is_dense = len(strides) == 1 and strides[0] <= min(self._most_places, max(DENSE * tuples, 4096))
+        dense = strides[0] if is_dense else 0
+        return chunks, int(counting.locate(source.keys, source.sizes, chunks, self._tables, dense, self._work))
+
+    def _table(self, position: int, levels: tuple[int, ...]) -> tuple[int, int]:
+        """Give where the table of a chunk at some levels starts, and how many indices it has."""
+        found = self._known.get((position, levels))
+        if found is not None:
+            return found
+        chunk = self._chunks[position]
+        values = np.arange(1 << chunk.bits)
+        index, number, indices = np.zeros(len(values), np.int64), np.zeros(len(values)), 1
+        for column, level in zip(chunk.columns, levels, strict=True):
+            bits = int(self.frequencies.base.layout.masks[column]).bit_length()
+            hierarchy = self.frequencies.hierarchies[column]
+            codes = np.minimum(values & ((1 << bits) - 1), len(hierarchy.values) - 1)
+            values >>= bits
+            labels = hierarchy.maps[level][codes]
+            index += labels * indices
+            indices *= len(hierarchy.labels[level])
+            if len(self._numbers):
+                assert self._values is not None  # numbers are kept for values only
+                number += self._values[column][level][labels]
+        end = self._used + len(index)
+        if end > len(self._tables):
+            room = max(end, 2 * len(self._tables))
+            self._tables = np.concatenate([self._tables, np.zeros(room - len(self._tables), np.uint32)])
+            if len(self._numbers):
+                self._numbers = np.concatenate([self._numbers, np.zeros(room - len(self._numbers))])
+        self._tables[self._used : end] = index
+        if len(self._numbers):
+            self._numbers[self._used : end] = number
+        self._known[position, levels] = self._used, indices
+        self._used = end
+        return self._known[position, levels]
+
+
+def possible_groups(frequencies: FrequencyList, node: Node) -> int:
+    """Give the number of label combinations at a node: no more groups can be there."""
+    return math.prod([len(h.labels[level]) for h, level in zip(frequencies.hierarchies, node, strict=True)])
+
+
+def _chunks(frequencies: FrequencyList) -> list[Chunk]:
+    """Group neighbouring columns of a word as long as their fields have few enough bits together."""
+    layout = frequencies.base.layout
+    chunks: list[Chunk] = []
+    for word in range(layout.number_of_words):
+        for column in np.flatnonzero(layout.words == word):
+            bits, shift = int(layout.masks[column]).bit_length(), int(layout.shifts[column])
+            last = chunks[-1] if chunks and chunks[-1].word == word else None
+            if last is not None and last.bits + bits <= CHUNK_BITS:
+                chunks[-1] = Chunk((*last.columns, int(column)), word, last.shift, last.bits + bits)
+            else:
+                chunks.append(Chunk((int(column),), word, shift, bits))
+    return chunks
+
+
+def _out_words(frequencies: FrequencyList, chunks: Sequence[Chunk]) -> list[int]:
+    """Give each chunk a word of the group index, so that no word's index space exceeds 63 bits."""
+    words, word, space = [], 0, 1
+    for chunk in chunks:
+        indices = math.prod(len(frequencies.hierarchies[column].values) for column in chunk.columns)
+        if space * indices >= 2**63:
+            word, space = word + 1, 1
+        space *= max(1, indices)
+        words.append(word)
+    return words or [0]
