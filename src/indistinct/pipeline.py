@@ -38,9 +38,9 @@ def anonymize(
         release = Release.build(rows, recoding, policy, chosen.name)  # rows in fresh random order
         watch.report("verify")
         release.verify().raise_if_failed()  # recount what will leave the house
-    except BaseException:
-        rows.close()
-        raise
+    finally:
+        if rows is not table:
+            rows.close()  # the release holds its own rows
     return release
 
 

@@ -173,15 +173,23 @@ class Policy:
 
     def _quasi_identifier_mistakes(self, quasi_columns: list[str]) -> list[str]:
         """List what is wrong with the named quasi-identifiers and the models that refer to them."""
-        mistakes, named = [], self.quasi_identifiers or {ALL_QUASI: quasi_columns}
+        if not quasi_columns:
+            return []  # said already
+        named = self.quasi_identifiers or {ALL_QUASI: quasi_columns}
+        if not isinstance(named, Mapping):
+            return ["quasi_identifiers: must give each name a list of quasi columns"]
+        mistakes = [
+            f"quasi_identifiers.{name}: must be a list of quasi columns"
+            for name, columns in named.items()
+            if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns
+        ]
+        if mistakes:
+            return mistakes
         for name, columns in named.items():
-            if isinstance(columns, str) or not columns:
-                mistakes.append(f"quasi_identifiers.{name}: must be a list of quasi columns")
-                continue
             for column in columns:
                 if column not in quasi_columns:
                     mistakes.append(f"quasi_identifiers.{name}: {column!r} is not a quasi column")
-        covered = {column for columns in named.values() for column in columns}
+        covered = {column for columns in named.values() for column in columns if isinstance(column, str)}
         for column in quasi_columns:
             if column not in covered:
                 mistakes.append(f"quasi_identifiers: quasi column {column!r} is in none of them")

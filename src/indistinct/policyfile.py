@@ -20,6 +20,7 @@ from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.policy import ALL_QUASI, OPERATORS, Column, Condition, Policy, suppression_mistakes
 from indistinct.privacy import MODELS, PrivacyModel
+from indistinct.quality import MEASURES
 
 VERSION = 1
 
@@ -172,7 +173,10 @@ def _columns(entries: _File, base: Path, mistakes: _Mistakes) -> dict[str, Colum
             spec = entry.hierarchy
             hierarchy = mistakes.catch(f"columns.{name}.hierarchy", lambda spec=spec: from_spec(spec, base))  # type: ignore[misc]
         if hierarchy is not None:
-            columns[name] = Column(entry.role, hierarchy, entry.weight, entry.missing)
+            made = (entry.role, hierarchy, entry.weight, entry.missing)
+            column = mistakes.catch(f"columns.{name}", lambda made=made: Column(*made))  # type: ignore[misc]
+            if column is not None:
+                columns[name] = column
     return columns
 
 
@@ -198,12 +202,12 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
     """Make a model from its entry; ``at_level = {level, population}`` computes k as Datafly does."""
     kind = MODELS[name]
     if "at_level" in fields and hasattr(kind, "at_level"):
+        if "k" in fields:
+            raise PolicyError("give k or at_level, not both")
         level = _AtLevel.model_validate(fields.pop("at_level"))
-        made: PrivacyModel = kind.at_level(level.level, level.population, **fields)
-        return made
+        fields["k"] = kind.at_level(level.level, level.population).k
     entry = _entry_of(kind).model_validate(fields)
-    model = kind(**{field: getattr(entry, field) for field in entry.model_fields_set})
-    return model
+    return kind(**{field: getattr(entry, field) for field in entry.model_fields_set})
 
 
 def _entry_of(kind: type[PrivacyModel]) -> type[BaseModel]:
@@ -223,7 +227,8 @@ class _AtLevel(_Strict):
 
 def _eligible(entries: _File, mistakes: _Mistakes) -> list[Condition]:
     conditions = []
-    for position, entry in enumerate(getattr(entries, "eligible", None) or []):
+    given = entries.eligible if isinstance(entries.eligible, list) else []
+    for position, entry in enumerate(given):
         if isinstance(entry, _ConditionEntry):
             made = mistakes.catch(
                 f"eligible[{position}]",
@@ -276,7 +281,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             entry |= {} if column.weight == 1 else {"weight": column.weight}
             entry |= {} if column.missing == "value" else {"missing": column.missing}
         if comments and name in comments:
-            lines.append(f"# {_key(name)}: {comments[name]}")
+            lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {_toml(entry)}")
     assert policy.quasi_identifiers is not None  # set when the policy was made
     if dict(policy.quasi_identifiers) != {ALL_QUASI: policy.quasi}:
@@ -310,7 +315,7 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(str(k))} = {_toml(v)}" for k, v in value.items()) + " }" if value else "{}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    name = getattr(value, "name", None)
-    if isinstance(name, str):  # a measure
-        return _toml(name)
+    for name, measure in MEASURES.items():
+        if value == measure():
+            return _toml(name)
     raise PolicyError(f"a {type(value).__name__} cannot be written in a policy file")

@@ -146,9 +146,25 @@ def refuse_occupied(folder: Path, replace: bool = False) -> None:
             raise OutputError(f"{folder} is not empty; name a new folder for the release")
         if not replace:
             raise OutputError(f"{folder} already holds a release; name another folder, or say replace (--replace)")
+        if beside := sorted(_names_in(folder) - _names_of_release(folder)):
+            raise OutputError(
+                f"{folder} also holds {beside[0]!r}, which replacing the release would remove; move it elsewhere first"
+            )
     parent = next(place for place in (folder.absolute().parent, *folder.absolute().parents) if place.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"{parent} cannot be written to; name a folder elsewhere")
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {place.name for place in folder.iterdir()}
+
+
+def _names_of_release(folder: Path) -> set[str]:
+    """Give the names of the files that belong to the release in a folder."""
+    try:
+        return {MANIFEST, *json.loads((folder / MANIFEST).read_text("utf-8"))["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {MANIFEST}
 
 
 def _plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
@@ -217,10 +233,12 @@ def _give_name(staging: Path, goal: Path) -> None:
         os.replace(staging, goal)
         return
     aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".old", dir=goal.absolute().parent))
-    os.replace(goal, aside)
     try:
-        os.replace(staging, goal)
-    except BaseException:
-        os.replace(aside, goal)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+        os.replace(goal, aside)
+        try:
+            os.replace(staging, goal)
+        except BaseException:
+            os.replace(aside, goal)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

@@ -177,7 +177,7 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], li
         ((name, digest),) = manifest["files"].items()
         numbers = [manifest[key] for key in ("released", "suppressed", "groups", "smallest_group")]
         node = manifest["node"]
-        is_sound = all(type(number) is int for number in (*numbers, *node.values())) and Path(name).name == name
+        is_sound = all(type(number) is int for number in (*numbers, *node.values()))
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         is_sound = False
     if not is_sound:
@@ -185,7 +185,7 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], li
             f"{folder / 'manifest.json'} is no manifest of a release; verify the table file itself instead"
         )
     path = folder / name
-    if not path.is_file():
+    if Path(name).name != name or not path.is_file():
         raise TableError(f"{folder}: the manifest's table {name!r} is not there")
     is_same_file = file_digest(path) == digest
     is_same_policy = policy_digest(policy) == manifest.get("policy_sha256")
@@ -234,7 +234,10 @@ def _prove(
     fewest, general = rows, None
     for node in possible:
         candidate = source.recode(_generalization(node, policy, hierarchies))
-        false_rows = max(0, released.difference(candidate, candidate.columns()) - blank)
+        unmatched = released.difference(candidate, candidate.columns())
+        if unmatched == 0:
+            blank = 0  # rows are blank by nature, none was suppressed and left so
+        false_rows = max(0, unmatched - blank)
         if general is None or false_rows < fewest:
             fewest, general = false_rows, candidate
         if false_rows == 0:

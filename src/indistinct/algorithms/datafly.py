@@ -45,8 +45,14 @@ class Datafly:
 
     def __post_init__(self) -> None:
         mistakes = [m.replace("max_suppression", "suppression") for m in suppression_mistakes(self.suppression)]
+        if not isinstance(self.complementary, bool):
+            mistakes.append(f"complementary: must be true or false, got {self.complementary!r}")
         for name in ("likelihood", "preference"):
-            for column, weight in getattr(self, name).items():
+            weights = getattr(self, name)
+            if not isinstance(weights, Mapping):
+                mistakes.append(f"{name}: must give each column a weight, got {weights!r}")
+                continue
+            for column, weight in weights.items():
                 if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
                     mistakes.append(f"{name}.{column}: must lie between 0 and 1, got {weight!r}")
         if mistakes:
@@ -120,6 +126,8 @@ def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
 
     Source: Samarati 2001, section 7, on the Datafly system.
     """
+    if not isinstance(profile, Mapping) or not all(isinstance(value, int | float) for value in profile.values()):
+        raise PolicyError("profile: must give each quasi column a number between 0 and 1")
     mistakes = [f"profile: {name!r} is not a quasi column" for name in profile if name not in policy.quasi]
     mistakes += [f"profile: {name!r} has no value" for name in policy.quasi if name not in profile]
     mistakes += [f"profile.{n}: must lie between 0 and 1, got {v!r}" for n, v in profile.items() if not 0 <= v <= 1]

@@ -36,6 +36,8 @@ class MinGen:
         if self.level != "attribute":
             raise PolicyError(f"level: must be 'attribute', got {self.level!r}")
         preference_named(self.preference)
+        if not isinstance(self.precision, Precision):
+            raise PolicyError(f"precision: must be a Precision(), got {self.precision!r}")
 
     def run(self, task: Task, watch: Watch) -> Recoding:
         """Give the recoding of greatest precision with no row suppressed."""

@@ -72,7 +72,7 @@ def preference_named(preference: str | Preference) -> Preference:
     """Give the preference of this name, or the user's own function itself."""
     if callable(preference):
         return preference
-    if preference not in PREFERENCES:
+    if not isinstance(preference, str) or preference not in PREFERENCES:
         raise PolicyError(
             f"preference: there is no {preference!r}; choose one of {', '.join(PREFERENCES)}, or give a function"
         )

@@ -24,7 +24,7 @@ def exact(number: object, name: str) -> Decimal:
     >>> exact(0.1, "width"), exact(5, "width")
     (Decimal('0.1'), Decimal('5'))
     """
-    is_number = isinstance(number, (Real, Decimal, str)) and not isinstance(number, bool)
+    is_number = isinstance(number, (Real, Decimal)) and not isinstance(number, bool)
     found = read_number(str(number)) if is_number else None
     if found is None:
         raise HierarchyError(f"{name} must be a number, got {number!r}")

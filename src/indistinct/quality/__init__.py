@@ -35,7 +35,7 @@ def measure_named(measure: QualityMeasure | str) -> QualityMeasure:
     """Give the measure of this name, or the measure itself."""
     if isinstance(measure, QualityMeasure):
         return measure
-    if measure not in MEASURES:
+    if not isinstance(measure, str) or measure not in MEASURES:
         raise PolicyError(f"measure: there is no {measure!r}; choose one of {', '.join(MEASURES)}")
     return MEASURES[measure]()
 

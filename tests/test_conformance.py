@@ -1,0 +1,282 @@
+"""Every algorithm × model × measure × kind of table through one body, and the checks that plugin authors run."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import indistinct as ix
+from indistinct import testing
+from indistinct.algorithms import ALGORITHMS
+from indistinct.privacy import MODELS
+from indistinct.quality import MEASURES, QualityMeasure
+from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, table_of
+
+MODELS_TO_CHECK = {"k-anonymity": ix.KAnonymity(3)}
+ALGORITHMS_TO_CHECK = {
+    **{f"lattice for {measure}": ix.Lattice(measure=measure) for measure in MEASURES},
+    "lattice for precision without the top": ix.Lattice(measure=ix.Precision(count_suppressed_top=False)),
+    "samarati": ix.Samarati(),
+    "samarati with a preference": ix.Samarati(preference="max-distribution"),
+    "mingen": ix.MinGen(),
+    "datafly": ix.Datafly(),
+    "datafly without complement": ix.Datafly(complementary=False, suppression=0),
+}
+TABLE = table_of(HOSPITAL_COLUMNS, HOSPITAL).append_column("visits", pa.array(range(12)))
+
+
+def test_nothing_is_left_out():
+    """A model, measure or algorithm that is added must be added here."""
+    assert set(MODELS_TO_CHECK) == set(MODELS)
+    assert {algorithm.name for algorithm in ALGORITHMS_TO_CHECK.values()} == set(ALGORITHMS)
+
+
+def test_names_are_what_policy_files_call_them():
+    assert all(MEASURES[name]().name == name for name in MEASURES)
+    assert all(ALGORITHMS[name]().name == name for name in ALGORITHMS)
+    assert all(model.name == name for name, model in MODELS.items())
+
+
+@pytest.mark.parametrize("name", MODELS_TO_CHECK)
+def test_every_model_keeps_its_promises(name):
+    testing.check_model(MODELS_TO_CHECK[name])
+
+
+@pytest.mark.parametrize("name", [*MEASURES, "precision without the top", "average-group-size over k"])
+def test_every_measure_keeps_its_promises(name):
+    special = {
+        "precision without the top": ix.Precision(count_suppressed_top=False),
+        "average-group-size over k": ix.AverageGroupSize(k=3),
+    }
+    testing.check_measure(special[name] if name in special else MEASURES[name]())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS_TO_CHECK)
+@pytest.mark.parametrize("model", MODELS_TO_CHECK)
+def test_every_algorithm_satisfies_every_model(name, model):
+    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=25)
+
+
+@pytest.mark.parametrize("name", ["samarati", "datafly", "mingen", "lattice for precision"])
+def test_every_algorithm_satisfies_any_k(name):
+    testing.check_algorithm(ALGORITHMS_TO_CHECK[name])
+
+
+# Every kind of table.
+
+
+def as_csv(folder, connection):
+    pyarrow.csv.write_csv(TABLE, folder / "table.csv")
+    return folder / "table.csv"
+
+
+def as_parquet(folder, connection):
+    pyarrow.parquet.write_table(TABLE, folder / "table.parquet")
+    return folder / "table.parquet"
+
+
+def as_ipc(folder, connection):
+    pyarrow.feather.write_feather(TABLE, folder / "table.arrow")
+    return folder / "table.arrow"
+
+
+def as_database(folder, connection):
+    connection.register("given", TABLE)
+    connection.execute(f"ATTACH '{folder / 'table.duckdb'}' AS stored")
+    connection.execute("CREATE TABLE stored.patients AS SELECT * FROM given")
+    connection.execute("DETACH stored")
+    return f"{folder / 'table.duckdb'}::patients"
+
+
+def as_polars(folder, connection):
+    import polars
+
+    return polars.DataFrame(TABLE)
+
+
+KINDS = {
+    "arrow": lambda folder, connection: TABLE,
+    "pandas": lambda folder, connection: TABLE.to_pandas(),
+    "polars": as_polars,
+    "polars-lazy": lambda folder, connection: as_polars(folder, connection).lazy(),
+    "duckdb": lambda folder, connection: connection.from_arrow(TABLE),
+    "csv": as_csv,
+    "parquet": as_parquet,
+    "ipc": as_ipc,
+    "database": as_database,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", MODELS_TO_CHECK)
+@pytest.mark.parametrize(
+    "name", ["lattice for precision", "lattice for discernibility", "samarati", "mingen", "datafly"]
+)
+def test_every_algorithm_releases_every_kind_of_table(kind, model, name, tmp_path):
+    import duckdb
+
+    columns = {column: ix.quasi(ix.levels(list(SWEENEY[column].values()))) for column in SWEENEY}
+    columns |= {"Problem": ix.sensitive(), "visits": ix.other()}
+    policy = ix.Policy(columns=columns, privacy=[MODELS_TO_CHECK[model]], max_suppression=3)
+    with duckdb.connect() as connection:
+        table = KINDS[kind](tmp_path, connection)
+        with ix.anonymize(table, policy, algorithm=ALGORITHMS_TO_CHECK[name]) as release:
+            assert release.verdict.passed
+            assert release.verify(table).passed
+            folder = release.write(tmp_path / "out")
+        assert ix.verify(folder, policy, original=table).passed
+        with ix.anonymize(TABLE, policy, algorithm=ALGORITHMS_TO_CHECK[name]) as plain:
+            assert plain.node == release.node
+            assert plain.measures == release.measures
+
+
+# The checks must catch what they are for.
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Groups of an even size: not monotone, though it says so."""
+
+    name: ClassVar[str] = "parity"
+    is_monotone: ClassVar[bool] = True
+    on: str | None = None
+
+    def satisfied(self, groups):
+        return groups.sizes % 2 == 0
+
+    def describe(self):
+        return {"model": self.name}
+
+
+@dataclass(frozen=True)
+class Relative(Parity):
+    """Judges a group by the others."""
+
+    is_monotone: ClassVar[bool] = False
+
+    def satisfied(self, groups):
+        return np.arange(len(groups)) > 0
+
+
+@dataclass(frozen=True)
+class Nameless(Parity):
+    is_monotone: ClassVar[bool] = False
+
+    def describe(self):
+        return {"size": np.int64(2)}
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [(Parity(), "not monotone"), (Relative(), "nothing but the group"), (Nameless(), "names the model")],
+)
+def test_check_model_catches_false_promises(model, words):
+    with pytest.raises(AssertionError, match=words):
+        testing.check_model(model)
+
+
+class Size(QualityMeasure):
+    """A loss beyond 1."""
+
+    name: ClassVar[str] = "size"
+
+    def loss(self, recoding):
+        return float(recoding.suppressed_rows)
+
+    def value(self, recoding):
+        return self.loss(recoding)
+
+
+class Eager(QualityMeasure):
+    """A bound that does not hold: groups get fewer on the way up."""
+
+    name: ClassVar[str] = "eager"
+
+    def loss(self, recoding):
+        return len(recoding.groups) / len(recoding.frequencies.base)
+
+    def value(self, recoding):
+        return self.loss(recoding)
+
+    def bound_above(self, groups, frequencies):
+        return len(groups) / len(frequencies.base)
+
+
+class Steep(ix.AbsoluteDistance):
+    """Level losses that add up to more than the loss."""
+
+    name: ClassVar[str] = "steep"
+
+    def loss(self, recoding):
+        return super().loss(recoding) / 2
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [(Size(), "does not lie in"), (Eager(), "bound_above"), (Steep(), "level_losses")],
+)
+def test_check_measure_catches_false_promises(measure, words):
+    with pytest.raises(AssertionError, match=words):
+        testing.check_measure(measure)
+
+
+class Careless:
+    """Leaves everything as it is."""
+
+    name: ClassVar[str] = "careless"
+
+    def run(self, task, watch):
+        from indistinct.recoding import Recoding
+
+        groups = task.frequencies.base
+        return Recoding(task.frequencies, groups, np.zeros(len(groups), np.bool_))
+
+
+class Lavish(Careless):
+    """Suppresses whatever fails, beyond any limit."""
+
+    def run(self, task, watch):
+        recoding = task.recoding(task.frequencies.base)
+        if recoding.released_rows == 0:
+            raise ix.InfeasibleError("nothing is left")
+        return recoding
+
+
+class Fickle(Careless):
+    """Gives another answer each time."""
+
+    turn = 0
+
+    def run(self, task, watch):
+        self.turn += 1
+        node = task.frequencies.heights if self.turn % 2 else (0,) * len(task.frequencies.heights)
+        return task.recoding(task.frequencies.roll_up(node)[0])
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [(Careless(), "fails on"), (Lavish(), "allowed"), (Fickle(), "the same answer")],
+)
+def test_check_algorithm_catches_false_answers(algorithm, words):
+    with pytest.raises(AssertionError, match=words):
+        testing.check_algorithm(algorithm)
+
+
+def test_without_hypothesis_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    for call in (
+        lambda: testing.check_model(ix.KAnonymity(2)),
+        lambda: testing.check_measure(ix.Precision()),
+        lambda: testing.check_algorithm(ix.Lattice()),
+        testing.frequency_lists,
+    ):
+        with pytest.raises(ix.MissingExtraError, match=r'pip install "indistinct\[test\]"'):
+            call()
