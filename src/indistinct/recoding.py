@@ -128,5 +128,4 @@ class Recoding:
 
 
 def _sum_of_squares(sizes: IntArray) -> float:
-    wide = sizes.astype(np.float64)
-    return float(wide @ wide)
+    return float(np.square(sizes, dtype=np.float64).sum())

@@ -22,7 +22,7 @@ from indistinct.algorithms.base import Task
 from indistinct.algorithms.counters import Counter, Source, counter_for, possible_groups
 from indistinct.errors import InterruptedSearchError
 from indistinct.frequency import Node
-from indistinct.quality import Precision, QualityMeasure
+from indistinct.quality import NonUniformEntropy, QualityMeasure
 from indistinct.recoding import Outcome, Recoding
 from indistinct.watch import Watch
 
@@ -158,8 +158,8 @@ class _Best:
         self.counter = counter_for(search.task, measure)
         parts = measure.level_losses(self.frequencies)
         self.level_losses = [[0.0] * (height + 1) for height in search.heights] if parts is None else _lists(parts)
-        # a measure without parts is split by those of precision
-        self.split_by = _lists(Precision().level_losses(self.frequencies)) if parts is None else self.level_losses
+        # a measure without parts is split by those of entropy, which tell best how columns merge groups
+        self.split_by = _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
         self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
         self.best: tuple[float, int, int, Node] | None = None
         self.ties: list[Node] = []

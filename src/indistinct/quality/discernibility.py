@@ -31,8 +31,8 @@ class Discernibility(QualityMeasure):
 
     def bound_above(self, groups: Sized, frequencies: FrequencyList) -> float:
         """Merging groups only adds to the sum of squares, suppressed ones included."""
-        sizes = groups.sizes.astype(np.float64)
-        return float(sizes @ sizes) / max(1.0, float(frequencies.rows) ** 2)
+        squares = float(np.square(groups.sizes, dtype=np.float64).sum())
+        return squares / max(1.0, float(frequencies.rows) ** 2)
 
     def suppression_loss(self, recoding: Outcome) -> float:
         """What suppressed rows cost beyond the squares of their groups."""
