@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.distance_matrix import DistanceMatrix
+from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.solutions import Solution, minimal_solutions
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError
 from indistinct.frequency import FrequencyList
 from indistinct.policy import Policy
+from indistinct.quality import QualityMeasure
 from indistinct.release import Release
 from indistinct.watch import Watch
 
@@ -57,6 +60,29 @@ def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **readi
     if not found:
         raise task.infeasible(task.budget)
     return found
+
+
+def frontier(
+    table: Any,
+    policy: Policy,
+    *,
+    ks: Sequence[int] | None = None,
+    measures: Sequence[QualityMeasure | str] | None = None,
+    watch: Watch | None = None,
+    **reading: Any,
+) -> Frontier:
+    """Give the whole trade-off: for every node and every k the rows to suppress and the measures, in one sweep.
+
+    The policy's own k and suppression limit play no part in it.
+    """
+    watch = watch or Watch()
+    with open_table(table, **reading) as rows:
+        policy.check(rows.columns())
+        watch.report("count")
+        task = Task.of(FrequencyList.count(rows, policy), policy)
+    if task.frequencies.rows == 0:
+        raise InfeasibleError("the table has no eligible rows")
+    return sweep(task, watch, ks, measures)
 
 
 def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatrix:

@@ -131,9 +131,7 @@ class TupleCounter:
         self._values: LabelValues | None = None
         if isinstance(measure, CellMeasure):
             self._values = measure.prepared(frequencies).per_label
-        self._is_plain = self._values is not None and all(
-            np.ptp(numbers) == 0 for levels in self._values for numbers in levels if len(numbers)
-        )
+        self._is_plain = self._values is not None and is_plain(self._values)
         self._wants_tally = measure is not None and self._values is None and measure.level_losses(frequencies) is None
         # entry 0 of both stays 0, for spare chunks
         self._tables = np.zeros(FEWEST_PLACES, np.uint32)
@@ -180,11 +178,17 @@ class TupleCounter:
         _, places = self._located(node, source)
         return Tuples(node, *counting.merge(source.keys, places, self._work))
 
-    def sizes(self, node: Node, source: Any) -> IntArray:
-        """Give the sizes of the groups at a node, in no particular order."""
-        _, places = self._located(node, source)
-        sizes = self._work[2][:places]
-        return sizes[sizes > 0].astype(np.int64)
+    def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
+        """Write what groups smaller than each k hold at a node: rows, groups, squares, what their cells keep.
+
+        Give the number of all groups and the sum of their squared sizes.
+        """
+        chunks, places = self._located(node, source)
+        rows, groups, squares, kept = into
+        totals = counting.tally_by_k(self._work[2], places, ks, rows, groups, squares)
+        if len(self._numbers):
+            counting.sum_by_k(source.keys, source.sizes, chunks, self._numbers, ks, kept, self._work)
+        return int(totals[0]), float(totals[1])
 
     def _located(self, node: Node, source: Any) -> tuple[IntArray, int]:
         """Find the place of every tuple of a source at a node; give the chunks' places and the number of places."""
@@ -233,6 +237,11 @@ class TupleCounter:
         self._known[position, levels] = self._used, indices
         self._used = end
         return self._known[position, levels]
+
+
+def is_plain(values: LabelValues) -> bool:
+    """Tell whether all labels of a level have the same number, so that sums over rows need no labels."""
+    return all(np.ptp(numbers) == 0 for levels in values for numbers in levels if len(numbers))
 
 
 def possible_groups(frequencies: FrequencyList, node: Node) -> int:

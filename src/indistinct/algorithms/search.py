@@ -159,7 +159,9 @@ class _Best:
         parts = measure.level_losses(self.frequencies)
         self.level_losses = [[0.0] * (height + 1) for height in search.heights] if parts is None else _lists(parts)
         # a measure without parts is split by those of entropy, which tell best how columns merge groups
-        self.split_by = _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
+        self.split_by = (
+            _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
+        )
         self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
         self.best: tuple[float, int, int, Node] | None = None
         self.ties: list[Node] = []

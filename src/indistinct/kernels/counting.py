@@ -156,6 +156,62 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def tally_by_k(sizes: Any, places: int, ks: IntArray, rows: Any, groups: Any, squares: Any) -> tuple[int, float]:
+    """Give, for each k, what the groups smaller than k hold, after ``locate``.
+
+    IN   ks  (ks,) int64, rising
+    OUT  rows, groups, squares  (ks,): their rows, their number, the sum of their squared sizes
+    OUT  the number of all groups and the sum of all squared sizes
+    """
+    largest = ks[-1]
+    of_size = np.zeros(largest, np.int64)
+    all_groups, all_squares = 0, 0.0
+    for place in range(places):
+        size = np.int64(sizes[place])
+        if size > 0:
+            all_groups += 1
+            all_squares += float(size) * float(size)
+            if size < largest:
+                of_size[size] += 1
+    next_size, some_rows, some_groups, some_squares = 1, 0, 0, 0.0
+    for position in range(ks.shape[0]):
+        while next_size < ks[position]:
+            some_rows += of_size[next_size] * next_size
+            some_groups += of_size[next_size]
+            some_squares += float(of_size[next_size]) * float(next_size) * float(next_size)
+            next_size += 1
+        rows[position] = some_rows
+        groups[position] = some_groups
+        squares[position] = some_squares
+    return all_groups, all_squares
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, work: Any) -> None:
+    """Sum, for each k, a number per chunk value over the rows in groups smaller than k, after ``locate``.
+
+    IN   values  float64, in the places of ``tables``
+    OUT  sums    (ks,) float64
+    """
+    _, place_of, sizes, _ = work
+    of_size = np.zeros(ks[-1], np.float64)
+    for row in range(keys.shape[0]):
+        size = sizes[place_of[row]]
+        if size < ks[-1]:
+            number = 0.0
+            for chunk in range(chunks.shape[0]):
+                shift, mask, offset, _ = _part(chunks, chunk)
+                number += values[offset + np.int64((keys[row, chunks[chunk, WORD]] >> shift) & mask)]
+            of_size[size] += number * counts[row]
+    size, total = 1, 0.0
+    for position in range(ks.shape[0]):
+        while size < ks[position]:
+            total += of_size[size]
+            size += 1
+        sums[position] = total
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
     """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
 

@@ -15,6 +15,15 @@ from indistinct.recoding import Outcome
 FloatArray = NDArray[np.float64]
 
 
+def within_unit(loss: float) -> float:
+    """Give a loss without the rounding that takes it out of [0, 1]; works on arrays of them too.
+
+    >>> within_unit(1.0000000000000002)
+    1.0
+    """
+    return np.clip(loss, 0.0, 1.0) if isinstance(loss, np.ndarray) else min(1.0, max(0.0, float(loss)))
+
+
 class Sized(Protocol):
     """Groups of which the sizes are known."""
 
@@ -31,7 +40,8 @@ class QualityMeasure(ABC):
 
         loss(node) >= sum of level_losses(lower) + bound_above(lower) + suppression_loss(upper)
 
-    The defaults, which promise nothing, always hold.
+    The defaults, which promise nothing, always hold. A measure that asks counts only is also given arrays of outcomes,
+    so it is written without branching on them.
     """
 
     name: ClassVar[str]

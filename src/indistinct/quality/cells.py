@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.frequency import FrequencyList
-from indistinct.quality.base import FloatArray, QualityMeasure
+from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
 from indistinct.recoding import LabelValues, Outcome
 
 
@@ -60,11 +60,9 @@ class CellMeasure(QualityMeasure):
     def suppression_loss(self, recoding: Outcome) -> float:
         """What the suppressed cells would have kept: coarser labels keep less, and fewer rows are suppressed."""
         prepared = self.prepared(recoding.frequencies)
-        if not recoding.suppressed_rows or prepared.whole <= 0:
-            return 0.0
-        return recoding.over_suppressed(prepared.per_label) / prepared.whole
+        return recoding.over_suppressed(prepared.per_label) / prepared.whole if prepared.whole > 0 else 0.0
 
     def loss(self, recoding: Outcome) -> float:
         parts = self.level_losses(recoding.frequencies)
-        lost = sum([float(losses[level]) for losses, level in zip(parts, recoding.node, strict=True)])
-        return min(1.0, max(0.0, lost + self.suppression_loss(recoding)))
+        lost = sum([losses[level] for losses, level in zip(parts, recoding.node, strict=True)])
+        return within_unit(lost + self.suppression_loss(recoding))

@@ -24,7 +24,7 @@ class Discernibility(QualityMeasure):
     asks_counts_only: ClassVar[bool] = True
 
     def value(self, recoding: Outcome) -> float:
-        return recoding.released_squares + float(recoding.suppressed_rows) * recoding.rows
+        return recoding.released_squares + recoding.suppressed_rows * float(recoding.rows)
 
     def loss(self, recoding: Outcome) -> float:
         return self.value(recoding) / max(1.0, float(recoding.rows) ** 2)
@@ -36,5 +36,5 @@ class Discernibility(QualityMeasure):
 
     def suppression_loss(self, recoding: Outcome) -> float:
         """What suppressed rows cost beyond the squares of their groups."""
-        beyond = float(recoding.suppressed_rows) * recoding.rows - recoding.suppressed_squares
+        beyond = recoding.suppressed_rows * float(recoding.rows) - recoding.suppressed_squares
         return beyond / max(1.0, float(recoding.rows) ** 2)

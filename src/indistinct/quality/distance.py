@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.frequency import FrequencyList
-from indistinct.quality.base import FloatArray, QualityMeasure
+from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
 from indistinct.recoding import Outcome
 
 
@@ -21,7 +21,7 @@ class _LevelMeasure(QualityMeasure):
     def loss(self, recoding: Outcome) -> float:
         parts = self.level_losses(recoding.frequencies)
         assert parts is not None  # every measure of this kind has them
-        return sum(float(losses[level]) for losses, level in zip(parts, recoding.node, strict=True))
+        return within_unit(sum([losses[level] for losses, level in zip(parts, recoding.node, strict=True)]))
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class AbsoluteDistance(_LevelMeasure):
         return [np.arange(height + 1) / steps for height in frequencies.heights]
 
     def value(self, recoding: Outcome) -> float:
-        return float(sum(recoding.node))
+        return sum(recoding.node) * 1.0
 
 
 @dataclass(frozen=True)

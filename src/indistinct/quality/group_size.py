@@ -33,8 +33,9 @@ class AverageGroupSize(QualityMeasure):
         return self.loss(recoding) * max(1, recoding.rows) / self.k
 
     def loss(self, recoding: Outcome) -> float:
-        groups = recoding.released_groups
-        return (recoding.rows - recoding.suppressed_rows) / groups / recoding.rows if groups else 1.0
+        is_empty = recoding.released_groups == 0
+        released = recoding.rows - recoding.suppressed_rows + is_empty * recoding.rows
+        return released / (recoding.released_groups + is_empty) / recoding.rows
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class DistinctTuples(QualityMeasure):
     asks_counts_only: ClassVar[bool] = True
 
     def value(self, recoding: Outcome) -> float:
-        return float(recoding.released_groups)
+        return recoding.released_groups * 1.0
 
     def loss(self, recoding: Outcome) -> float:
         return 1.0 - recoding.released_groups / max(1, len(recoding.frequencies.base))

@@ -1,0 +1,266 @@
+"""Frontier: one sweep over the lattice that answers for every k at once what a release would cost."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.algorithms.base import Task
+from indistinct.algorithms.counters import Source, TupleCounter, is_plain
+from indistinct.algorithms.search import DIGITS
+from indistinct.errors import InterruptedSearchError, PolicyError
+from indistinct.frequency import FrequencyList, IntArray, Node
+from indistinct.policy import suppression_in_rows
+from indistinct.quality import QualityMeasure, measure_named
+from indistinct.quality.cells import CellMeasure
+from indistinct.recoding import LabelValues
+from indistinct.watch import Watch
+
+DEFAULT_KS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
+DEFAULT_MEASURES = ("precision", "loss", "discernibility")
+LARGEST_SWEEP = 2_000_000
+"""Nodes: a sweep visits every one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One release that could be made: a node, a k, and what it costs."""
+
+    k: int
+    node: dict[str, int]
+    suppressed: int
+    measure: str
+    value: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """For every node and every k asked: the rows to suppress, and each measure's loss and figure."""
+
+    columns: tuple[str, ...]
+    rows: int
+    ks: tuple[int, ...]
+    nodes: NDArray[np.int16]
+    """(nodes, columns), in lexicographic order."""
+    suppressed: NDArray[np.int64]
+    """(nodes, ks)"""
+    losses: dict[str, NDArray[np.float64]] = field(repr=False)
+    """Each measure's loss, (nodes, ks)."""
+    values: dict[str, NDArray[np.float64]] = field(repr=False)
+    """The figure that people quote, (nodes, ks)."""
+
+    def best(self, k: int, max_suppression: float | int = 0, measure: str = "precision") -> Point | None:
+        """Give the release of least loss for a k and a suppression limit, as ``anonymize`` finds it; None if none.
+
+        Of equal ones it is the one with fewest suppressed rows, then fewest steps, then the first in order.
+        """
+        column = self._column(k)
+        allowed = min(suppression_in_rows(max_suppression, self.rows), self.rows - 1)
+        passing = np.flatnonzero(self.suppressed[:, column] <= allowed)
+        if not len(passing):
+            return None
+        losses = np.round(self._losses(measure)[passing, column], DIGITS)
+        order = np.lexsort((passing, self.nodes[passing].sum(axis=1), self.suppressed[passing, column], losses))
+        return self._point(int(passing[order[0]]), column, measure)
+
+    def curve(self, k: int, measure: str = "precision") -> list[Point]:
+        """Give the trade-off at one k: every release that is better than all which suppress no more rows."""
+        column = self._column(k)
+        losses = np.round(self._losses(measure)[:, column], DIGITS)
+        order = np.lexsort((self.nodes.sum(axis=1), losses, self.suppressed[:, column]))
+        points, least = [], math.inf
+        for position in order:
+            if losses[position] < least and self.suppressed[position, column] < self.rows:
+                least = float(losses[position])
+                points.append(self._point(int(position), column, measure))
+        return points
+
+    def pareto(self, measure: str = "precision") -> list[Point]:
+        """Give the releases that no other beats in k, suppressed rows and loss together."""
+        points: list[Point] = []
+        for k in sorted(self.ks, reverse=True):  # a point of a larger k can only be beaten by such
+            for point in self.curve(k, measure):
+                if not any(p.suppressed <= point.suppressed and p.loss <= point.loss for p in points):
+                    points.append(point)
+        return sorted(points, key=lambda point: (point.k, point.suppressed))
+
+    def to_arrow(self) -> Any:
+        """Give one row per node and k, with the levels, the rows to suppress and each measure's figure."""
+        import pyarrow as pa
+
+        nodes, ks = self.suppressed.shape
+        data: dict[str, Any] = {
+            f"level {name}": np.repeat(self.nodes[:, column], ks) for column, name in enumerate(self.columns)
+        }
+        data["k"] = np.tile(np.array(self.ks, np.int64), nodes)
+        data["suppressed"] = self.suppressed.ravel()
+        return pa.table(data | {name: values.ravel() for name, values in self.values.items()})
+
+    def to_dict(self, limits: Sequence[float | int] = (0.0, 0.01, 0.02, 0.05, 0.1)) -> dict[str, Any]:
+        """Give the best release for each k and limit, and the front of each measure, as JSON takes them."""
+
+        def shown(point: Point) -> dict[str, Any]:
+            return {"k": point.k, "node": point.node, "suppressed": point.suppressed, "value": point.value}
+
+        measures = {}
+        for measure in self.losses:
+            best = [(limit, self.best(k, limit, measure)) for k in self.ks for limit in limits]
+            measures[measure] = {
+                "best": [{"max_suppression": limit} | shown(point) for limit, point in best if point is not None],
+                "pareto": [shown(point) for point in self.pareto(measure)],
+            }
+        return {"rows": self.rows, "nodes": len(self.nodes), "ks": list(self.ks), "measures": measures}
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write every node and k as Parquet, or the best releases as JSON, by the path's ending."""
+        goal = Path(path)
+        partial = goal.with_name(f".{goal.name}.partial")
+        try:
+            if goal.suffix == ".json":
+                partial.write_text(json.dumps(self.to_dict(), indent=2) + "\n", "utf-8")
+            elif goal.suffix == ".parquet":
+                import pyarrow.parquet
+
+                pyarrow.parquet.write_table(self.to_arrow(), partial)
+            else:
+                raise PolicyError(f"a frontier is written as .parquet or .json, not as {goal.suffix or 'a bare name'}")
+            partial.replace(goal)
+        finally:
+            partial.unlink(missing_ok=True)
+        return goal
+
+    def _column(self, k: int) -> int:
+        if k not in self.ks:
+            raise PolicyError(f"k = {k} was not swept; ask for it: ks = [{k}, …]")
+        return self.ks.index(k)
+
+    def _losses(self, measure: str) -> NDArray[np.float64]:
+        if measure not in self.losses:
+            raise PolicyError(f"measure {measure!r} was not swept; ask for it: measures = [{measure!r}, …]")
+        return self.losses[measure]
+
+    def _point(self, position: int, column: int, measure: str) -> Point:
+        node = dict(zip(self.columns, self.nodes[position].tolist(), strict=True))
+        value, loss = self.values[measure][position, column], self.losses[measure][position, column]
+        return Point(self.ks[column], node, int(self.suppressed[position, column]), measure, float(value), float(loss))
+
+
+def sweep(
+    task: Task, watch: Watch, ks: Sequence[int] | None = None, measures: Sequence[QualityMeasure | str] | None = None
+) -> Frontier:
+    """Count every node of the lattice once and work out what each k costs there.
+
+    A node's groups by size hold the answers for all k: the rows of groups smaller than k must be suppressed.
+    """
+    frequencies = task.frequencies
+    if not TupleCounter.serves(task):
+        raise PolicyError("a frontier is drawn for k-anonymity on one quasi-identifier; leave other models out")
+    size = math.prod(height + 1 for height in frequencies.heights)
+    if size > LARGEST_SWEEP:
+        raise PolicyError(f"the hierarchies span {size:,} nodes; a frontier sweeps at most {LARGEST_SWEEP:,}")
+    chosen = tuple(sorted({k for k in (DEFAULT_KS if ks is None else ks) if ks is not None or k <= frequencies.rows}))
+    if not chosen or any(type(k) is not int or k < 1 for k in chosen):
+        raise PolicyError(f"ks must be whole numbers of at least 1, got {ks!r}")
+    scales = [measure_named(measure) for measure in (DEFAULT_MEASURES if measures is None else measures)]
+    swept = _counted(task, watch, np.array(chosen, np.int64), scales, size)
+    losses = {scale.name: swept.spread(scale.loss(swept)) for scale in scales}
+    values = {scale.name: swept.spread(scale.value(swept)) for scale in scales}
+    nodes = np.concatenate(swept.node, axis=1).astype(np.int16)
+    return Frontier(frequencies.columns, frequencies.rows, chosen, nodes, swept.suppressed_rows, losses, values)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The outcomes of all nodes and ks together: what a measure asks for one, as arrays for all."""
+
+    frequencies: FrequencyList
+    node: Any
+    """For each column the levels, (nodes, 1)."""
+    rows: int
+    suppressed_rows: Any
+    """(nodes, ks), as all that follow."""
+    suppressed_groups: Any
+    suppressed_squares: Any
+    released_groups: Any
+    released_squares: Any
+    kept: list[tuple[LabelValues, Any]]
+    """What suppressed cells would have kept, for measures where labels of one level differ."""
+
+    def over_suppressed(self, values: LabelValues) -> Any:
+        """Sum a number per label over all cells of suppressed rows."""
+        for known, kept in self.kept:
+            if known is values:
+                return kept
+        return self.suppressed_rows * sum(
+            np.array([numbers[0] for numbers in levels])[level] for levels, level in zip(values, self.node, strict=True)
+        )
+
+    def spread(self, numbers: Any) -> NDArray[np.float64]:
+        """Give numbers as an array of all nodes and ks, also if they depend on the node alone."""
+        return np.ascontiguousarray(np.broadcast_to(numbers, self.suppressed_rows.shape), np.float64)
+
+
+def _counted(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
+    """Count every node; one counter for each measure whose labels differ, since it sums over them."""
+    frequencies = task.frequencies
+    per_label = [scale.prepared(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
+    uneven = [values for values in per_label if not is_plain(values)]
+    asking = [s for s in scales if isinstance(s, CellMeasure) and not is_plain(s.prepared(frequencies).per_label)]
+    counters = [TupleCounter(task, scale) for scale in asking] or [TupleCounter(task, None)]
+    shape = (size, len(ks))
+    suppressed, groups, squares = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape)
+    kept = [np.zeros(shape) for _ in counters]
+    all_groups, all_squares = np.empty((size, 1), np.int64), np.empty((size, 1))
+    nodes = np.empty((size, len(frequencies.columns)), np.int64)
+    strides = np.cumprod([1, *(height + 1 for height in frequencies.heights[::-1])])[-2::-1]
+    for done, (node, source) in enumerate(_visit(counters[0], frequencies)):
+        if done % 256 == 0:
+            watch.report("sweep", done, size)
+            if watch.time_is_up():
+                raise InterruptedSearchError("the time limit passed before every node was counted")
+        at = int(sum([stride * level for stride, level in zip(strides, node, strict=True)]))
+        nodes[at] = node
+        for counter, into in zip(counters, kept, strict=True):
+            all_groups[at], all_squares[at] = counter.tally_by_k(
+                node, source, ks, (suppressed[at], groups[at], squares[at], into[at])
+            )
+    return Swept(
+        frequencies,
+        [nodes[:, [column]] for column in range(len(frequencies.columns))],
+        frequencies.rows,
+        suppressed,
+        groups,
+        squares,
+        all_groups - groups,
+        all_squares - squares,
+        list(zip(uneven, kept, strict=False)),
+    )
+
+
+def _visit(counter: TupleCounter, frequencies: FrequencyList) -> Iterator[tuple[Node, Source]]:
+    """Give every node with a short source: one column after the other climbs, those with most levels last."""
+    order = sorted(range(len(frequencies.heights)), key=lambda column: frequencies.heights[column])
+
+    def climb(position: int, source: Any) -> Iterator[tuple[Node, Source]]:
+        if position == len(order) - 1:
+            for level in range(frequencies.heights[order[position]] + 1):
+                yield _with_level(source.node, order[position], level), source
+            return
+        for level in range(frequencies.heights[order[position]] + 1):
+            source = counter.reduced(_with_level(source.node, order[position], level), source)
+            yield from climb(position + 1, source)
+
+    yield from climb(0, counter.base)
+
+
+def _with_level(node: Node, column: int, level: int) -> Node:
+    return (*node[:column], level, *node[column + 1 :])
