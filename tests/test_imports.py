@@ -27,11 +27,11 @@ MAY_IMPORT = {
     "recoding": {"frequency"},
     "quality": {"errors", "frequency", "recoding"},
     "algorithms": {"errors", "frequency", "kernels", "policy", "privacy", "quality", "recoding", "watch"},
-    "policyfile": {"algorithms", "errors", "hierarchy", "policy", "privacy"},
+    "policyfile": {"algorithms", "errors", "hierarchy", "policy", "privacy", "quality"},
     "verdict": {"engine", "errors", "frequency", "hierarchy", "manifest", "policy", "privacy"},
     "manifest": {"policy", "verdict", "__init__"},
     "release": {"engine", "errors", "frequency", "manifest", "policy", "quality", "recoding", "verdict"},
-    "pipeline": {"algorithms", "engine", "errors", "frequency", "policy", "release", "verdict", "watch"},
+    "pipeline": {"algorithms", "engine", "errors", "frequency", "policy", "quality", "release", "verdict", "watch"},
 }
 # For type checkers only: what a part describes, but does not need.
 MAY_NAME = {"frequency": {"engine", "policy"}, "policy": {"privacy"}}

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from indistinct.algorithms import Datafly, Lattice, MinGen, Samarati
     from indistinct.algorithms.datafly import for_recipient
     from indistinct.algorithms.distance_matrix import DistanceMatrix
+    from indistinct.algorithms.frontier import Frontier
     from indistinct.algorithms.solutions import Solution
     from indistinct.errors import (
         HierarchyError,
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
         top_bottom,
         tree,
     )
-    from indistinct.pipeline import anonymize, distance_matrix, solutions
+    from indistinct.pipeline import anonymize, distance_matrix, frontier, solutions
     from indistinct.policy import Policy, identifier, other, quasi, sensitive, where
     from indistinct.policyfile import parse_policy, policy_schema, policy_toml, read_policy
     from indistinct.privacy import KAnonymity
+    from indistinct.profiling import Profile, profile, suggested_policy
     from indistinct.quality import (
         NCP,
         AbsoluteDistance,
@@ -60,6 +62,7 @@ _HOMES = {
     "algorithms": ["Datafly", "Lattice", "MinGen", "Samarati"],
     "algorithms.datafly": ["for_recipient"],
     "algorithms.distance_matrix": ["DistanceMatrix"],
+    "algorithms.frontier": ["Frontier"],
     "algorithms.solutions": ["Solution"],
     "errors": [
         "HierarchyError",
@@ -84,10 +87,11 @@ _HOMES = {
         "top_bottom",
         "tree",
     ],
-    "pipeline": ["anonymize", "distance_matrix", "solutions"],
+    "pipeline": ["anonymize", "distance_matrix", "frontier", "solutions"],
     "policy": ["Policy", "identifier", "other", "quasi", "sensitive", "where"],
     "policyfile": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
     "privacy": ["KAnonymity"],
+    "profiling": ["Profile", "profile", "suggested_policy"],
     "quality": [
         "NCP",
         "AbsoluteDistance",
@@ -119,6 +123,7 @@ __all__ = [
     "Discernibility",
     "DistanceMatrix",
     "DistinctTuples",
+    "Frontier",
     "Hierarchy",
     "HierarchyError",
     "IndistinctError",
@@ -134,6 +139,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Precision",
+    "Profile",
     "RelativeDistance",
     "Release",
     "Samarati",
@@ -147,6 +153,7 @@ __all__ = [
     "dates",
     "distance_matrix",
     "for_recipient",
+    "frontier",
     "identifier",
     "intervals",
     "keep",
@@ -156,11 +163,13 @@ __all__ = [
     "policy_schema",
     "policy_toml",
     "prefix",
+    "profile",
     "quasi",
     "read_policy",
     "rounding",
     "sensitive",
     "solutions",
+    "suggested_policy",
     "suppress",
     "top_bottom",
     "tree",

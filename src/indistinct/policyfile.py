@@ -259,7 +259,7 @@ def policy_schema() -> dict[str, Any]:
         {"type": "number", "minimum": 0, "maximum": 1},
         {"type": "integer", "minimum": 0},
     ]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "indistinct policy", **schema}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "indistinct policy"}
 
 
 def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> str:

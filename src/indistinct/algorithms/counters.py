@@ -158,7 +158,7 @@ class TupleCounter:
 
     def outcome(self, node: Node, source: Any) -> Outcome:
         """Give the numbers of a node."""
-        chunks, places = self._located(node, source)
+        chunks, places = self._located(node, source, wants_tuples=self._values is not None and not self._is_plain)
         sizes = self._work[2]
         rows = int(counting.rows_in_small(sizes, places, self.k))
         kept = 0.0
@@ -190,8 +190,11 @@ class TupleCounter:
             counting.sum_by_k(source.keys, source.sizes, chunks, self._numbers, ks, kept, self._work)
         return int(totals[0]), float(totals[1])
 
-    def _located(self, node: Node, source: Any) -> tuple[IntArray, int]:
-        """Find the place of every tuple of a source at a node; give the chunks' places and the number of places."""
+    def _located(self, node: Node, source: Any, wants_tuples: bool = True) -> tuple[IntArray, int]:
+        """Count the rows at each place of a node, and find the place of each tuple if that is wanted.
+
+        Give the chunks' tables and the number of places.
+        """
         parts = []
         strides = [1] * (max(self._out_words) + 1)
         for position, (chunk, out_word) in enumerate(zip(self._chunks, self._out_words, strict=True)):
@@ -204,6 +207,9 @@ class TupleCounter:
         tuples = len(source.sizes)
         is_dense = len(strides) == 1 and strides[0] <= min(self._most_places, max(DENSE * tuples, 4096))
         dense = strides[0] if is_dense else 0
+        if dense and not wants_tuples and len(parts) == counting.FUSED_CHUNKS and source.keys.shape[1] == 1:
+            counting.count_dense(source.keys, source.sizes, chunks, self._tables, dense, self._work[2])
+            return chunks, dense
         return chunks, int(counting.locate(source.keys, source.sizes, chunks, self._tables, dense, self._work))
 
     def _table(self, position: int, levels: tuple[int, ...]) -> tuple[int, int]:

@@ -275,7 +275,7 @@ class _Best:
         tuples = len(source.sizes)
         if source.node == box.low or tuples <= SHORT_LIST:
             return source, trail
-        if not self.bounds_above and possible_groups(self.frequencies, box.low) > 4 * tuples:
+        if not self.bounds_above and not self._is_worth_reducing(source, box.low):
             return source, trail
         source = self.counter.reduced(box.low, source)
         self.sources[box.low] = source
@@ -283,6 +283,11 @@ class _Best:
         while self.cached_tuples > CACHED_TUPLES and len(self.sources) > 1:
             self.cached_tuples -= len(self.sources.popitem(last=False)[1].sizes)
         return source, (box.low, trail)
+
+    def _is_worth_reducing(self, source: Source, node: Node) -> bool:
+        """Guess whether a shorter source would save more than it costs: if far fewer label combinations are left."""
+        possible = possible_groups(self.frequencies, node)
+        return possible <= len(source.sizes) or 8 * possible <= possible_groups(self.frequencies, source.node)
 
 
 def _lists(parts: Sequence[Any]) -> list[list[float]]:

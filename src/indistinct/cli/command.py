@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import traceback
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,10 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from indistinct.cli import show
+from indistinct.cli import show, signals
 from indistinct.errors import IndistinctError
 
 UNEXPECTED = 1
-INTERRUPTED = 130
 
 
 class Command(TyperCommand):
@@ -21,29 +21,29 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; leave with the exit code of the error that it raised, if any."""
-        as_json = bool(ctx.params.get("as_json"))
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
-        except IndistinctError as error:
-            show.failure(type(error).__name__, str(error), error.exit_code, as_json)
-            raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt:
-            show.failure("Interrupted", "interrupted; nothing was written", INTERRUPTED, as_json)
-            raise typer.Exit(INTERRUPTED) from None
-        except Exception as error:
-            if ctx.find_root().params.get("debug"):
+        except (Exception, KeyboardInterrupt) as error:
+            kind, message, exit_code = _told(error)
+            if exit_code == UNEXPECTED and ctx.find_root().params.get("debug"):
                 raise
-            show.failure(type(error).__name__, _hint(error), UNEXPECTED, as_json)
-            raise typer.Exit(UNEXPECTED) from None
+            show.failure(kind, message, exit_code, bool(ctx.params.get("as_json")))
+            raise typer.Exit(exit_code) from None
 
 
-def _hint(error: Exception) -> str:
-    """Say where an unexpected error arose, without its text, and how to see all of it."""
+def _told(error: BaseException) -> tuple[str, str, int]:
+    """Give the kind of an error, what to say about it, and the exit code."""
+    if signals.received or isinstance(error, KeyboardInterrupt):
+        number = signals.received[-1] if signals.received else signal.SIGINT
+        return "Interrupted", "interrupted; nothing was written", 128 + number
+    if isinstance(error, IndistinctError):
+        return type(error).__name__, str(error), error.exit_code
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return (
+    message = (
         f"unexpected {type(error).__name__} at {Path(place.filename).name}, line {place.lineno}; nothing was written. "
         "This is a mistake of indistinct: please report it. For the whole traceback, which may quote cells, "
         "put --debug right after indistinct"
     )
+    return type(error).__name__, message, UNEXPECTED
