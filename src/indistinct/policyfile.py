@@ -45,7 +45,7 @@ class _ConditionEntry(_Strict):
 
 
 class _File(_Strict):
-    version: Literal[1]
+    version: int = Field(ge=VERSION, le=VERSION)
     columns: dict[str, _ColumnEntry]
     privacy: list[dict[str, Any]] = Field(min_length=1)
     max_suppression: Any = Field(None, description="A share of the rows (0.02) or a number of rows (3).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -96,6 +97,7 @@ class Release:
             self.verify()
         assert self.verdict is not None  # verify() sets it
         self.verdict.raise_if_failed()
+        made = _missing_parents(goal)
         staging = _staging_folder(goal)
         try:
             written = self._rows.write(staging)
@@ -116,6 +118,8 @@ class Release:
             raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+            if not goal.exists():
+                _remove_empty(made)
         return goal
 
     def close(self) -> None:
@@ -205,6 +209,18 @@ def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
                 f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
                 f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"
             )
+
+
+def _missing_parents(goal: Path) -> list[Path]:
+    """Give the folders above the goal that do not exist yet, innermost first."""
+    return [place for place in goal.absolute().parents if not place.exists()]
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders that were made for a release which was not written."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _staging_folder(goal: Path) -> Path:

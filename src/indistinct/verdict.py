@@ -86,7 +86,8 @@ def verify(
     From the cells alone: the columns are those that the policy releases, and every model holds. A folder is also
     compared with its manifest. With the original: every released row generalizes a row of the original, one to one,
     and no more rows were suppressed than must be. ``suppressed`` and ``node`` are what the release says of itself;
-    ``node`` is only a hint and is not believed.
+    ``node`` is only a hint and is not believed. ``reading`` goes to the engine: memory_limit and threads for all
+    tables; delimiter and encoding for the original, since a folder says how its own table is written.
     """
     checks: list[Check] = []
     manifest = None
@@ -95,11 +96,10 @@ def verify(
         checks += manifest_checks
         suppressed = manifest["suppressed"] if suppressed is None else suppressed
         node = manifest.get("node") if node is None else node
-        reading = {"delimiter": manifest.get("delimiter")} | reading
-        source_reading = {key: value for key, value in reading.items() if key not in ("delimiter", "encoding")}
+        released_reading = reading | {"delimiter": manifest.get("delimiter"), "encoding": None}
     else:
-        source_reading = reading
-    released = open_table(table, **reading)
+        released_reading = reading
+    released = open_table(table, **released_reading)
     try:
         recount = _recount(released, policy)
         checks += recount
@@ -109,7 +109,7 @@ def verify(
         if manifest is not None:
             checks.append(_as_claimed(manifest, policy, rows, sizes))
         if original is not None and has_the_columns and rows:
-            source = open_table(original, **source_reading)
+            source = open_table(original, **reading)
             try:
                 checks += _prove(released, source, policy, node, suppressed)
             finally:

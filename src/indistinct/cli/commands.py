@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, check, demo, doctor, init, schema, solutions, verify
+from indistinct.cli import anonymize, check, demo, doctor, frontier, init, schema, solutions, verify
 from indistinct.cli.command import Command
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ for command in (
     anonymize.anonymize,
     verify.verify,
     solutions.solutions,
+    frontier.frontier,
     doctor.doctor,
     schema.schema,
 ):

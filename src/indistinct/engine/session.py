@@ -158,6 +158,10 @@ class Session:
             yield
         except (duckdb.Error, pa.ArrowException) as error:
             raise TableError(f"{self.name}: {explain(error)}") from None
+        except RuntimeError as error:
+            if "interrupted" in str(error).lower():  # DuckDB's way of passing on Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
 
 
 def explain(error: Exception) -> str:

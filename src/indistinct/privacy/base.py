@@ -18,7 +18,7 @@ class PrivacyModel(Protocol):
     name: ClassVar[str]
     """The model's name in policy files, reports and verdicts."""
     is_monotone: ClassVar[bool]
-    """Merging satisfied groups gives satisfied groups, so what holds at a node holds above it."""
+    """A satisfied group stays satisfied whatever it is merged with, so on the way up no more rows are suppressed."""
 
     @property
     def on(self) -> str | None:

@@ -58,4 +58,4 @@ class KAnonymity:
 
     def describe(self) -> dict[str, Any]:
         """Give the model as it stands in a policy file and a manifest."""
-        return {"model": self.name, "k": self.k} | ({"on": self.on} if self.on else {})
+        return {"model": self.name, "k": self.k} | ({"on": self.on} if self.on is not None else {})
