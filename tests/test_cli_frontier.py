@@ -46,7 +46,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_every_best_release_is_the_one_that_anonymize_makes(example: tuple[Path, Path]) -> None:
     policy_path, table = example
     content = answer(
-        *example, "--ks", "1-3,5", "--limits", "0,0.2,3,1.0", "--measure", "loss", "--measure", "precision"
+        *example, "--ks", "1-3,5", "--limits", "0,0.2,3,0.9", "--measure", "loss", "--measure", "precision"
     )
     policy = ix.read_policy(policy_path)
     assert content["ks"] == [1, 2, 3, 5]
@@ -55,7 +55,7 @@ def test_every_best_release_is_the_one_that_anonymize_makes(example: tuple[Path,
     for measure, found in content["measures"].items():
         best = {(one["k"], one["max_suppression"]): one for one in found["best"]}
         for k in content["ks"]:
-            for limit in (0, 0.2, 3, 1.0):
+            for limit in (0, 0.2, 3, 0.9):
                 asked = ix.Policy(columns=policy.columns, privacy=[ix.KAnonymity(k)], max_suppression=limit)
                 try:
                     release = ix.anonymize(table, asked, algorithm=ix.Lattice(measure=measure))
@@ -230,7 +230,7 @@ def test_a_linear_axis_holds_all_numbers_between_round_ticks(numbers: list[float
 def test_a_logarithmic_axis_holds_all_numbers_between_its_ends(numbers: list[float]) -> None:
     axis = Axis.over(numbers, is_log=True, most=9)
     assert all(-1e-9 <= axis.share(number) <= 1 + 1e-9 for number in numbers)
-    assert 2 <= len(axis.ticks)
+    assert len(axis.ticks) >= 2
     assert all(axis.low <= tick <= axis.high for tick in axis.ticks)
 
 

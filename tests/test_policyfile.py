@@ -135,6 +135,7 @@ value = "x"
         (small(top='privacy = "k"'), "privacy"),
         (small(top="privacy = [3]"), "privacy[0]"),
         (small(top="version = '1'"), "version"),
+        (small(top="version = true"), "version"),
         (small(top="eligible = 3"), "eligible"),
         (small(top="eligible = [3]"), "eligible[0]"),
         (small(top="options = 3"), "options"),

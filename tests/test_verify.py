@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 import brute_force as bf
@@ -434,7 +434,7 @@ def corruptions(draw):
 
 
 @given(corruptions())
-@settings(max_examples=60)
+@settings(max_examples=50)
 def test_verify_passes_exactly_the_releases_that_are_honest_by_definition(drawn):
     case, notes, rows, kind = drawn
     policy = bf.policy_of_case(case, columns={"note": ix.other()})
@@ -446,14 +446,13 @@ def test_verify_passes_exactly_the_releases_that_are_honest_by_definition(drawn)
 
 
 @given(bf.cases(most_columns=3, most_rows=12, several=True))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_verify_passes_honest_releases_with_several_quasi_identifiers(case):
     policy = bf.policy_of_case(case)
     original = bf.table_of_case(case)
-    node = max(bf.passing(case), default=None, key=lambda n: len(bf.passing(case)[n].released))
-    if node is None:
-        return
+    outcomes = bf.passing(case)
+    assume(outcomes)
     names = [column.name for column in case.columns]
-    rows = bf.outcome(case, node).released
+    rows = max(outcomes.values(), key=lambda one: len(one.released)).released
     assert ix.verify(table_of(names, rows), policy, original=original).passed
     assert not ix.verify(table_of(names, [*rows, rows[0], *rows]), policy, original=original).passed

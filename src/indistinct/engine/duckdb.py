@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.base import Condition, Counts, Plan, Rows
 from indistinct.engine.conditions import Clause, eligible
 from indistinct.engine.session import Session, quote
@@ -112,7 +113,7 @@ class DuckRows(Rows):
         table = self._session.arrow(
             f"SELECT {''.join(f'{code}, ' for code in codes)}count(*) FROM {encoding.coded} {grouping}"
         )
-        arrays = [column.to_numpy() for column in table.columns]
+        arrays = [numbers(column) for column in table.columns]
         return Counts(tuple(arrays[:-1]), arrays[-1].astype(np.int64))
 
     def recode(self, plan: Plan) -> DuckRows:
@@ -149,12 +150,12 @@ class DuckRows(Rows):
     def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
         grouping = f"GROUP BY {', '.join(map(self._text, columns))}" if columns else "HAVING count(*) > 0"
         table = self._session.arrow(f"SELECT count(*) AS size FROM {self._relation} {grouping}")
-        return np.asarray(table["size"].to_numpy(), dtype=np.int64)
+        return numbers(table["size"]).astype(np.int64)
 
     def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
         encoding = self._encoded()
         clause, parameters = encoding.where
-        with self._session.registered(pa.table({"code": pa.array(codes, pa.int64())})) as wanted:
+        with self._session.registered(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
             found = self._session.fetch(
                 f"SELECT number FROM (SELECT *, row_number() OVER () AS number FROM {self._relation}) "
                 f"WHERE {clause} AND {self._text(column)} IN (SELECT text FROM {encoding.dictionary} "
@@ -305,12 +306,12 @@ class DuckRows(Rows):
         table = self._session.fresh("labels")
         label_codes = np.asarray(plan.maps[column], dtype=np.int64)
         if column in plan.kept:
-            data = pa.table({"code": np.arange(size), "label": label_codes})
+            data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes)})
             values = f"SELECT code, nullif(text, '') AS text FROM {encoding.dictionary} WHERE position = {position}"
             source = f"SELECT * FROM ({values}) JOIN {{}} USING (code)"
         else:
-            texts = pa.array(plan.labels[column], pa.string()).take(pa.array(label_codes))
-            data = pa.table({"code": np.arange(size), "label": label_codes, "text": texts})
+            shown = text_column(plan.labels[column]).take(integers(label_codes))
+            data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes), "text": shown})
             source = "SELECT * FROM {}"
         with self._session.registered(data) as registered:
             stored = self._storage(column, plan, source.format(registered))
@@ -388,12 +389,12 @@ def _code_type(size: int) -> str:
 
 def _suppressed_groups(plan: Plan) -> pa.Table:
     """Return the distinct suppressed tuples of label codes, each marked as suppressed."""
-    columns = {column: pa.array(np.asarray(codes, dtype=np.int64)) for column, codes in plan.suppressed.items()}
+    columns = {column: integers(np.asarray(codes, dtype=np.int64)) for column, codes in plan.suppressed.items()}
     if not columns:
-        return pa.table({"is_suppressed": pa.array([], pa.bool_())})
+        return pa.schema([("is_suppressed", pa.bool_())]).empty_table()
     groups = pa.table(columns)
     groups = groups.group_by(groups.column_names).aggregate([])
-    return groups.append_column("is_suppressed", pa.array(np.ones(groups.num_rows, dtype=bool)))
+    return groups.append_column("is_suppressed", pa.repeat(True, groups.num_rows))
 
 
 def _random_keys(rows: int) -> pa.RecordBatchReader:
@@ -403,6 +404,6 @@ def _random_keys(rows: int) -> pa.RecordBatchReader:
     def batches() -> Iterator[pa.RecordBatch]:
         for start in range(0, rows, KEYS_PER_BATCH):
             keys = np.frombuffer(os.urandom(8 * min(KEYS_PER_BATCH, rows - start)), dtype=np.uint64)
-            yield pa.record_batch([pa.array(keys)], schema=schema)
+            yield pa.record_batch([integers(keys)], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,0 +1,264 @@
+"""The documentation is true: its code runs, its commands print what it shows, its links resolve, and nothing is left out.
+
+What the blocks of a page mean; the blocks of one page run in order, in one folder that holds the papers' examples:
+
+    python    runs
+    pycon     runs, and prints what is shown (doctest)
+    console   a line after ``$`` runs and exits with 0, or with n if it ends with ``# exit code n``; the lines below it are
+              among those it prints, in this order, whatever their spaces; a line with … alone stands for others
+    toml      is a policy that is accepted, if it has a version
+    others    are only shown (sh, text, json)
+
+A comment ``<!-- file: name -->`` before a block saves the block under that name first.
+"""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+import indistinct as ix
+from indistinct.algorithms import ALGORITHMS, algorithm_named
+from indistinct.algorithms.solutions import PREFERENCES
+from indistinct.cli import app
+from indistinct.examples import EXAMPLES, save_examples
+from indistinct.hierarchy.spec import FORMS
+from indistinct.policy import OPERATORS
+from indistinct.privacy import MODELS
+from indistinct.quality import MEASURES
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+WIDTH = "120"
+SHELL_COMMANDS = ("cat", "cp", "head", "sort")
+
+BLOCK = re.compile(
+    r"(?:^<!-- file: (?P<file>\S+) -->\n\n?)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    kind: str
+    body: str
+    file: str | None
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text("utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start("body")) + 1
+        yield Block(found["kind"], found["body"], found["file"], line)
+
+
+def text_of(name: str) -> str:
+    return (DOCS / name).read_text("utf-8")
+
+
+def names_of(pages: list[Path]) -> list[str]:
+    return [page.relative_to(ROOT).as_posix() for page in pages]
+
+
+# What is shown runs.
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of(PAGES))
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_examples(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    variables: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        where = f"{page.name}, line {block.line}"
+        if block.file is not None:
+            Path(block.file).write_text(block.body, "utf-8")
+        if block.kind == "python":
+            exec(compile(block.body, where, "exec"), variables)
+        elif block.kind == "pycon":
+            check_session(block, where, variables)
+        elif block.kind == "console":
+            check_commands(block, where, monkeypatch)
+        elif block.kind == "toml" and "version" in tomllib.loads(block.body):
+            ix.parse_policy(block.body, name=where)
+
+
+def check_session(block: Block, where: str, variables: dict[str, Any]) -> None:
+    """Run the examples of a block in the page's variables and compare what they print."""
+    test = doctest.DocTestParser().get_doctest(block.body, {}, where, where, 0)
+    test.globs = variables
+    told: list[str] = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    doctest.DocTestRunner(optionflags=flags, verbose=False).run(test, out=told.append, clear_globs=False)
+    assert not told, "".join(told)
+
+
+def check_commands(block: Block, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the commands of a block, and look for the lines shown below each among those it prints."""
+    for part in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        asked = EXIT_CODE.search(command)
+        command = EXIT_CODE.sub("", command)
+        exit_code, printed = run(command, monkeypatch)
+        assert exit_code == (int(asked[1]) if asked else 0), f"{where}: {command}\n{printed}"
+        lines = iter([plain(line) for line in printed.splitlines()])
+        for line in shown.splitlines():
+            expected = plain(line)
+            assert expected in ("", "…") or expected in lines, f"{where}: {command}\nno line {expected!r} in\n{printed}"
+
+
+def plain(line: str) -> str:
+    """Give a line without what depends on widths alone: runs of spaces and of rules."""
+    return re.sub("─+", "─", " ".join(line.split()))
+
+
+def run(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Run one command and give its exit code and all that it prints."""
+    words = shlex.split(command)
+    if words[0] == "indistinct":
+        result = CliRunner().invoke(app, words[1:])
+        return result.exit_code, result.output
+    if words[0] == "cd":
+        monkeypatch.chdir(words[1])
+        return 0, ""
+    assert words[0] in SHELL_COMMANDS, f"pages run indistinct, cd and {', '.join(SHELL_COMMANDS)}, not {words[0]}"
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_readme_gives_exactly_two_commands_for_a_fresh_machine() -> None:
+    shown = [block.body.strip() for block in blocks(ROOT / "README.md") if block.kind == "sh"]
+    assert shown == [
+        "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/indistinct demo",
+        'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python scripts/check.py',
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of(PAGES))
+def test_every_relative_link_resolves(page: Path) -> None:
+    targets = [target for target in LINK.findall(page.read_text("utf-8")) if "://" not in target]
+    for target in targets:
+        path, _, anchor = target.partition("#")
+        goal = page.parent / path if path else page
+        assert goal.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(goal), f"{page.name} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of(PAGES))
+def test_a_page_names_no_place_on_a_machine(page: Path) -> None:
+    assert re.findall(r"(?<![\w.])/(?:home|root|tmp|usr|var|work|Users)/\S*", page.read_text("utf-8")) == []
+
+
+# Nothing is left out.
+
+
+def api_entries() -> dict[str, str]:
+    """The names of docs/api.md, each with the signature that it shows, if any."""
+    return dict(re.findall(r"^\| `(\w+)(\(.*?\))?` \|", text_of("api.md"), re.MULTILINE))
+
+
+def test_the_api_page_has_exactly_the_public_names() -> None:
+    found = re.findall(r"^\| `(\w+)", text_of("api.md"), re.MULTILINE)
+    assert sorted(found) == sorted(ix.__all__)
+
+
+def test_the_api_page_shows_the_true_signatures() -> None:
+    for name, signature in api_entries().items():
+        if signature:
+            shown = ast_parameters(signature)
+            true = [
+                p.name for p in inspect.signature(getattr(ix, name)).parameters.values() if not p.name.startswith("_")
+            ]
+            assert shown == true, name
+
+
+def ast_parameters(signature: str) -> list[str]:
+    """The parameters that a written signature names."""
+    import ast
+
+    made = ast.parse(f"def f{signature}: pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    arguments = made.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    names += [arguments.vararg.arg] if arguments.vararg else []
+    names += [argument.arg for argument in arguments.kwonlyargs]
+    return names + ([arguments.kwarg.arg] if arguments.kwarg else [])
+
+
+def test_every_command_and_every_option_is_in_the_command_page() -> None:
+    text = text_of("cli.md")
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"\n## {name}\n" in text, name
+        for option in (o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts)):
+            assert not option.startswith("--") or f"`{option}" in text, f"{name} {option}"
+
+
+def test_every_error_has_its_exit_code_in_the_api_page() -> None:
+    for name, value in ((name, getattr(ix, name)) for name in ix.__all__ if name.endswith("Error")):
+        line = next(line for line in text_of("api.md").splitlines() if line.startswith(f"| `{name}`"))
+        assert f"| {value.exit_code} |" in line
+
+
+def mentioned(page: str, names: Any) -> list[str]:
+    return [name for name in names if f"`{name}`" not in text_of(page)]
+
+
+def test_every_algorithm_and_its_options_are_in_the_algorithm_page() -> None:
+    assert mentioned("algorithms.md", ALGORITHMS) == []
+    for name in ALGORITHMS:
+        made = algorithm_named(name)
+        fields = inspect.signature(type(made)).parameters
+        assert mentioned("algorithms.md", [type(made).__name__, *fields]) == []
+
+
+def test_every_preference_is_in_the_algorithm_page() -> None:
+    assert mentioned("algorithms.md", PREFERENCES) == []
+
+
+def test_every_measure_is_in_the_measure_page() -> None:
+    assert mentioned("measures.md", [*MEASURES, *(type(make()).__name__ for make in MEASURES.values())]) == []
+
+
+def test_every_hierarchy_and_its_options_are_in_the_hierarchy_page() -> None:
+    assert mentioned("hierarchies.md", FORMS) == []
+    for kind, form in FORMS.items():
+        section = text_of("hierarchies.md").split(f"\n### {kind}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        assert [option for option in form.option_names if f"`{option}`" not in section] == [], kind
+
+
+def test_every_policy_key_operator_and_model_is_in_the_policy_page() -> None:
+    schema = ix.policy_schema()
+    keys = {*schema["properties"], *(key for part in schema["$defs"].values() for key in part["properties"])}
+    for variant in schema["properties"]["privacy"]["items"]["anyOf"]:
+        keys |= {*variant["properties"], *variant["properties"].get("at_level", {}).get("properties", {})}
+    assert mentioned("policy.md", sorted(keys)) == []
+    assert mentioned("policy.md", [*OPERATORS, *MODELS, *ALGORITHMS]) == []
+
+
+def test_every_example_is_in_the_tutorial() -> None:
+    assert [e.name for e in EXAMPLES if f"{e.name}.csv" not in text_of("tutorial.md")] == []
