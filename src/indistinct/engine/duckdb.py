@@ -276,14 +276,16 @@ class DuckRows(Rows):
             f" LEFT JOIN {table} AS l{position} ON rows.c{position} = l{position}.code"
             for position, table in enumerate(labels)
         )
-        same = " AND ".join(f"l{encoding.position(column)}.label = s.{quote(column)}" for column in plan.suppressed)
+        same = " AND ".join(
+            f"l{encoding.position(column)}.label = s.g{position}" for position, column in enumerate(plan.suppressed)
+        )
         cells = ", ".join(
             f"{self._shown(column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
         )
         with self._session.registered(_suppressed_groups(plan)) as suppressed:
             self._session.execute(
                 f"CREATE TABLE {unordered} AS SELECT {cells} FROM {coded} AS rows{joins} "
-                f"LEFT JOIN {suppressed} AS s ON {same or 'false'}"
+                f"LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {suppressed}) AS s ON {same or 'false'}"
                 f"{'' if plan.blank else ' WHERE s.is_suppressed IS NULL'}"
             )
         return unordered
@@ -388,13 +390,9 @@ def _code_type(size: int) -> str:
 
 
 def _suppressed_groups(plan: Plan) -> pa.Table:
-    """Return the distinct suppressed tuples of label codes, each marked as suppressed."""
-    columns = {column: integers(np.asarray(codes, dtype=np.int64)) for column, codes in plan.suppressed.items()}
-    if not columns:
-        return pa.schema([("is_suppressed", pa.bool_())]).empty_table()
-    groups = pa.table(columns)
-    groups = groups.group_by(groups.column_names).aggregate([])
-    return groups.append_column("is_suppressed", pa.repeat(True, groups.num_rows))
+    """Return the suppressed tuples of label codes as columns g0, g1, …"""
+    codes = [integers(np.asarray(codes, dtype=np.int64)) for codes in plan.suppressed.values()]
+    return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
 
 
 def _random_keys(rows: int) -> pa.RecordBatchReader:
