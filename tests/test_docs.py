@@ -106,7 +106,7 @@ def check_session(block: Block, where: str, variables: dict[str, Any]) -> None:
     test = doctest.DocTestParser().get_doctest(block.body, {}, where, where, 0)
     test.globs = variables
     told: list[str] = []
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     doctest.DocTestRunner(optionflags=flags, verbose=False).run(test, out=told.append, clear_globs=False)
     assert not told, "".join(told)
 

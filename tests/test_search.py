@@ -167,6 +167,25 @@ def test_counting_kernels_are_what_they_obviously_are(drawn):
     check_counting(*drawn)
 
 
+@pytest.mark.parametrize("words", [1, 2])
+def test_hashed_groups_that_agree_in_one_word_of_their_index_stay_apart(words):
+    """So many that they meet in the table: only the other word tells them apart."""
+    rng = np.random.default_rng(5)
+    keys = rng.integers(0, 2**24, (3000, words)).astype(np.uint64)
+    tables = np.concatenate([[0], np.arange(4096)]).astype(np.uint32)
+    # three chunks of 12 bits; the first takes one value only and has an index word of its own
+    chunks = np.array(
+        [(0, 40, 4095, 1, 1, 0), (0, 0, 4095, 1, 1, 1), (words - 1, 12, 4095, 1, 4096, 1)],
+        np.int64,
+    )
+    counts = rng.integers(1, 4, 3000).astype(np.int32)
+    values = np.zeros(len(tables))
+    mirrored = chunks.copy()
+    mirrored[:, counting.OUT_WORD] = 1 - chunks[:, counting.OUT_WORD]
+    check_counting(keys, counts, mirrored, tables, values, 0, 2, 5)
+    check_counting(keys, counts, chunks, tables, values, 0, 2, 5)
+
+
 WITHOUT_JIT = """
 import numpy as np
 from test_search import check_counting

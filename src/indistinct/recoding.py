@@ -64,6 +64,8 @@ class Recoding:
     """One claim per group."""
     is_proven: bool = True
     """No other recoding that the algorithm considers is better; False when a time limit cut the search short."""
+    gap: float = 0.0
+    """How much lower the loss of the optimum can still be, if it is not proven."""
 
     @property
     def node(self) -> Node:

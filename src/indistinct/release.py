@@ -75,6 +75,7 @@ class Release:
                 for (name, level), hierarchy in zip(self.node.items(), recoding.frequencies.hierarchies, strict=True)
             },
             "is_proven": recoding.is_proven,
+            "gap": recoding.gap,
             "measures": dict(self.measures),
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from indistinct.algorithms.base import Task
@@ -34,4 +34,4 @@ class Lattice:
         found = Search(task, watch).optimum(self.measure)
         if found is None:
             raise task.infeasible(task.budget)
-        return replace(found.recoding, is_proven=found.is_proven)
+        return found.proven_or_not()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from indistinct.algorithms.base import Task
@@ -47,7 +47,7 @@ class MinGen:
         )
         if found is None:
             raise task.infeasible(0)
-        return replace(found.recoding, is_proven=found.is_proven)
+        return found.proven_or_not()
 
 
 def generalizations_by_attribute(heights: Node) -> int:

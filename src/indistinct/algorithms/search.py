@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -41,10 +41,10 @@ class Optimum:
     loss: float
     bound: float
 
-    @property
-    def is_proven(self) -> bool:
-        """No other recoding is better."""
-        return round(self.bound, DIGITS) >= round(self.loss, DIGITS)
+    def proven_or_not(self) -> Recoding:
+        """Give the recoding with the word whether it is the optimum, and if not, how far it can be from it."""
+        gap = round(self.loss - self.bound, DIGITS)
+        return replace(self.recoding, is_proven=gap <= 0, gap=max(0.0, gap))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,30 +106,29 @@ class Search:
 
     def _lowest_passing(self) -> list[Node]:
         """Give passing nodes, all minimal ones among them, by halving boxes whose upper node passes."""
-        found: list[Node] = []
-        failed: list[Node] = []
+        found, failed = _Nodes(len(self.heights)), _Nodes(len(self.heights))
         boxes = [(self.bottom, self.heights)]
         while boxes:
             low, high = boxes.pop()
             if self.watch.time_is_up():
                 raise InterruptedSearchError("the time limit passed before all minimal generalizations were known")
             self.watch.report("search", self.checks, None)
-            if any(node != low and _is_below(node, low) for node in found):
+            if found.has_below(low):
                 continue  # everything in the box lies above a node that passes
-            if low == high or (not any(_is_below(low, node) for node in failed) and self.passes(low)):
-                found.append(low)
+            if low == high or (not failed.has_above(low) and self.passes(low)):
+                found.add(low)
                 continue
             column = max(range(len(low)), key=lambda column: high[column] - low[column])
             middle = (low[column] + high[column]) // 2
             boxes.append((_with_level(low, column, middle + 1), high))
             lower = _with_level(high, column, middle)
-            if any(_is_below(lower, node) for node in failed):
+            if failed.has_above(lower):
                 continue
             if self.passes(lower):
                 boxes.append((low, lower))
             else:
-                failed.append(lower)
-        return found
+                failed.add(lower)
+        return list(found)
 
     def optimum(self, measure: QualityMeasure, rank: Callable[[Recoding], Any] | None = None) -> Optimum | None:
         """Give the passing node of least loss. None if no node passes.
@@ -299,18 +298,33 @@ def _with_level(node: Node, column: int, level: int) -> Node:
     return (*node[:column], level, *node[column + 1 :])
 
 
-def _is_below(node: Node, other: Node) -> bool:
-    """Tell whether a node lies below another or is it."""
-    return all(a <= b for a, b in zip(node, other, strict=True))
+class _Nodes:
+    """A growing set of nodes that is asked what lies below or above a node; a node lies below itself."""
+
+    def __init__(self, columns: int) -> None:
+        self._stacked = np.empty((64, columns), np.int16)
+        self._count = 0
+
+    def add(self, node: Node) -> None:
+        if self._count == len(self._stacked):
+            self._stacked = np.concatenate([self._stacked, np.empty_like(self._stacked)])
+        self._stacked[self._count] = node
+        self._count += 1
+
+    def has_below(self, node: Node) -> bool:
+        return bool((self._stacked[: self._count] <= np.array(node, np.int16)).all(axis=1).any())
+
+    def has_above(self, node: Node) -> bool:
+        return bool((self._stacked[: self._count] >= np.array(node, np.int16)).all(axis=1).any())
+
+    def __iter__(self) -> Iterator[Node]:
+        return (tuple(node) for node in self._stacked[: self._count].tolist())
 
 
 def _without_dominated(nodes: Sequence[Node]) -> list[Node]:
     """Keep the nodes that lie above no other one."""
-    if not nodes:
-        return []
-    stacked = np.array(sorted(nodes, key=sum))
-    kept: list[Node] = []
-    for node in stacked:
-        if not any((np.array(other) <= node).all() for other in kept):
-            kept.append(tuple(node.tolist()))
-    return kept
+    kept = _Nodes(len(nodes[0]) if nodes else 0)
+    for node in sorted(nodes, key=sum):
+        if not kept.has_below(node):
+            kept.add(node)
+    return list(kept)

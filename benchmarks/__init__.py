@@ -1,0 +1,1 @@
+"""Benchmarks: how fast the exact search is, beside ARX and the packages of PyPI; ``python -m benchmarks``."""
