@@ -30,6 +30,8 @@ COLUMNS = (
     "salary-class",
 )
 ROWS = 30_162
+WIDTHS = (5, 10, 20)
+"""Of the intervals of age."""
 
 HIGHER, SECONDARY, PRIMARY = "Higher education", "Secondary education", "Primary education"
 TREES: dict[str, dict[tuple[str, ...], str]] = {
@@ -78,13 +80,10 @@ def hierarchy(column: str) -> list[list[str]]:
     ['1', '0-4', '0-9', '0-19', '*']
     """
     if column == "age":
+        lows = [[(age - 1) // width * width for width in WIDTHS] for age in range(1, 101)]
         return [
-            [
-                str(age),
-                *(f"{(age - 1) // width * width}-{(age - 1) // width * width + width - 1}" for width in (5, 10, 20)),
-            ]
-            + ["*"]
-            for age in range(1, 101)
+            [str(age), *(f"{low}-{low + width - 1}" for low, width in zip(own, WIDTHS, strict=True)), "*"]
+            for age, own in enumerate(lows, 1)
         ]
     return [[value, *above, "*"] for above, values in TREES[column].items() for value in values.split()]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-NOTE = "ARX 3.9.2, warm JVM, search only, CPU seconds, measured on a machine of the same kind where the yardstick took 0.33 s"
+NOTE = (
+    "ARX 3.9.2, warm JVM, search only, CPU seconds, "
+    "measured on a machine of the same kind where the yardstick took 0.33 s"
+)
 YARDSTICK = 0.33
 LOAD_5M, PEAK_5M = 4.8, 1.8e9
 """CPU seconds to load 5 M rows from CSV, and the peak of the heap in bytes."""

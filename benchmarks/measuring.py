@@ -28,7 +28,7 @@ class Time:
         return {"cpu_seconds": self.cpu, "wall_seconds": self.wall, "runs": self.runs}
 
 
-def best_of(work: Callable[[], T], *, fewest: int = 3, most: int = 15, enough_seconds: float = 2.0) -> tuple[T, Time]:
+def best_of(work: Callable[[], T], *, fewest: float = 3, most: int = 15, enough_seconds: float = 2.0) -> tuple[T, Time]:
     """Run some work several times and give its last result and the least CPU time, with the least wall time.
 
     The first of several runs warms caches and compiled code up and is not counted; a run that takes long is not
@@ -67,15 +67,17 @@ class Finished:
     cpu: float
     peak_bytes: int
     output: str
+    errors: str
 
 
 def run(
     command: Sequence[str], *, environment: dict[str, str] | None = None, log: Path, limit: float = 480
 ) -> Finished:
     """Run a command and measure it; it is ended when the limit of seconds has passed."""
-    with open(log, "wb") as output:
+    errors_log = log.with_name(f"{log.name}.errors")
+    with open(log, "wb") as output, open(errors_log, "wb") as errors:
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=os.environ | (environment or {}))
+        process = subprocess.Popen(command, stdout=output, stderr=errors, env=os.environ | (environment or {}))
         while True:
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
             wall = time.perf_counter() - started
@@ -91,6 +93,7 @@ def run(
         usage.ru_utime + usage.ru_stime,
         usage.ru_maxrss * 1024,  # Linux counts in kilobytes
         log.read_text("utf-8", "replace"),
+        errors_log.read_text("utf-8", "replace"),
     )
 
 

@@ -1,11 +1,11 @@
-"""The documentation is true: its code runs, its commands print what it shows, its links resolve, and nothing is left out.
+"""The documentation is true: its code runs, its commands print what it shows, its links resolve, nothing is left out.
 
 What the blocks of a page mean; the blocks of one page run in order, in one folder that holds the papers' examples:
 
     python    runs
     pycon     runs, and prints what is shown (doctest)
-    console   a line after ``$`` runs and exits with 0, or with n if it ends with ``# exit code n``; the lines below it are
-              among those it prints, in this order, whatever their spaces; a line with … alone stands for others
+    console   a line after ``$`` runs and exits with 0, or with n if it ends with ``# exit code n``; the lines below it
+              are among those it prints, in this order, whatever their spaces; a line with … alone stands for others
     toml      is a policy that is accepted, if it has a version
     others    are only shown (sh, text, json)
 
@@ -14,6 +14,7 @@ A comment ``<!-- file: name -->`` before a block saves the block under that name
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import os
@@ -189,17 +190,15 @@ def test_the_api_page_has_exactly_the_public_names() -> None:
 def test_the_api_page_shows_the_true_signatures() -> None:
     for name, signature in api_entries().items():
         if signature:
-            shown = ast_parameters(signature)
+            shown = written_parameters(signature)
             true = [
                 p.name for p in inspect.signature(getattr(ix, name)).parameters.values() if not p.name.startswith("_")
             ]
             assert shown == true, name
 
 
-def ast_parameters(signature: str) -> list[str]:
+def written_parameters(signature: str) -> list[str]:
     """The parameters that a written signature names."""
-    import ast
-
     made = ast.parse(f"def f{signature}: pass").body[0]
     assert isinstance(made, ast.FunctionDef)
     arguments = made.args

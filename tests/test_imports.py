@@ -17,9 +17,10 @@ SOURCE = Path(indistinct.__file__).parent
 # A part may import those that are named here, and itself; imports inside functions count as well.
 MAY_IMPORT = {
     "errors": set(),
+    "words": set(),
     "watch": {"errors"},
     "kernels": set(),
-    "hierarchy": {"errors"},
+    "hierarchy": {"errors", "words"},
     "engine": {"errors"},
     "policy": {"errors", "hierarchy"},
     "frequency": {"errors", "hierarchy", "kernels"},
@@ -28,7 +29,7 @@ MAY_IMPORT = {
     "quality": {"errors", "frequency", "recoding"},
     "algorithms": {"errors", "frequency", "kernels", "policy", "privacy", "quality", "recoding", "watch"},
     "policyfile": {"algorithms", "errors", "hierarchy", "policy", "privacy", "quality"},
-    "verdict": {"engine", "errors", "frequency", "hierarchy", "manifest", "policy", "privacy"},
+    "verdict": {"engine", "errors", "frequency", "hierarchy", "manifest", "policy", "privacy", "words"},
     "manifest": {"policy", "verdict", "__init__"},
     "release": {"engine", "errors", "frequency", "manifest", "policy", "quality", "recoding", "verdict"},
     "pipeline": {"algorithms", "engine", "errors", "frequency", "policy", "quality", "release", "verdict", "watch"},

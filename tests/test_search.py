@@ -498,9 +498,12 @@ def test_without_time_a_search_gives_a_node_and_a_bound_on_both_sides_of_the_opt
     assert found.bound - 1e-11 <= expected[0] <= found.loss + 1e-11
     assert found.recoding.suppressed_rows <= task.budget
     assert measure.loss(found.recoding) == pytest.approx(found.loss, abs=1e-9)
-    if found.is_proven:
+    recoding = found.proven_or_not()
+    assert expected[0] >= found.loss - recoding.gap - 1e-11
+    assert recoding.is_proven == (recoding.gap == 0)
+    if recoding.is_proven:
         assert found.loss == pytest.approx(expected[0], abs=1e-11)
-    event(f"proven: {found.is_proven}")
+    event(f"proven: {recoding.is_proven}")
 
 
 def test_without_time_an_answer_is_not_proven():
@@ -508,8 +511,9 @@ def test_without_time_an_answer_is_not_proven():
     for name in ("precision", "loss", "discernibility"):
         cut = Search(task, ix.Watch(time_limit=0)).optimum(MEASURES[name]())
         whole = Search(task, ix.Watch(time_limit=3600)).optimum(MEASURES[name]())
-        assert not cut.is_proven
-        assert whole.is_proven
+        assert not cut.proven_or_not().is_proven
+        assert whole.proven_or_not().is_proven
+        assert cut.proven_or_not().gap > 0 == whole.proven_or_not().gap
         assert cut.bound <= whole.loss <= cut.loss
         assert (whole.recoding.node, whole.loss) == (pruned(task, MEASURES[name]())[0][0], whole.bound)
         assert not ix.Lattice(measure=name).run(task, ix.Watch(time_limit=0)).is_proven

@@ -22,6 +22,7 @@ from indistinct.frequency import Groups, IntArray, Node
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.privacy.base import BoolArray
+from indistinct.words import counted
 
 MOST_NODES_TRIED = 256
 """Labels that occur on several levels leave several nodes possible; so many are tried."""
@@ -69,7 +70,12 @@ class Verdict:
     def __str__(self) -> str:
         head = "passed" if self.passed else "FAILED"
         lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
-        return "\n".join([f"{head}: {self.rows} rows, {self.groups} groups, smallest {self.smallest_group}", *lines])
+        return "\n".join(
+            [
+                f"{head}: {counted(self.rows, 'row')}, {counted(self.groups, 'group')}, smallest {self.smallest_group}",
+                *lines,
+            ]
+        )
 
 
 def verify(
@@ -147,7 +153,7 @@ def _recount(released: Rows, policy: Policy) -> list[Check]:
         if failing:
             detail = f"{failing} of {len(sizes)} groups fail, {int(sizes[~is_satisfied].sum())} rows in them"
         else:
-            detail = f"{len(sizes)} groups, the smallest of {int(sizes.min())} rows"
+            detail = f"{counted(len(sizes), 'group')}, the smallest of {counted(int(sizes.min()), 'row')}"
         checks.append(Check(f"{model.name} ({terms}) on {name}", failing == 0, detail))
     return checks
 
@@ -314,16 +320,18 @@ def _generalization(node: Node, policy: Policy, hierarchies: Mapping[str, Compil
 def _least_suppression(general: Rows, policy: Policy, suppressed: int) -> Check:
     """Check that no more rows were suppressed than must be at this node, save Datafly's complementary group."""
     general.encode(policy.quasi)
-    counted = general.count_by(policy.quasi)
-    codes = np.stack([np.asarray(code, np.int64) for code in counted.codes])
-    is_kept = greatest_safe_set(codes, counted.counts, policy)
-    required = int(counted.counts[~is_kept].sum())
+    tally = general.count_by(policy.quasi)
+    codes = np.stack([np.asarray(code, np.int64) for code in tally.codes])
+    is_kept = greatest_safe_set(codes, tally.counts, policy)
+    required = int(tally.counts[~is_kept].sum())
     name = "least suppression"
     if suppressed == required:
-        return Check(name, True, f"{suppressed} rows suppressed, as many as must be at this generalization")
-    if suppressed in _with_complement(codes, counted.counts, is_kept, policy):
-        return Check(name, True, f"{required} rows must be suppressed, and the smallest group to hide them among")
-    return Check(name, False, f"{suppressed} rows suppressed, but {required} must be at this generalization")
+        return Check(name, True, f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization")
+    if suppressed in _with_complement(codes, tally.counts, is_kept, policy):
+        return Check(
+            name, True, f"{counted(required, 'row')} must be suppressed, and the smallest group to hide them among"
+        )
+    return Check(name, False, f"{counted(suppressed, 'row')} suppressed, but {required} must be at this generalization")
 
 
 def _with_complement(codes: IntArray, counts: IntArray, is_kept: BoolArray, policy: Policy) -> set[int]:

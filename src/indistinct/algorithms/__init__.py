@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ def algorithm_named(name: str, **options: Any) -> Algorithm:
     if name not in ALGORITHMS:
         raise PolicyError(f"algorithm: there is no {name!r}; choose one of {', '.join(ALGORITHMS)}")
     make = ALGORITHMS[name]
-    known = [field for field in getattr(make, "__dataclass_fields__", {}) if not field.startswith("_")]
+    known: list[str] = [field.name for field in dataclasses.fields(make)] if dataclasses.is_dataclass(make) else []
     unknown = [option for option in options if option not in known]
     if unknown:
         raise PolicyError(

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Task
-from indistinct.errors import PolicyError
+from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.frequency import Groups
 from indistinct.policy import Policy, other, suppression_in_rows, suppression_mistakes
 from indistinct.privacy import KAnonymity
@@ -73,10 +73,20 @@ class Datafly:
                 return Recoding(task.frequencies, groups, suppressed)
             column = self._next_column(task, groups, weights)
             if column is None:
-                raise task.infeasible(min(limit, stop_at))
+                raise self._infeasible(task, weights, int(groups.sizes[outliers].sum()), min(limit, stop_at))
             node = (*groups.node[:column], groups.node[column] + 1, *groups.node[column + 1 :])
             groups, _ = task.frequencies.roll_up(node, groups)
             watch.report("search", sum(node), sum(task.frequencies.heights))
+
+    def _infeasible(self, task: Task, weights: list[float], outliers: int, allowed: int) -> InfeasibleError:
+        """Say why no column can be generalized further."""
+        fixed = [name for name, weight in zip(task.frequencies.columns, weights, strict=True) if weight == 0]
+        if not fixed:
+            return task.infeasible(allowed)
+        return InfeasibleError(
+            f"with {', '.join(map(repr, fixed))} left as they are (weight 0) {outliers} rows must be suppressed, but "
+            f"{allowed} may be; give them a weight above 0, or allow more suppression"
+        )
 
     def _stop_at(self, task: Task) -> int:
         if self.suppression is not None:

@@ -9,6 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.words import counted
 
 if TYPE_CHECKING:
     from indistinct.algorithms import Algorithm
@@ -99,11 +100,14 @@ def _summarize(release: Release, written: Path) -> None:
                 ("algorithm", release.algorithm),
                 ("rows released", f"{facts['released']:,} of {facts['eligible']:,} eligible"),
                 ("rows suppressed", facts["suppressed"]),
-                ("groups", f"{facts['groups']:,}, the smallest of {show.counted(facts['smallest_group'], 'row')}"),
+                ("groups", f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], 'row')}"),
                 ("written to", written),
             ]
         )
     )
     if not facts["is_proven"]:
-        show.say("the time limit ended the search: a better release may exist", "yellow")
+        show.say(
+            f"the time limit ended the search: the best release may have a loss lower by up to {facts['gap']:.4f}",
+            "yellow",
+        )
     show.say(f"verified and written to {written}", show.GOOD)

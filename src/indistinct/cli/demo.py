@@ -11,6 +11,7 @@ import typer
 import indistinct
 from indistinct.cli import show
 from indistinct.cli.options import AsJson
+from indistinct.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,7 +103,7 @@ def _before(policy: Policy, original: list[Record], release: Release) -> Table:
     k = max(getattr(model, "k", 1) for model in policy.privacy)
     rows = [(labels.count(label) < k, label, record) for label, record in zip(labels, original, strict=True)]
     rows.sort(key=lambda row: (row[0], list(map(str, row[1])), _sorted_cells(policy, row[2])))
-    made = _table(f"Private table: {show.counted(len(original), 'row')}", *original[0])
+    made = _table(f"Private table: {counted(len(original), 'row')}", *original[0])
     for position, (is_suppressed, label, record) in enumerate(rows):
         ends_group = position + 1 < len(rows) and rows[position + 1][1] != label
         made.add_row(*map(str, record.values()), style="dim strike" if is_suppressed else "", end_section=ends_group)
@@ -115,7 +116,7 @@ def _after(policy: Policy, released: list[Record], release: Release) -> Table:
 
     rows = [([str(record[name]) for name in policy.quasi], record) for record in released]
     rows.sort(key=lambda row: (row[0], _sorted_cells(policy, row[1])))
-    made = _table(f"Release: {show.counted(len(released), 'row')}, sorted into groups", *released[0])
+    made = _table(f"Release: {counted(len(released), 'row')}, sorted into groups", *released[0])
     for position, (cells, record) in enumerate(rows):
         ends_group = position + 1 < len(rows) and rows[position + 1][0] != cells
         shown = [

@@ -14,6 +14,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
 from indistinct.errors import OutputError, PolicyError
+from indistinct.words import counted
 
 if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier, Point
@@ -183,7 +184,7 @@ def _named(limit: int | float) -> str:
     """
     if isinstance(limit, float) or limit == 0:
         return f"{100 * limit:.6g} %"
-    return show.counted(limit, "row")
+    return counted(limit, "row")
 
 
 def _described(point: Point | None) -> dict[str, Any] | None:
@@ -257,7 +258,7 @@ def _tell(found: Frontier, own: Point | None, k: int, limit: int | float) -> Non
     climbed = ", ".join(f"{name} {level}" for name, level in own.node.items() if level)
     show.say(
         f"→ the policy asks for {asked}: node {list(own.node.values())}, "
-        f"{show.counted(own.suppressed, 'row')} of {found.rows:,} suppressed"
+        f"{counted(own.suppressed, 'row')} of {found.rows:,} suppressed"
     )
     show.say(f"  levels: {climbed or 'nothing is generalized'}; {len(found.nodes):,} nodes were counted", show.QUIET)
 

@@ -12,6 +12,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
 from indistinct.errors import OutputError, PolicyError
+from indistinct.words import counted
 
 if TYPE_CHECKING:
     from indistinct.profiling import Profile
@@ -107,7 +108,7 @@ def _write(path: Path, text: str) -> None:
 def _summarize(found: Profile) -> None:
     """Tell on stderr what was guessed about each column, and why."""
     made = show.table(
-        f"{show.counted(found.rows, 'row')}, {show.counted(len(found.columns), 'column')}",
+        f"{counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}",
         "column",
         "role",
         "distinct",

@@ -137,15 +137,6 @@ def figure(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def counted(number: int, thing: str) -> str:
-    """Give a number of things.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def level_bar(level: int, height: int) -> Text:
     """Draw how far a column climbed its hierarchy."""
     from rich.text import Text

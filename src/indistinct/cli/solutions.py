@@ -8,6 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.words import counted
 
 if TYPE_CHECKING:
     from indistinct.algorithms.solutions import Solution
@@ -47,7 +48,7 @@ def solutions(
         show.document({"preference": preference, "solutions": [_described(one, one is chosen) for one in found]})
         return
     numbers = ("height", "suppressed", "groups", "precision")
-    title = show.counted(len(found), "k-minimal generalization")
+    title = counted(len(found), "k-minimal generalization")
     made = show.table(title, "", "node", "generalized to", *numbers, right=numbers)
     for one in found:
         climbed = [f"{name} {level}/{one.heights[name]}" for name, level in one.node.items() if level]
@@ -61,9 +62,11 @@ def solutions(
         )
     show.out().print(made)
     show.say(f"a node gives the levels of {', '.join(chosen.node)}; → is preferred by {preference}", show.QUIET)
-    if preference != "min-absolute":
-        show.say(f'for this one say options = {{ preference = "{preference}" }} in the policy', show.QUIET)
-    show.next_steps(["anonymize", policy_path, table, "-o", "release", "--algorithm", "samarati"])
+    show.say(
+        f'to release it put algorithm = "samarati" and options = {{ preference = "{preference}" }} into the policy',
+        show.QUIET,
+    )
+    show.next_steps(["anonymize", policy_path, table, "-o", "release"])
 
 
 def _described(solution: Solution, is_preferred: bool) -> dict[str, Any]:

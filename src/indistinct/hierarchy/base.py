@@ -349,15 +349,6 @@ def without_false(written: Any) -> Any:
     return None if written is False else written
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with the words that fit it.
-
-    >>> counted(1, "value has", "values have"), counted(3, "value has", "values have")
-    ('1 value has', '3 values have')
-    """
-    return f"{number} {one if number == 1 else many}"
-
-
 def nest(paths: Iterable[Iterable[str | None]]) -> dict[str | None, Any]:
     """Return paths that start at the root as nested dictionaries.
 

@@ -16,11 +16,11 @@ from indistinct.hierarchy.base import (
     Labels,
     UnknownValues,
     checked_top,
-    counted,
     each_once,
     top_name,
     top_option,
 )
+from indistinct.words import counted
 
 RANGE = re.compile(r"([1-9]\d*) years?", re.ASCII)
 SAMPLES = (datetime(1987, 11, 23), datetime(2004, 5, 6))

@@ -18,12 +18,12 @@ from indistinct.hierarchy.base import (
     Labels,
     UnknownValues,
     count_leaves,
-    counted,
     is_suppression,
     nest,
     top_name,
 )
 from indistinct.hierarchy.rows import Row, checked_rows, read_rows, refusal
+from indistinct.words import counted
 
 
 def levels(

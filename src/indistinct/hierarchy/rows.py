@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import checked_top, counted
+from indistinct.hierarchy.base import checked_top
+from indistinct.words import counted
 
 MOST_MISTAKES = 20
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import Computed, Labels, UnknownValues, checked_top, counted, top_name, top_option
+from indistinct.hierarchy.base import Computed, Labels, UnknownValues, checked_top, top_name, top_option
+from indistinct.words import counted
 
 
 def prefix(

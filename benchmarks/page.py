@@ -1,0 +1,228 @@
+"""The page in docs: what was measured beside ARX, and how the cost grows, drawn from results.json alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import arx
+from indistinct.report.chart import Chart, Line
+
+Figures = dict[str, Any]
+AXES = {
+    "rows": ("Adult-like rows, 9 columns, k = 5", "rows"),
+    "columns": ("Adult, 30,162 rows, k = 5", "columns"),
+    "k": ("Adult, 30,162 rows, 9 columns", "k"),
+}
+
+
+def write(content: dict[str, Any], folder: Path) -> None:
+    """Write benchmarks.md and its charts."""
+    drawn = _charts(_figures(content, "growth"), folder)
+    sections = [_head(content), _beside_arx(content), _large(content), _frontier(content), _peers(content)]
+    sections += [_growth(content, drawn), _start(content), NOTES]
+    (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")
+
+
+def _head(content: dict[str, Any]) -> str:
+    parts = content["parts"].values()
+    yardsticks = [part["yardstick_seconds"] for part in parts]
+    machine = next((part["machine"] for part in parts), {"cores": "?", "processor": "?"})
+    busy = [f"{name} {part['machine']['load_at_start']}" for name, part in content["parts"].items()]
+    warning = "**A quick run on tiny made-up tables: the figures mean nothing.**\n\n" if content.get("is_quick") else ""
+    return f"""# Benchmarks
+
+{warning}Made by `python -m benchmarks`; the figures stand in `benchmarks/results.json`. One part alone:
+`python -m benchmarks adult`.
+
+All times are CPU seconds of the whole process, all threads together, best of several runs, wall time beside them.
+Kernels are compiled before, as ARX's are. The search is measured alone, from the counted table to the proven optimum,
+with nothing kept from one run to the next; reading and counting the file is loading.
+
+- **Yardstick:** `numpy.sort` on 20 million random uint64 (seed 0), best of three, took {min(yardsticks):.3f} to
+  {max(yardsticks):.3f} s here, measured before each part.
+- **ARX:** {arx.NOTE}. *ARX here* is that figure times our yardstick over {arx.YARDSTICK} s.
+- **Machine:** {machine["cores"]} cores ({machine["processor"]}), shared with other work: load when each part began:
+  {", ".join(busy)}.
+- **Checks:** every optimum was found a second time. *Every node*: the whole lattice was counted and the best node is
+  the same one. *Every cheaper node*: each node whose levels alone cost less than the optimum was ruled out by rolling
+  groups up, which shares no kernel with the search, using only that suppression never rises on the way up. The rows
+  that the optimum suppresses are also recounted from the table by NumPy. If an optimum differs, the run fails.
+"""
+
+
+def _beside_arx(content: dict[str, Any]) -> str:
+    jobs = [(part, one) for part in ("adult", "synthetic", "wide") for one in _figures(content, part)]
+    rows = [
+        (
+            f"{_named(part)} {one['rows']:,} × {one['columns']}, {one['measure']}, k={one['k']}, {_share(one)}",
+            f"{one['arx_cpu_seconds']:g}",
+            _seconds(one["arx_cpu_seconds_here"]),
+            f"**{_seconds(one['cpu_seconds'])}**",
+            _seconds(one["wall_seconds"]),
+            f"1/{1 / one['share_of_arx']:.1f}",
+            f"1/{1 / one['goal']:.0f} {'✓' if one['is_reached'] else '✗'}",
+            f"{one['counted_nodes']:,} of {one['nodes']:,}",
+            one["checked"],
+        )
+        for part, one in jobs
+    ]
+    heads = ("job", "ARX", "ARX here", "ours", "wall", "share", "goal", "nodes counted", "checked")
+    return f"## The exact optimum, beside ARX\n\n{_table(heads, rows)}\n" if rows else ""
+
+
+def _large(content: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{one['rows']:,} × {one['columns']} from CSV, {one['file_bytes'] / 1e6:,.0f} MB, to verified CSV",
+            f"{one['arx_cpu_seconds']:g} (load + search)",
+            _seconds(one["arx_cpu_seconds_here"]),
+            f"**{_seconds(one['cpu_seconds'])}**",
+            _seconds(one["wall_seconds"]),
+            f"1/{1 / one['share_of_arx']:.1f}",
+            f"1/{1 / one['goal']:.0f} {'✓' if one['is_reached'] else '✗'}",
+            f"{one['peak_bytes'] / 1e9:.2f} GB (ARX's heap: {arx.PEAK_5M / 1e9:.1f} GB)",
+        )
+        for one in _figures(content, "large")
+    ]
+    heads = ("job", "ARX", "ARX here", "ours", "wall", "share", "goal", "peak memory")
+    if not rows:
+        return ""
+    counted = _figures(content, "large")[0]["stages"]["count"]
+    return f"""## From file to file
+
+{_table(heads, rows)}
+
+The whole command `indistinct anonymize`, start of Python included: read, count, search, recode, shuffle, recount,
+write, read what was written, recount that. ARX's figure has no writing and no recount in it. Reading and counting
+alone take
+{_seconds(counted["cpu_seconds"])} s CPU ({_seconds(counted["wall_seconds"])} s wall).
+"""
+
+
+def _frontier(content: dict[str, Any]) -> str:
+    for one in _figures(content, "frontier"):
+        return f"""## The whole trade-off
+
+`indistinct frontier` on Adult, {one["nodes"]:,} nodes × {one["ks"]} ks × {one["measures"]} measures:
+**{_seconds(one["cpu_seconds"])} s** CPU, {_seconds(one["wall_seconds"])} s wall. {one["agreed"]} optima (every k, three
+limits, three measures) are those of `anonymize`.
+"""
+    return ""
+
+
+def _peers(content: dict[str, Any]) -> str:
+    rows = []
+    for one in _figures(content, "peers"):
+        facts = [f"precision {one['precision']:.4f}"] if "precision" in one else []
+        facts += [f"{one['released']:,} rows released"] if "released" in one else []
+        facts += [f"smallest group {one['k']}"] if "k" in one else []
+        facts += [f"{one['groups']:,} rows of groups"] if "groups" in one else []
+        times = [_seconds(one[name]) if name in one else "–" for name in ("cpu_seconds", "wall_seconds")]
+        rows.append((one["package"], one.get("job", ""), *times, one.get("said") or ", ".join(facts)))
+    if not rows:
+        return ""
+    heads = ("package", "job", "CPU", "wall", "result")
+    return f"""## Packages of PyPI
+
+Adult, {_figures(content, "peers")[0]["rows"]:,} rows × 9, k=5, 2 %, from a pandas frame in memory to a pandas frame.
+
+{_table(heads, rows)}
+"""
+
+
+def _growth(content: dict[str, Any], drawn: Sequence[str]) -> str:
+    if not drawn:
+        return ""
+    figures = _figures(content, "growth")
+    rows = []
+    for axis, (title, _) in AXES.items():
+        for at in sorted({one["at"] for one in figures if one["axis"] == axis}):
+            own = {one["measure"]: one for one in figures if (one["axis"], one["at"]) == (axis, at)}
+            first = next(iter(own.values()))
+            cells = [f"{_seconds(one['cpu_seconds'])} ({one['counted_nodes']:,})" for one in own.values()]
+            rows.append((title, f"{axis} {at:,}", f"{first['tuples']:,}", f"{first['nodes']:,}", *cells))
+    measures = list(dict.fromkeys(one["measure"] for one in figures))
+    heads = ("table", "at", "tuples", "nodes", *(f"{measure}: CPU (nodes counted)" for measure in measures))
+    pictures = "\n".join(f"![CPU seconds of the search over {name}]({name})" for name in drawn)
+    return f"""## How the cost grows
+
+{pictures}
+
+- **Rows:** the search never sees rows, only distinct tuples, and most nodes are counted from shorter lists; so its time
+  grows with the tuples, and more rows also make more nodes pass, which ends the search sooner.
+- **Columns:** the lattice multiplies by a hierarchy's levels with each column; the nodes that must be counted grow far
+  more slowly.
+- **k:** a larger k moves the optimum up, where lists are short.
+
+<details><summary>The figures</summary>
+
+{_table(heads, rows)}
+
+</details>
+"""
+
+
+def _start(content: dict[str, Any]) -> str:
+    names = {
+        "first": "`indistinct anonymize`, eleven rows, first run after installation: compiles the kernels",
+        "second": "second run",
+        "third": "third run",
+        "--help": "`indistinct --help`",
+    }
+    rows = [
+        (
+            names[one["run"]],
+            _seconds(one["cpu_seconds"]),
+            _seconds(one["wall_seconds"]),
+            f"{one['peak_bytes'] / 1e6:.0f} MB",
+        )
+        for one in _figures(content, "start")
+    ]
+    return f"## Start\n\n{_table(('run', 'CPU', 'wall', 'peak memory'), rows)}\n" if rows else ""
+
+
+NOTES = """## What is out of reach, and what bounds it
+
+Nothing is known yet.
+"""
+
+
+def _charts(figures: list[Figures], folder: Path) -> list[str]:
+    """Draw one chart per axis, and give their names."""
+    drawn = []
+    for axis, (title, label) in AXES.items():
+        lines = []
+        for measure in dict.fromkeys(one["measure"] for one in figures if one["axis"] == axis):
+            own = [one for one in figures if one["axis"] == axis and one["measure"] == measure]
+            lines.append(Line(measure, tuple(sorted((float(one["at"]), one["cpu_seconds"]) for one in own))))
+        if lines:
+            name = f"benchmark-{axis}.svg"
+            heading = f"The proven optimum: {title}, 2 % suppressed"
+            chart = Chart(heading, label, "CPU seconds", tuple(lines), axis != "columns", True, "measure")
+            (folder / name).write_text(chart.svg(), "utf-8")
+            drawn.append(name)
+    return drawn
+
+
+def _figures(content: dict[str, Any], part: str) -> list[Figures]:
+    found: list[Figures] = content["parts"].get(part, {}).get("figures", [])
+    return found
+
+
+def _named(part: str) -> str:
+    return {"adult": "Adult", "synthetic": "synthetic population", "wide": "wide Adult"}[part]
+
+
+def _share(one: Figures) -> str:
+    return f"{100 * one['max_suppression']:g} %"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.2f}" if seconds < 10 else f"{seconds:.1f}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)

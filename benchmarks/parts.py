@@ -1,0 +1,331 @@
+"""The parts of the benchmark: each measures some jobs and gives their figures as plain dictionaries."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import indistinct as ix
+from benchmarks import adult, arx, measuring, peers, proof
+from benchmarks.adult import Rows
+from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
+from indistinct.algorithms.search import Optimum, Search
+from indistinct.quality import measure_named
+
+K, LIMIT = 5, 0.02
+"""What a job asks for if nothing else is said: 5-anonymity, at most 2 % of the rows suppressed."""
+MEASURES = ("precision", "loss", "discernibility")
+PROOF_SECONDS = 240.0
+Figures = dict[str, Any]
+
+
+@dataclass
+class Setting:
+    """What all parts share: the rows of Adult, how large jobs are, where files may lie."""
+
+    is_quick: bool
+    folder: Path
+    yardstick: float
+    source: str = ""
+    _adult: Rows | None = field(default=None, repr=False)
+
+    @property
+    def adult(self) -> Rows:
+        """Adult, or made-up rows in a quick run."""
+        if self._adult is None and self.is_quick:
+            self._adult, self.source = adult.made_up(600), "made-up rows"
+        elif self._adult is None:
+            self._adult, self.source = adult.load(self.folder)
+        assert self._adult is not None  # set above
+        return self._adult
+
+    def sized(self, rows: int) -> int:
+        """Give the number of rows of a job, which is small in a quick run."""
+        return max(200, rows // 5000) if self.is_quick else rows
+
+    def scaled(self, arx_seconds: float) -> float:
+        """Give ARX's CPU seconds as this machine would take them."""
+        return arx_seconds * self.yardstick / arx.YARDSTICK
+
+
+def say(text: str) -> None:
+    """Tell how far the run is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def run_adult(setting: Setting) -> list[Figures]:
+    """The jobs on Adult."""
+    counted = Counted.of(setting.adult)
+    ks, measures = {k for _, k, _ in arx.ADULT}, {measure for measure, _, _ in arx.ADULT}
+    exhaustive = proof.Exhaustive.of(counted, ks, measures)
+    found = []
+    for (measure, k, limit), arx_seconds in arx.ADULT.items():
+        one = _job(setting, "adult", counted, measure, k, limit, arx_seconds)
+        one |= {"checked": exhaustive.check(one.pop("optimum"), k, limit, measure)}
+        found.append(_said(one))
+    return found
+
+
+def run_synthetic(setting: Setting) -> list[Figures]:
+    """The jobs on synthetic populations."""
+    found = []
+    for rows in sorted({rows for rows, _ in arx.SYNTHETIC}):
+        counted = Counted.of(population(setting.adult, setting.sized(rows)))
+        measures = [measure for own, measure in arx.SYNTHETIC if own == rows]
+        jobs = [_job(setting, "synthetic", counted, m, K, LIMIT, arx.SYNTHETIC[rows, m]) for m in measures]
+        say(f"  counting every node of {rows:,} rows")
+        exhaustive = proof.Exhaustive.of(counted, [K], measures)
+        for one in jobs:
+            one |= {"checked": exhaustive.check(one.pop("optimum"), K, LIMIT, one["measure"])}
+            found.append(_said(one))
+    return found
+
+
+def run_wide(setting: Setting) -> list[Figures]:
+    """The jobs on Adult with further columns."""
+    found = []
+    for columns, arx_seconds in arx.WIDE.items():
+        if setting.is_quick and columns > min(arx.WIDE):
+            break
+        counted = Counted.of(wide(setting.adult, columns))
+        one = _job(setting, "wide", counted, "precision", K, LIMIT, arx_seconds)
+        optimum = one.pop("optimum")
+        if columns == min(arx.WIDE) and not setting.is_quick:
+            say("  counting every node")
+            one["checked"] = proof.Exhaustive.of(counted, [K], ["precision"]).check(optimum, K, LIMIT, "precision")
+        else:
+            say("  ruling out every cheaper node")
+            one["checked"] = proof.rule_out(counted.task(K, LIMIT), optimum, "precision", PROOF_SECONDS)
+        found.append(_said(one))
+    return found
+
+
+def run_growth(setting: Setting) -> list[Figures]:
+    """How the cost grows with rows, columns and k, for three measures."""
+    found: list[Figures] = []
+
+    def add(axis: str, at: int, counted: Counted, k: int) -> None:
+        for measure in MEASURES:
+            one = _job(setting, "growth", counted, measure, k, LIMIT, None)
+            one.pop("optimum")
+            found.append(_said(one | {"axis": axis, "at": at}))
+
+    for rows in (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000):
+        if setting.is_quick and rows > 100_000:
+            break
+        add("rows", rows, Counted.of(population(setting.adult, setting.sized(rows))), K)
+    for columns in range(3, 7 if setting.is_quick else 13):
+        table = setting.adult.first(columns) if columns <= 9 else wide(setting.adult, columns)
+        add("columns", columns, Counted.of(table), K)
+    counted = Counted.of(setting.adult)
+    for k in (2, 5, 10, 20, 50, 100, 200, 500, 1000):
+        if setting.is_quick and k > 5:
+            break
+        add("k", k, counted, k)
+    return found
+
+
+def run_frontier(setting: Setting) -> list[Figures]:
+    """The whole trade-off on Adult, and whether it agrees with anonymize at every k."""
+    counted = Counted.of(setting.adult)
+    from indistinct.algorithms.frontier import DEFAULT_KS, sweep
+
+    ks = [k for k in DEFAULT_KS if k <= len(setting.adult)]
+    swept, taken = measuring.best_of(
+        lambda: sweep(counted.task(K, LIMIT), ix.Watch(), ks, MEASURES), fewest=1, enough_seconds=1.0
+    )
+    agreed = 0
+    for k in ks if not setting.is_quick else ks[:3]:
+        for limit in (0.0, 0.02, 0.05):
+            for measure in MEASURES:
+                optimum = Search(counted.task(k, limit), ix.Watch()).optimum(measure_named(measure))
+                assert optimum is not None, "the top of Adult's lattice is one group"
+                proof.Exhaustive(swept).check(optimum, k, limit, measure)
+                agreed += 1
+    one = _table(counted) | {"ks": len(ks), "measures": len(MEASURES), "agreed": agreed} | taken.to_dict()
+    say(f"  frontier of {one['nodes']:,} nodes x {len(ks)} ks: {taken.cpu:.2f} s CPU, {agreed} optima agree")
+    return [one]
+
+
+def run_peers(setting: Setting) -> list[Figures]:
+    """Other packages on the same table, and this one beside them, from a pandas frame to a pandas frame."""
+    found = peers.measured(setting.adult, K, LIMIT, setting.folder, is_quick=setting.is_quick)
+    for one in found:
+        say(f"  {one['package']}: {one.get('said') or format(one['cpu_seconds'], '.2f') + ' s CPU'}")
+    return found
+
+
+def run_large(setting: Setting) -> list[Figures]:
+    """From a CSV file of 5 million rows to a verified CSV release, as a user runs it."""
+    rows = setting.sized(5_000_000)
+    table, policy_path = setting.folder / f"population-{rows}.csv", setting.folder / "policy.toml"
+    made = population(setting.adult, rows)
+    if not table.exists():
+        say(f"  writing {table.name}")
+        write_csv(made, table)
+    write_policy(made, K, LIMIT, policy_path)
+    best: Figures | None = None
+    for _ in range(1 if setting.is_quick else 3):
+        with TemporaryDirectory(dir=setting.folder) as name:
+            scratch = Path(name)
+            command = ["anonymize", str(policy_path), str(table), "-o", str(scratch / "release"), "--json"]
+            done = _cli(command, scratch / "log")
+            document = json.loads(done.output)
+            one = {
+                "rows": rows,
+                "columns": len(made.columns),
+                "file_bytes": table.stat().st_size,
+                "cpu_seconds": done.cpu,
+                "wall_seconds": done.wall,
+                "peak_bytes": done.peak_bytes,
+                "is_verified": document["verdict"]["passed"],
+                "node": list(document["node"].values()),
+                "suppressed": document["suppressed"],
+            }
+        if best is None or one["cpu_seconds"] < best["cpu_seconds"]:
+            best = one
+    assert best is not None, "at least one run"
+    optimum = Search(Counted.of(made).task(K, LIMIT), ix.Watch()).optimum(measure_named("precision"))
+    if optimum is None or list(optimum.recoding.node) != best["node"] or not best["is_verified"]:
+        raise proof.WrongOptimumError("the release is not that of the search")
+    arx_seconds = arx.LOAD_5M + arx.SYNTHETIC[5_000_000, "precision"]
+    best |= _beside(setting, "large", best["cpu_seconds"], arx_seconds, LIMIT) | {"stages": _stages(table, made)}
+    peak = best["peak_bytes"] / 1e9
+    say(f"  {rows:,} rows: {best['wall_seconds']:.1f} s, {best['cpu_seconds']:.1f} s CPU, {peak:.2f} GB")
+    if not setting.is_quick:
+        table.unlink()
+    return [best]
+
+
+def run_start(setting: Setting) -> list[Figures]:
+    """The first run of the command line, which compiles, and the second one, on a table of eleven rows."""
+    from indistinct.examples import save_examples
+
+    found = []
+    with TemporaryDirectory(dir=setting.folder) as folder:
+        scratch = Path(folder)
+        save_examples(scratch)
+        environment = {"NUMBA_CACHE_DIR": str(scratch / "compiled")}
+        for name in ("first", "second", "third"):
+            command = [
+                "anonymize",
+                str(scratch / "samarati.toml"),
+                str(scratch / "samarati.csv"),
+                "--algorithm",
+                "lattice",
+            ]
+            done = _cli([*command, "-o", str(scratch / name), "--json"], scratch / "log", environment)
+            found.append(
+                {"run": name, "cpu_seconds": done.cpu, "wall_seconds": done.wall, "peak_bytes": done.peak_bytes}
+            )
+        done = _cli(["--help"], scratch / "log", environment)
+        found.append(
+            {"run": "--help", "cpu_seconds": done.cpu, "wall_seconds": done.wall, "peak_bytes": done.peak_bytes}
+        )
+    for one in found:
+        say(f"  {one['run']}: {one['wall_seconds']:.2f} s")
+    return found
+
+
+PARTS = {
+    "adult": run_adult,
+    "synthetic": run_synthetic,
+    "wide": run_wide,
+    "growth": run_growth,
+    "frontier": run_frontier,
+    "peers": run_peers,
+    "large": run_large,
+    "start": run_start,
+}
+
+
+def _job(
+    setting: Setting, part: str, counted: Counted, measure: str, k: int, limit: float, arx_seconds: float | None
+) -> Figures:
+    """Search for one optimum several times; the answer itself stands under ``optimum``."""
+    scale = measure_named(measure)
+
+    def work() -> tuple[Search, Optimum]:
+        search = Search(counted.task(k, limit), ix.Watch())
+        optimum = search.optimum(scale)
+        assert optimum is not None, "the top of the lattice is one group"
+        return search, optimum
+
+    repeated = {"fewest": 1, "enough_seconds": 0.0} if setting.is_quick else {"fewest": 3, "enough_seconds": 2.0}
+    (search, optimum), taken = measuring.best_of(work, **repeated)
+    if not optimum.proven_or_not().is_proven:
+        raise proof.WrongOptimumError("the search does not claim to be done")
+    proof.recount(counted, optimum, k)
+    return (
+        _table(counted)
+        | {"measure": measure, "k": k, "max_suppression": limit}
+        | taken.to_dict()
+        | {
+            "counted_nodes": search.checks,
+            "node": list(optimum.recoding.node),
+            "loss": optimum.loss,
+            "suppressed": optimum.recoding.suppressed_rows,
+        }
+        | ({} if arx_seconds is None else _beside(setting, part, taken.cpu, arx_seconds, limit))
+        | {"optimum": optimum}
+    )
+
+
+def _table(counted: Counted) -> Figures:
+    return {
+        "rows": len(counted.rows),
+        "columns": len(counted.rows.columns),
+        "tuples": len(counted.frequencies.base),
+        "nodes": proof.nodes(counted),
+    }
+
+
+def _beside(setting: Setting, part: str, cpu: float, arx_seconds: float, limit: float) -> Figures:
+    """Compare with ARX's CPU seconds as this machine would take them."""
+    scaled = setting.scaled(arx_seconds)
+    goal = arx.goal(part, limit)
+    return {
+        "arx_cpu_seconds": arx_seconds,
+        "arx_cpu_seconds_here": scaled,
+        "share_of_arx": cpu / scaled,
+        "goal": goal,
+        "is_reached": cpu / scaled <= goal,
+    }
+
+
+def _said(one: Figures) -> Figures:
+    beside = f", ARX / {1 / one['share_of_arx']:.1f}" if "share_of_arx" in one else ""
+    say(
+        f"  {one['rows']:,} x {one['columns']}, {one['measure']}, k = {one['k']}, {one['max_suppression']:.0%}: "
+        f"{one['cpu_seconds']:.3f} s CPU{beside}; {one.get('checked', 'recounted')}"
+    )
+    return one
+
+
+def _stages(table: Path, made: Rows) -> Figures:
+    """Measure reading and counting the file by themselves, in this process."""
+    from indistinct.engine import open_table
+    from indistinct.frequency import FrequencyList
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    with open_table(table) as rows:
+        FrequencyList.count(rows, policy(made, K, LIMIT))
+    return {"count": {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}}
+
+
+def _cli(arguments: list[str], log: Path, environment: dict[str, str] | None = None) -> measuring.Finished:
+    done = measuring.run([sys.executable, "-m", "indistinct", *arguments], log=log, environment=environment)
+    if done.code:
+        raise SystemExit(f"indistinct {arguments[0]} left with {done.code}:\n{done.output}{done.errors}")
+    return done
+
+
+def chosen(names: list[str]) -> Iterator[str]:
+    """Give the parts that were asked for, in their order; all if none was."""
+    yield from (name for name in PARTS if not names or name in names)

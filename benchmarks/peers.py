@@ -1,0 +1,164 @@
+"""Peers: packages of PyPI on the same table, each in a process of its own, in an environment made for them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import indistinct as ix
+from benchmarks import adult, measuring
+from benchmarks.adult import Rows
+from benchmarks.data import policy
+
+PACKAGES = ("anjana", "pycanon", "anonypy")
+LIMIT_SECONDS = 120.0
+
+COMMON = """
+import json, sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np, pandas as pd
+table = pd.read_csv(sys.argv[1], dtype=str)
+columns, k, limit = list(table.columns), int(sys.argv[3]), float(sys.argv[4])
+hierarchies = json.load(open(sys.argv[2]))
+def measure(work):
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work()
+    return result, {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
+"""
+
+ANJANA = (
+    COMMON
+    + """
+from importlib.metadata import version
+from anjana.anonymity import k_anonymity
+levels = {c: {n: np.array([row[n] for row in rows]) for n in range(len(rows[0]))} for c, rows in hierarchies.items()}
+result, taken = measure(lambda: k_anonymity(table, [], columns, k, 100 * limit, levels))
+result[columns].to_csv(sys.argv[5], index=False)
+print(json.dumps(taken | {"package": "anjana " + version("anjana"), "released": len(result)}))
+"""
+)
+
+PYCANON = (
+    COMMON
+    + """
+from importlib.metadata import version
+from pycanon.anonymity import k_anonymity
+result, taken = measure(lambda: k_anonymity(table, columns))
+print(json.dumps(taken | {"package": "pycanon " + version("pycanon"), "k": int(result)}))
+"""
+)
+
+ANONYPY = (
+    COMMON
+    + """
+from importlib.metadata import version
+import anonypy
+table["age"] = table["age"].astype(int)
+for column in columns:
+    if column != "age":
+        table[column] = table[column].astype("category")
+table["number"] = 1
+made = anonypy.Preserver(table, columns, "number")
+result, taken = measure(lambda: made.anonymize_k_anonymity(k=k))
+print(json.dumps(taken | {"package": "anonypy " + version("anonypy"), "groups": len(result)}))
+"""
+)
+
+
+def measured(table: Rows, k: int, max_suppression: float, cache: Path, *, is_quick: bool) -> list[dict[str, Any]]:
+    """Give the figures of this package and of the peers, on the same rows and, where they take one, the same policy."""
+    path, hierarchies = cache / "peers.csv", cache / "peers.json"
+    _write(table, path)
+    hierarchies.write_text(json.dumps({column: adult.hierarchy(column) for column in table.columns}), "utf-8")
+    found = _own(table, path, k, max_suppression, runs=1 if is_quick else 4)
+    python = None if is_quick else _environment(cache)
+    if python is None:
+        missing = "NOT MEASURED: " + ("a quick run installs nothing" if is_quick else "pip could not install them")
+        return [*found, *({"package": package, "said": missing} for package in PACKAGES)]
+    for package, job, program in (
+        ("anjana", "k-anonymity, greedy", ANJANA),
+        ("pycanon", "counts k", PYCANON),
+        ("anonypy", "Mondrian (other groups, other labels)", ANONYPY),
+    ):
+        output = cache / f"{package}.csv"
+        command = [str(python), "-c", program, str(path), str(hierarchies), str(k), str(max_suppression), str(output)]
+        done = measuring.run(command, log=cache / f"{package}.log", limit=LIMIT_SECONDS)
+        one: dict[str, Any] = {"package": package, "job": job, "rows": len(table)}
+        if done.code == 0:
+            one |= json.loads(done.output.splitlines()[-1])
+            if package == "anjana":
+                one |= {"precision": precision(table, output)}
+        elif done.wall > LIMIT_SECONDS:
+            one |= {"said": f"stopped after {LIMIT_SECONDS:.0f} s"}
+        else:
+            one |= {"said": f"failed: {(done.errors.strip().splitlines() or ['?'])[-1][:160]}"}
+        found.append(one)
+    return found
+
+
+def precision(table: Rows, released: Path) -> float:
+    """Give Sweeney's precision of a full-domain release; a suppressed row has lost all."""
+    with open(released, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    kept = 0.0
+    for column in table.columns:
+        listed = adult.hierarchy(column)
+        labels = {row[column] for row in rows}
+        level = next(n for n in range(len(listed[0])) if labels <= {row[n] for row in listed})
+        kept += len(rows) * (1 - level / (len(listed[0]) - 1))
+    return kept / (len(table) * len(table.columns))
+
+
+def _own(table: Rows, path: Path, k: int, max_suppression: float, runs: int) -> list[dict[str, Any]]:
+    """Measure this package: the optimum, and the recount of a table."""
+    import pandas
+
+    frame = pandas.read_csv(path, dtype=str)
+    asked = policy(table, k, max_suppression)
+
+    def anonymize() -> tuple[int, float]:
+        with ix.anonymize(frame, asked) as release:
+            return len(release.table), release.measures["precision"]
+
+    (released, prec), taken = measuring.best_of(anonymize, fewest=runs, most=runs, enough_seconds=0)
+    verdict, counting = measuring.best_of(lambda: ix.verify(frame, asked), fewest=runs, most=runs, enough_seconds=0)
+    name = f"indistinct {ix.__version__}"
+    return [
+        {"package": name, "job": "k-anonymity, optimal, verified", "rows": len(table)}
+        | taken.to_dict()
+        | {"released": released, "precision": prec},
+        {"package": name, "job": "counts k", "rows": len(table)} | counting.to_dict() | {"k": verdict.smallest_group},
+    ]
+
+
+def _write(table: Rows, path: Path) -> None:
+    values = [table.values(column) for column in range(len(table.columns))]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table.columns)
+        writer.writerows(
+            [own[code] for own, code in zip(values, row, strict=True)] for row in zip(*table.codes, strict=True)
+        )
+
+
+def _environment(cache: Path) -> Path | None:
+    """Give a Python that has the peers, made once; None, with a loud line, if they cannot be installed."""
+    folder = cache / "peers"
+    python = folder / "bin" / "python"
+    if python.exists():
+        return python
+    print("  making an environment for the peers", file=sys.stderr)
+    try:
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES], check=True, timeout=300)
+    except (OSError, subprocess.SubprocessError) as error:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+        print(f"  NOT MEASURED: {', '.join(PACKAGES)}: {error}", file=sys.stderr)
+        return None
+    return python

@@ -1,0 +1,205 @@
+"""The benchmark runs on tiny tables, checks every optimum and writes figures and a page; no time is asserted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MACHINE = {"cores": 2, "processor": "some", "load_at_start": 0.0}
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """Give the modules of the benchmark, which is no part of the package."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks import adult, arx, data, measuring, page, parts, peers, proof
+    finally:
+        sys.path.remove(str(ROOT))
+    return {
+        module.__name__.rpartition(".")[2]: module
+        for module in (adult, arx, data, measuring, page, parts, peers, proof)
+    }
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """Run every part quickly, and give the folder of the results."""
+    folder = tmp_path_factory.mktemp("benchmark")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--quick", "--output", str(folder), "--cache", str(folder / "cache")],
+        cwd=ROOT,
+        env=os.environ | {"INDISTINCT_DATA": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_quick_run_writes_figures_of_every_part(quick, modules):
+    content = json.loads((quick / "results.json").read_text("utf-8"))
+    assert content["is_quick"]
+    assert list(content["parts"]) == list(modules["parts"].PARTS)
+    for name, part in content["parts"].items():
+        assert part["yardstick_seconds"] > 0, name
+        assert part["figures"], name
+    for name in ("adult", "synthetic", "wide"):
+        for one in content["parts"][name]["figures"]:
+            assert one["cpu_seconds"] >= 0
+            assert one["counted_nodes"] <= one["nodes"] * 2
+            assert one["suppressed"] <= one["max_suppression"] * one["rows"]
+            assert one["checked"].startswith("every")
+            assert one["share_of_arx"] == pytest.approx(one["cpu_seconds"] / one["arx_cpu_seconds_here"])
+    assert len(content["parts"]["adult"]["figures"]) == len(modules["arx"].ADULT)
+    assert content["parts"]["large"]["figures"][0]["is_verified"]
+    assert content["parts"]["large"]["figures"][0]["peak_bytes"] > 1e6
+    assert content["parts"]["frontier"]["figures"][0]["agreed"] == 27
+
+
+def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick):
+    text = (quick / "benchmarks.md").read_text("utf-8")
+    assert "the figures mean nothing" in text
+    for heading in ("beside ARX", "From file to file", "trade-off", "PyPI", "How the cost grows", "Start"):
+        assert heading in text
+    for name in ("benchmark-rows.svg", "benchmark-columns.svg", "benchmark-k.svg"):
+        assert f"({name})" in text
+        ElementTree.fromstring((quick / name).read_text("utf-8"))
+
+
+def test_figures_of_other_parts_stay(quick, modules, tmp_path):
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps({"parts": {"start": {"yardstick_seconds": 1, "machine": MACHINE}}}))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "benchmarks",
+            "wide",
+            "--quick",
+            "--output",
+            str(tmp_path),
+            "--cache",
+            str(quick / "cache"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(results.read_text("utf-8"))["parts"]) == ["start", "wide"]
+
+
+@pytest.mark.parametrize("arguments", [["quickly"], ["--quick"]])
+def test_mistakes_are_told(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "error" in done.stderr
+
+
+def test_the_hierarchies_are_whole(modules):
+    """Each value once, each label under one label of the level above, one top."""
+    adult = modules["adult"]
+    heights = {"sex": 1, "age": 4, "race": 1, "marital-status": 2, "education": 3, "native-country": 2}
+    heights |= {"workclass": 2, "occupation": 2, "salary-class": 1}
+    assert tuple(heights) == adult.COLUMNS
+    sizes = {}
+    for column, height in heights.items():
+        rows = adult.hierarchy(column)
+        sizes[column] = len(rows)
+        assert {len(row) for row in rows} == {height + 1}
+        assert len({row[0] for row in rows}) == len(rows)
+        assert {row[-1] for row in rows} == {"*"}
+        for level in range(height):
+            assert len({(row[level], row[level + 1]) for row in rows}) == len({row[level] for row in rows})
+    assert sizes == {
+        "sex": 2,
+        "age": 100,
+        "race": 5,
+        "marital-status": 7,
+        "education": 16,
+        "native-country": 41,
+        "workclass": 8,
+        "occupation": 14,
+        "salary-class": 2,
+    }
+
+
+def test_the_hierarchies_are_those_of_the_files_where_there_are_files(modules):
+    place = modules["adult"].folder()
+    if place is None:
+        pytest.skip("NOT CHECKED: the hierarchies against their files; set INDISTINCT_DATA to the folder above adult/")
+    modules["adult"].check_hierarchies(place)
+
+
+def test_tables_are_made_as_they_are_said_to_be(modules):
+    adult, data = modules["adult"], modules["data"]
+    source = adult.made_up(3000)
+    made = data.population(source, 20_000)
+    again = data.population(source, 20_000)
+    for first, second, values in zip(made.codes, again.codes, source.codes, strict=True):
+        assert (first == second).all()
+        assert set(np.unique(first)) <= set(np.unique(values))
+    wide = data.wide(source, 13)
+    assert wide.like[9:] == ("marital-status", "workclass", "education", "age")
+    for like, codes in zip(wide.like[9:], wide.codes[9:], strict=True):
+        original = source.codes[source.columns.index(like)]
+        assert (np.bincount(codes) == np.bincount(original)).all()
+        assert (codes != original).any()
+    counted = data.Counted.of(made)
+    assert counted.frequencies.rows == 20_000
+    assert len(counted.frequencies.base) == len(set(zip(*(c.tolist() for c in made.codes), strict=True)))
+
+
+def test_a_wrong_optimum_is_found_out(modules):
+    """The checks are worth something only if they fail."""
+    import indistinct as ix
+    from indistinct.algorithms.search import Optimum, Search
+
+    data, proof = modules["data"], modules["proof"]
+    counted = data.Counted.of(modules["adult"].made_up(400))
+    task = counted.task(5, 0.02)
+    right = Search(task, ix.Watch()).optimum(ix.Precision())
+    top = Search(task, ix.Watch()).recoding(task.frequencies.heights)
+    wrong = Optimum(top, 1.0, 1.0)
+    exhaustive = proof.Exhaustive.of(counted, [5], ["precision"])
+    assert exhaustive.check(right, 5, 0.02, "precision") == proof.EVERY_NODE
+    assert proof.rule_out(task, right, "precision", 60).startswith(proof.EVERY_CHEAPER)
+    proof.recount(counted, right, 5)
+    with pytest.raises(proof.WrongOptimumError):
+        exhaustive.check(wrong, 5, 0.02, "precision")
+    with pytest.raises(proof.WrongOptimumError):
+        proof.rule_out(task, wrong, "precision", 60)
+    with pytest.raises(proof.WrongOptimumError):
+        proof.recount(counted, right, 50)
+    assert proof.rule_out(task, right, "precision", -1) == proof.NOT_CHECKED
+
+
+def test_the_precision_of_a_peers_release_is_read_from_its_labels(modules, tmp_path):
+    adult, peers = modules["adult"], modules["peers"]
+    table = adult.made_up(50)
+    path = tmp_path / "table.csv"
+    peers._write(table, path)
+    assert peers.precision(table, path) == 1.0
+    lines = path.read_text("utf-8").splitlines()
+    (tmp_path / "half.csv").write_text("\n".join(lines[:26]) + "\n", "utf-8")
+    assert peers.precision(table, tmp_path / "half.csv") == pytest.approx(0.5)
