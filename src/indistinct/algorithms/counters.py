@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from indistinct.algorithms.base import Task
 from indistinct.frequency import FrequencyList, IntArray, Node, UIntArray
@@ -21,8 +22,8 @@ from indistinct.quality import QualityMeasure
 from indistinct.quality.cells import CellMeasure
 from indistinct.recoding import LabelValues, Outcome
 
-CHUNK_BITS = 13
-"""A chunk's tables have at most 2 to this many entries, unless one column alone has more values."""
+CHUNK_BITS = range(8, 14)
+"""A chunk's tables have at most 2 to one of these many entries, unless one column alone has more values."""
 DENSE = 8
 """Places are addressed directly up to so many for each tuple."""
 FEWEST_PLACES = 1 << 16
@@ -125,7 +126,9 @@ class TupleCounter:
         self._rows = frequencies.rows
         counts = base.sizes.astype(np.int32) if self._rows < 2**31 else base.sizes
         self.base: Source = Tuples(base.node, base.keys, counts)
-        self._chunks = _chunks(frequencies)
+        # the smallest tables with few enough chunks
+        laid_out = [_chunks(frequencies, bits) for bits in CHUNK_BITS]
+        self._chunks = next((few for few in laid_out if len(few) <= counting.FUSED_CHUNKS), laid_out[-1])
         self._out_words = _out_words(frequencies, self._chunks)
         self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
         self._values: LabelValues | None = None
@@ -217,20 +220,15 @@ class TupleCounter:
         found = self._known.get((position, levels))
         if found is not None:
             return found
-        chunk = self._chunks[position]
-        values = np.arange(1 << chunk.bits)
-        index, number, indices = np.zeros(len(values), np.int64), np.zeros(len(values)), 1
-        for column, level in zip(chunk.columns, levels, strict=True):
-            bits = int(self.frequencies.base.layout.masks[column]).bit_length()
-            hierarchy = self.frequencies.hierarchies[column]
-            codes = np.minimum(values & ((1 << bits) - 1), len(hierarchy.values) - 1)
-            values >>= bits
-            labels = hierarchy.maps[level][codes]
-            index += labels * indices
-            indices *= len(hierarchy.labels[level])
+        index, number, indices = np.zeros(1, np.uint32), np.zeros(1), 1
+        for column, level in zip(self._chunks[position].columns, levels, strict=True):
+            labels = self._padded(column, level)
+            # a later column has higher bits, so its values are the rows of the table
+            index = np.add.outer(labels * np.uint32(indices), index).ravel()
+            indices *= self._labels[column][level]
             if len(self._numbers):
                 assert self._values is not None  # numbers are kept for values only
-                number += self._values[column][level][labels]
+                number = np.add.outer(self._values[column][level][labels], number).ravel()
         end = self._used + len(index)
         if end > len(self._tables):
             room = max(end, 2 * len(self._tables))
@@ -244,6 +242,17 @@ class TupleCounter:
         self._used = end
         return self._known[position, levels]
 
+    def _padded(self, column: int, level: int) -> NDArray[np.uint32]:
+        """Give the label code of each value code of a column, and of the codes that its field could hold beyond."""
+
+        def pad() -> NDArray[np.uint32]:
+            padded = np.zeros(int(self.frequencies.base.layout.masks[column]) + 1, np.uint32)
+            codes = self.frequencies.hierarchies[column].maps[level]
+            padded[: len(codes)] = codes
+            return padded
+
+        return self.frequencies.remember(("padded", column, level), pad)
+
 
 def is_plain(values: LabelValues) -> bool:
     """Tell whether all labels of a level have the same number, so that sums over rows need no labels."""
@@ -255,7 +264,7 @@ def possible_groups(frequencies: FrequencyList, node: Node) -> int:
     return math.prod([len(h.labels[level]) for h, level in zip(frequencies.hierarchies, node, strict=True)])
 
 
-def _chunks(frequencies: FrequencyList) -> list[Chunk]:
+def _chunks(frequencies: FrequencyList, most_bits: int) -> list[Chunk]:
     """Group neighbouring columns of a word as long as their fields have few enough bits together."""
     layout = frequencies.base.layout
     chunks: list[Chunk] = []
@@ -263,7 +272,7 @@ def _chunks(frequencies: FrequencyList) -> list[Chunk]:
         for column in np.flatnonzero(layout.words == word):
             bits, shift = int(layout.masks[column]).bit_length(), int(layout.shifts[column])
             last = chunks[-1] if chunks and chunks[-1].word == word else None
-            if last is not None and last.bits + bits <= CHUNK_BITS:
+            if last is not None and last.bits + bits <= most_bits:
                 chunks[-1] = Chunk((*last.columns, int(column)), word, last.shift, last.bits + bits)
             else:
                 chunks.append(Chunk((int(column),), word, shift, bits))
