@@ -331,7 +331,7 @@ def wide_task(domains, k=2, budget=0.5, tuples=400, seed=0):
 @pytest.mark.parametrize(
     ("domains", "words", "chunks", "out_words"),
     [
-        ([5, 60], 1, 1, 1),
+        ([5, 60], 1, 2, 1),
         ([3000, 3000, 3000, 3000], 1, 4, 1),
         ([3000] * 5, 1, 5, 1),
         ([40_000] * 5, 2, 5, 2),

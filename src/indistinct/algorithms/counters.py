@@ -126,9 +126,7 @@ class TupleCounter:
         self._rows = frequencies.rows
         counts = base.sizes.astype(np.int32) if self._rows < 2**31 else base.sizes
         self.base: Source = Tuples(base.node, base.keys, counts)
-        # the smallest tables with few enough chunks
-        laid_out = [_chunks(frequencies, bits) for bits in CHUNK_BITS]
-        self._chunks = next((few for few in laid_out if len(few) <= counting.FUSED_CHUNKS), laid_out[-1])
+        self._chunks = _chunks(frequencies)
         self._out_words = _out_words(frequencies, self._chunks)
         self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
         self._values: LabelValues | None = None
@@ -264,7 +262,13 @@ def possible_groups(frequencies: FrequencyList, node: Node) -> int:
     return math.prod([len(h.labels[level]) for h, level in zip(frequencies.hierarchies, node, strict=True)])
 
 
-def _chunks(frequencies: FrequencyList, most_bits: int) -> list[Chunk]:
+def _chunks(frequencies: FrequencyList) -> list[Chunk]:
+    """Give the chunks with the smallest tables of which there are few enough."""
+    laid_out = [_chunks_of(frequencies, bits) for bits in CHUNK_BITS]
+    return next((chunks for chunks in laid_out if len(chunks) <= counting.FUSED_CHUNKS), laid_out[-1])
+
+
+def _chunks_of(frequencies: FrequencyList, most_bits: int) -> list[Chunk]:
     """Group neighbouring columns of a word as long as their fields have few enough bits together."""
     layout = frequencies.base.layout
     chunks: list[Chunk] = []
