@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -212,3 +213,10 @@ class FrequencyList:
             self._memory[key] = compute()
         value: T = self._memory[key]
         return value
+
+
+def kernels_are_compiled() -> bool:
+    """Tell whether an earlier run has left compiled kernels in numba's cache; True also where nothing is compiled."""
+    file = getattr(getattr(grouping.roll_up, "_cache", None), "_cache_file", None)  # every run rolls up
+    index = getattr(file, "_index_path", None)
+    return index is None or Path(index).exists()

@@ -11,7 +11,7 @@ from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.solutions import Solution, minimal_solutions
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError
-from indistinct.frequency import FrequencyList
+from indistinct.frequency import FrequencyList, kernels_are_compiled
 from indistinct.policy import Policy
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
@@ -97,6 +97,8 @@ def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatri
 def _task(rows: Any, policy: Policy, watch: Watch) -> Task:
     """Check the policy against the table and count the table."""
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
+    if not kernels_are_compiled():
+        watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
     frequencies = FrequencyList.count(rows, policy)  # the only full scan before the release
     task = Task.of(frequencies, policy)

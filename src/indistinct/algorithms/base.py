@@ -122,5 +122,14 @@ def height(node: Node) -> int:
     return sum(node)
 
 
+def with_level(node: Node, column: int, level: int) -> Node:
+    """The node with one column at another level.
+
+    >>> with_level((0, 0, 0), 1, 2)
+    (0, 2, 0)
+    """
+    return (*node[:column], level, *node[column + 1 :])
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")

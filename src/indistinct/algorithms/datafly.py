@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.base import Task, with_level
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.frequency import Groups
 from indistinct.policy import Policy, other, suppression_in_rows, suppression_mistakes
@@ -74,7 +74,7 @@ class Datafly:
             column = self._next_column(task, groups, weights)
             if column is None:
                 raise self._infeasible(task, weights, int(groups.sizes[outliers].sum()), min(limit, stop_at))
-            node = (*groups.node[:column], groups.node[column] + 1, *groups.node[column + 1 :])
+            node = with_level(groups.node, column, groups.node[column] + 1)
             groups, _ = task.frequencies.roll_up(node, groups)
             watch.report("search", sum(node), sum(task.frequencies.heights))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.base import Task, with_level
 from indistinct.algorithms.counters import Source, TupleCounter, is_plain
 from indistinct.algorithms.search import DIGITS
 from indistinct.errors import InterruptedSearchError, PolicyError
@@ -253,14 +253,10 @@ def _visit(counter: TupleCounter, frequencies: FrequencyList) -> Iterator[tuple[
     def climb(position: int, source: Any) -> Iterator[tuple[Node, Source]]:
         if position == len(order) - 1:
             for level in range(frequencies.heights[order[position]] + 1):
-                yield _with_level(source.node, order[position], level), source
+                yield with_level(source.node, order[position], level), source
             return
         for level in range(frequencies.heights[order[position]] + 1):
-            source = counter.reduced(_with_level(source.node, order[position], level), source)
+            source = counter.reduced(with_level(source.node, order[position], level), source)
             yield from climb(position + 1, source)
 
     yield from climb(0, counter.base)
-
-
-def _with_level(node: Node, column: int, level: int) -> Node:
-    return (*node[:column], level, *node[column + 1 :])

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.base import Task, with_level
 from indistinct.algorithms.counters import Counter, Source, counter_for, possible_groups
 from indistinct.errors import InterruptedSearchError
 from indistinct.frequency import Node
@@ -120,8 +120,8 @@ class Search:
                 continue
             column = max(range(len(low)), key=lambda column: high[column] - low[column])
             middle = (low[column] + high[column]) // 2
-            boxes.append((_with_level(low, column, middle + 1), high))
-            lower = _with_level(high, column, middle)
+            boxes.append((with_level(low, column, middle + 1), high))
+            lower = with_level(high, column, middle)
             if failed.has_above(lower):
                 continue
             if self.passes(lower):
@@ -191,10 +191,10 @@ class _Best:
                 continue
             column, level = self._split(box)
             right = Box(
-                _with_level(box.low, column, level + 1), box.high, box.suppression_loss, box.suppressed_rows, trail
+                with_level(box.low, column, level + 1), box.high, box.suppression_loss, box.suppressed_rows, trail
             )
             self._push(heap, right, above)
-            outcome = self._look(_with_level(box.high, column, level), source)
+            outcome = self._look(with_level(box.high, column, level), source)
             if outcome.suppressed_rows <= search.budget:
                 self._push(heap, self._box(box.low, outcome, trail), above)
         assert self.best is not None  # the top passed
@@ -292,10 +292,6 @@ class _Best:
 def _lists(parts: Sequence[Any]) -> list[list[float]]:
     """Plain lists: single numbers are read from them quicker than from arrays."""
     return [part.tolist() for part in parts]
-
-
-def _with_level(node: Node, column: int, level: int) -> Node:
-    return (*node[:column], level, *node[column + 1 :])
 
 
 class _Nodes:

@@ -197,7 +197,7 @@ def progress(time_limit: float | None = None) -> Iterator[Watch]:
 
     console = words()
     if not console.is_terminal:
-        yield Watch(time_limit=time_limit)
+        yield Watch(time_limit=time_limit, progress=lambda stage, _done, _total: _say_if_compiling(stage))
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -213,6 +213,12 @@ def progress(time_limit: float | None = None) -> Iterator[Watch]:
         task = shown.add_task("reading the table", total=None)
 
         def report(stage: str, done: int | None, total: int | None) -> None:
+            _say_if_compiling(stage)
             shown.update(task, description=STAGES.get(stage, stage), completed=done or 0, total=total)
 
         yield Watch(time_limit=time_limit, progress=report)
+
+
+def _say_if_compiling(stage: str) -> None:
+    if stage == "compile":
+        say("first run: the kernels are being compiled, which takes some seconds and happens once", QUIET)
