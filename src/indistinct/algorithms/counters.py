@@ -25,7 +25,8 @@ from indistinct.recoding import LabelValues, Outcome
 CHUNK_BITS = range(8, 14)
 """A chunk's tables have at most 2 to one of these many entries, unless one column alone has more values."""
 DENSE = 8
-"""Places are addressed directly up to so many for each tuple."""
+"""Places are addressed directly up to so many for each tuple, as long as they are not too many to stay near."""
+MOST_DENSE = 1 << 24
 FEWEST_PLACES = 1 << 16
 
 
@@ -140,7 +141,8 @@ class TupleCounter:
         self._used = 1
         self._known: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
         tuples = max(1, len(base))
-        self._most_places = max(FEWEST_PLACES, DENSE * tuples, 4 * tuples)
+        self._most_dense = max(FEWEST_PLACES, min(DENSE * tuples, MOST_DENSE))
+        self._most_places = max(self._most_dense, 3 * tuples)  # hashed places are a power of two below that
         self._work = (
             np.empty((tuples, max(self._out_words) + 1), np.uint64),
             np.empty(tuples, np.int32 if self._most_places < 2**31 else np.int64),
@@ -206,7 +208,7 @@ class TupleCounter:
             parts.append((0, 0, 0, 0, 0, 0))
         chunks = np.array(parts, np.int64)
         tuples = len(source.sizes)
-        is_dense = len(strides) == 1 and strides[0] <= min(self._most_places, max(DENSE * tuples, 4096))
+        is_dense = len(strides) == 1 and strides[0] <= min(self._most_dense, max(DENSE * tuples, 4096))
         dense = strides[0] if is_dense else 0
         if dense and not wants_tuples and len(parts) == counting.FUSED_CHUNKS and source.keys.shape[1] == 1:
             counting.count_dense(source.keys, source.sizes, chunks, self._tables, dense, self._work[2])
