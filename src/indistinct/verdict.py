@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
@@ -107,10 +107,10 @@ def verify(
         released_reading = reading
     released = open_table(table, **released_reading)
     try:
-        recount = _recount(released, policy)
+        counted_sizes = _Sizes(released, policy)
+        recount = _recount(released, policy, counted_sizes)
         checks += recount
-        sizes = _group_sizes(released, policy)
-        rows = int(released.count())
+        sizes, rows = counted_sizes.by(policy.quasi), counted_sizes.rows
         has_the_columns = recount[0].passed
         if manifest is not None:
             checks.append(_as_claimed(manifest, policy, rows, sizes))
@@ -130,7 +130,25 @@ def verify(
     return Verdict(tuple(checks), rows, len(sizes), int(sizes.min(initial=rows)) if rows else 0)
 
 
-def _recount(released: Rows, policy: Policy) -> list[Check]:
+class _Sizes:
+    """Group sizes of a released table, each counted once: reading a file again is dear."""
+
+    def __init__(self, released: Rows, policy: Policy) -> None:
+        self._released = released
+        self._known: dict[tuple[str, ...], IntArray] = {}
+        self.has_quasi = all(name in released.columns() for name in policy.quasi)
+        self.rows = int(self.by(policy.quasi).sum()) if self.has_quasi else released.count()
+
+    def by(self, columns: Sequence[str]) -> IntArray:
+        """Give the sizes of the groups over these columns; none if the table lacks a quasi column."""
+        if not self.has_quasi:
+            return np.zeros(0, np.int64)
+        if tuple(columns) not in self._known:
+            self._known[tuple(columns)] = self._released.sizes_by(columns)
+        return self._known[tuple(columns)]
+
+
+def _recount(released: Rows, policy: Policy, counted_sizes: _Sizes) -> list[Check]:
     """Check columns and models from the released cells alone."""
     allowed = policy.with_role("quasi", "sensitive", "other")
     columns = released.columns()
@@ -141,12 +159,12 @@ def _recount(released: Rows, policy: Policy) -> list[Check]:
     wrong += [f"{name!r} is not in the policy" for name in unknown]
     wrong += [f"{name!r} is missing" for name in absent]
     checks = [Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")]
-    if any(name not in columns for name in policy.quasi):
+    if not counted_sizes.has_quasi:
         return checks
-    if released.count() == 0:
+    if counted_sizes.rows == 0:
         return [*checks, Check("rows", False, "the table has no rows")]
     for name, quasi, model in policy.requirements():
-        sizes = released.sizes_by(quasi)
+        sizes = counted_sizes.by(quasi)
         is_satisfied = model.satisfied(Groups.of_sizes(sizes))
         failing = int((~is_satisfied).sum())
         terms = ", ".join(f"{key} = {value}" for key, value in model.describe().items() if key not in ("model", "on"))
@@ -156,13 +174,6 @@ def _recount(released: Rows, policy: Policy) -> list[Check]:
             detail = f"{counted(len(sizes), 'group')}, the smallest of {counted(int(sizes.min()), 'row')}"
         checks.append(Check(f"{model.name} ({terms}) on {name}", failing == 0, detail))
     return checks
-
-
-def _group_sizes(released: Rows, policy: Policy) -> IntArray:
-    """Give the sizes of the groups over all quasi columns."""
-    if any(name not in released.columns() for name in policy.quasi):
-        return np.zeros(0, np.int64)
-    return released.sizes_by(policy.quasi)
 
 
 def _within_limit(policy: Policy, suppressed: int, rows: int) -> list[Check]:
