@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from indistinct.hierarchy import (
     Hierarchy,
     UnknownValues,
     dates,
+    from_spec,
     intervals,
     prefix,
     rounding,
@@ -188,3 +190,35 @@ def test_values_that_do_not_fit_are_counted(hierarchy: Hierarchy, value: str, me
     with pytest.raises(UnknownValues, match=message) as caught:
         hierarchy.compile([value])
     assert caught.value.codes == (0,)
+
+
+def test_two_digit_years_lie_in_the_hundred_years_up_to_the_latest_one():
+    """Samarati 2001, Figure 1 writes 09/15/61; nobody in it was born in 2061."""
+    birth = dates("year", "10 years", format="%m/%d/%y", latest=2025)
+    assert [birth.label(day, 1) for day in ("09/15/61", "01/01/25", "01/01/26", "02/28/00")] == [
+        "1961",
+        "2025",
+        "1926",
+        "2000",
+    ]
+    assert birth.spec() == {"dates": {"levels": ["year", "10 years"], "format": "%m/%d/%y", "latest": 2025}}
+    assert from_spec(birth.spec(), Path()) == birth
+
+
+def test_a_leap_day_that_its_century_lacks_is_no_date():
+    with pytest.raises(HierarchyError, match="1 value cannot be read"):
+        dates("year", format="%m/%d/%y", latest=1999).compile(["02/29/00"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"latest": "2025", "format": "%y"}, "must be a year"),
+        ({"latest": True, "format": "%y"}, "must be a year"),
+        ({"latest": 2025, "format": "%Y"}, "for two-digit years"),
+        ({"latest": 2025}, "for two-digit years"),
+    ],
+)
+def test_the_latest_year_is_a_year_and_goes_with_two_digits(options, words):
+    with pytest.raises(HierarchyError, match=words):
+        dates("year", **options)

@@ -294,9 +294,8 @@ def _dates(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
         days = _days(values, form)
         if days is None:
             continue
-        if "%y" in form and max(days) > date.today():
-            return suppress(), "dates whose two-digit years would be read as future ones; write years with four digits"
-        hierarchy = dates(*DATE_LEVELS) if form == ISO else dates(*DATE_LEVELS, format=form)
+        latest = date.today().year if "%y" in form else None
+        hierarchy = dates(*DATE_LEVELS) if form == ISO else dates(*DATE_LEVELS, format=form, latest=latest)
         if twin is not None and _days(values, twin) is not None:
             return hierarchy, f"dates; day and month cannot be told apart: if {form} is wrong, the format is {twin}"
         return hierarchy, "dates"

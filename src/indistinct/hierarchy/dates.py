@@ -26,13 +26,16 @@ RANGE = re.compile(r"([1-9]\d*) years?", re.ASCII)
 SAMPLES = (datetime(1987, 11, 23), datetime(2004, 5, 6))
 
 
-def dates(*levels: str, format: str | Sequence[str] | None = None, top: str | None = "*") -> Dates:
+def dates(
+    *levels: str, format: str | Sequence[str] | None = None, latest: int | None = None, top: str | None = "*"
+) -> Dates:
     """Return the hierarchy of ever coarser dates: "day", "month", "quarter", "year", "5 years", "decade".
 
     Ranges of years start at multiples of their length, counted from year 0, and each length is a multiple of the
     one before. Without ``format`` values are read as ISO dates and timestamps; ``format`` is a format of
     ``strptime``, or several that are tried in turn. A two-digit year (``%y``) is read as ``strptime`` does: 69 to 99
-    as 1969 to 1999, and 00 to 68 as 2000 to 2068.
+    as 1969 to 1999, and 00 to 68 as 2000 to 2068. With ``latest`` it is in the hundred years up to that one, so that
+    nobody was born in the future.
 
     Source: Sweeney 2002, Figure 6.
 
@@ -41,11 +44,17 @@ def dates(*levels: str, format: str | Sequence[str] | None = None, top: str | No
     ['1964-09-27', '1964-09', '1964', '1960-1964', '1960-1969', '*']
     >>> dates("quarter", "year", format="%m/%d/%Y").label("9/27/1964", 1)
     '1964-Q3'
+    >>> dates("year", format="%m/%d/%y", latest=2025).label("09/15/61", 1)
+    '1961'
     """
     formats = (format,) if isinstance(format, str) else () if format is None else format
     if not isinstance(formats, (list, tuple)):
         raise HierarchyError(f"dates: format must be a format of strptime, or several, got {format!r}")
-    return Dates(tuple(map(_canonical, levels)), tuple(formats), checked_top(top))
+    if latest is not None and (type(latest) is not int or not 100 <= latest <= 9999):
+        raise HierarchyError(f"dates: latest must be a year such as 2025, got {latest!r}")
+    if latest is not None and not any("%y" in form for form in formats if isinstance(form, str)):
+        raise HierarchyError("dates: latest is for two-digit years; give a format with %y as well")
+    return Dates(tuple(map(_canonical, levels)), tuple(formats), latest, checked_top(top))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,6 +66,7 @@ class Dates(Computed):
 
     levels: tuple[str, ...]
     formats: tuple[str, ...]
+    latest: int | None
     top: str | None
 
     def __post_init__(self) -> None:
@@ -90,6 +100,8 @@ class Dates(Computed):
         given: dict[str, Any] = {"levels": list(self.levels)}
         if self.formats:
             given["format"] = self.formats[0] if len(self.formats) == 1 else list(self.formats)
+        if self.latest is not None:
+            given["latest"] = self.latest
         return given | top_option(self.top)
 
     def climb(self, values: Labels) -> list[Labels]:
@@ -122,10 +134,16 @@ class Dates(Computed):
                 return None
         for form in self.formats:
             try:
-                return datetime.strptime(text, form).date()
+                return self._in_its_century(datetime.strptime(text, form).date(), form)
             except ValueError:
                 continue
         return None
+
+    def _in_its_century(self, day: date, form: str) -> date:
+        """Move a two-digit year into the hundred years up to the latest one."""
+        if self.latest is None or "%y" not in form:
+            return day
+        return day.replace(year=self.latest - (self.latest - day.year) % 100)
 
 
 def _canonical(level: object) -> str:

@@ -62,7 +62,7 @@ FORMS = {
     "tree": Form(("nodes", "top", "names"), lambda options: tree(**options)),
     "intervals": Form(("widths", "origin", "low", "high", "top"), _spread(intervals, "widths")),
     "prefix": Form(("length", "keep", "mask", "top"), lambda options: prefix(**options), needs_first=False),
-    "dates": Form(("levels", "format", "top"), _spread(dates, "levels")),
+    "dates": Form(("levels", "format", "latest", "top"), _spread(dates, "levels")),
     "rounding": Form(("units", "top"), _spread(rounding, "units")),
     "top_bottom": Form(("bounds", "top"), _spread(top_bottom, "bounds")),
     "suppress": Form(("label",), lambda options: suppress(**options), needs_first=False),
