@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+
+LONG_SECONDS = 20.0
+"""A run this long is not repeated."""
 
 
 @dataclass(frozen=True)
@@ -28,20 +33,22 @@ class Time:
         return {"cpu_seconds": self.cpu, "wall_seconds": self.wall, "runs": self.runs}
 
 
-def best_of(work: Callable[[], T], *, fewest: float = 3, most: int = 15, enough_seconds: float = 2.0) -> tuple[T, Time]:
+def best_of(work: Callable[[], T], *, fewest: int = 3, most: int = 15, enough_seconds: float = 2.0) -> tuple[T, Time]:
     """Run some work several times and give its last result and the least CPU time, with the least wall time.
 
-    The first of several runs warms caches and compiled code up and is not counted; a run that takes long is not
-    repeated to the last.
+    The first of several runs warms caches and compiled code up and is not counted. With ``fewest`` 0 and no seconds
+    there is one run only.
     """
-    cpus, walls, started = [], [], time.perf_counter()
+    cpus: list[float] = []
+    walls: list[float] = []
+    started = time.perf_counter()
     while len(cpus) <= most:
         cpu, wall = time.process_time(), time.perf_counter()
         result = work()
         cpus.append(time.process_time() - cpu)
         walls.append(time.perf_counter() - wall)
         is_enough = time.perf_counter() - started > enough_seconds
-        if is_enough and (len(cpus) > fewest or walls[-1] > 2 * enough_seconds):
+        if is_enough and (len(cpus) > fewest or walls[-1] > LONG_SECONDS):
             break
     counted = slice(1, None) if len(cpus) > 1 else slice(None)
     return result, Time(min(cpus[counted]), min(walls[counted]), len(cpus[counted]))
@@ -70,31 +77,35 @@ class Finished:
     errors: str
 
 
+LAUNCHER = """
+import json, os, subprocess, sys, time
+limit, report, log, errors, *command = sys.argv[1:]
+started = time.perf_counter()
+with open(log, "wb") as output, open(errors, "wb") as wrong:
+    process = subprocess.Popen(command, stdout=output, stderr=wrong)
+    while True:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        wall = time.perf_counter() - started
+        if ended:
+            break
+        if wall > float(limit):
+            process.kill()
+        time.sleep(0.005)
+with open(report, "w") as file:
+    json.dump([os.waitstatus_to_exitcode(status), wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024], file)
+"""
+"""Starts a command from a small process: on Linux a process's peak memory counts what its parent held when it began."""
+
+
 def run(
-    command: Sequence[str], *, environment: dict[str, str] | None = None, log: Path, limit: float = 480
+    command: Sequence[str], *, log: Path, environment: dict[str, str] | None = None, limit: float = 480
 ) -> Finished:
     """Run a command and measure it; it is ended when the limit of seconds has passed."""
-    errors_log = log.with_name(f"{log.name}.errors")
-    with open(log, "wb") as output, open(errors_log, "wb") as errors:
-        started = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=errors, env=os.environ | (environment or {}))
-        while True:
-            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-            wall = time.perf_counter() - started
-            if ended:
-                break
-            if wall > limit:
-                process.kill()
-            time.sleep(0.005)
-    process.returncode = os.waitstatus_to_exitcode(status)  # it was waited for here
-    return Finished(
-        process.returncode,
-        wall,
-        usage.ru_utime + usage.ru_stime,
-        usage.ru_maxrss * 1024,  # Linux counts in kilobytes
-        log.read_text("utf-8", "replace"),
-        errors_log.read_text("utf-8", "replace"),
-    )
+    errors, report = (log.with_name(f"{log.name}.{ending}") for ending in ("errors", "json"))
+    launch = [sys.executable, "-S", "-c", LAUNCHER, str(limit), str(report), str(log), str(errors), *command]
+    subprocess.run(launch, env=os.environ | (environment or {}), check=True)
+    code, wall, cpu, peak = json.loads(report.read_text("utf-8"))
+    return Finished(code, wall, cpu, peak, *(path.read_text("utf-8", "replace") for path in (log, errors)))
 
 
 def machine() -> dict[str, Any]:
