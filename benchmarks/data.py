@@ -17,7 +17,7 @@ from indistinct.hierarchy import CompiledHierarchy
 
 CHANGED = 0.1
 """The share of a synthetic population's cells that are drawn anew from their own column."""
-COPIES = (("marital-status", "workclass"), ("education",), ("age",))
+COPIES = (("marital-status", "workclass"), ("education",), ("age",), ("occupation",), ("native-country",))
 """What the wide tables add: two columns, then one more each time."""
 
 

@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import indistinct as ix
-from benchmarks import adult, arx, measuring, peers, proof
+from benchmarks import arx, limits, measuring, peers, proof
 from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
+from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
 from indistinct.algorithms.search import Optimum, Search
 from indistinct.quality import measure_named
 
-K, LIMIT = 5, 0.02
-"""What a job asks for if nothing else is said: 5-anonymity, at most 2 % of the rows suppressed."""
 MEASURES = ("precision", "loss", "discernibility")
 PROOF_SECONDS = 240.0
-Figures = dict[str, Any]
-
-
-@dataclass
-class Setting:
-    """What all parts share: the rows of Adult, how large jobs are, where files may lie."""
-
-    is_quick: bool
-    folder: Path
-    yardstick: float
-    source: str = ""
-    _adult: Rows | None = field(default=None, repr=False)
-
-    @property
-    def adult(self) -> Rows:
-        """Adult, or made-up rows in a quick run."""
-        if self._adult is None and self.is_quick:
-            self._adult, self.source = adult.made_up(600), "made-up rows"
-        elif self._adult is None:
-            self._adult, self.source = adult.load(self.folder)
-        assert self._adult is not None  # set above
-        return self._adult
-
-    def sized(self, rows: int) -> int:
-        """Give the number of rows of a job, which is small in a quick run."""
-        return max(200, rows // 5000) if self.is_quick else rows
-
-    def scaled(self, arx_seconds: float) -> float:
-        """Give ARX's CPU seconds as this machine would take them."""
-        return arx_seconds * self.yardstick / arx.YARDSTICK
-
-
-def say(text: str) -> None:
-    """Tell how far the run is."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def run_adult(setting: Setting) -> list[Figures]:
@@ -178,7 +139,7 @@ def run_large(setting: Setting) -> list[Figures]:
         with TemporaryDirectory(dir=setting.folder) as name:
             scratch = Path(name)
             command = ["anonymize", str(policy_path), str(table), "-o", str(scratch / "release"), "--json"]
-            done = _cli(command, scratch / "log")
+            done = run_command(command, scratch / "log")
             document = json.loads(done.output)
             one = {
                 "rows": rows,
@@ -226,11 +187,11 @@ def run_start(setting: Setting) -> list[Figures]:
                 "--algorithm",
                 "lattice",
             ]
-            done = _cli([*command, "-o", str(scratch / name), "--json"], scratch / "log", environment)
+            done = run_command([*command, "-o", str(scratch / name), "--json"], scratch / "log", environment)
             found.append(
                 {"run": name, "cpu_seconds": done.cpu, "wall_seconds": done.wall, "peak_bytes": done.peak_bytes}
             )
-        done = _cli(["--help"], scratch / "log", environment)
+        done = run_command(["--help"], scratch / "log", environment)
         found.append(
             {"run": "--help", "cpu_seconds": done.cpu, "wall_seconds": done.wall, "peak_bytes": done.peak_bytes}
         )
@@ -243,10 +204,12 @@ PARTS = {
     "adult": run_adult,
     "synthetic": run_synthetic,
     "wide": run_wide,
+    "anytime": limits.run_anytime,
     "growth": run_growth,
     "frontier": run_frontier,
     "peers": run_peers,
     "large": run_large,
+    "huge": limits.run_huge,
     "start": run_start,
 }
 
@@ -347,13 +310,6 @@ def _floor(setting: Setting, table: Path) -> Figures:
         written = f"COPY rows TO '{folder}/rows.csv'"
         _, copied = measuring.best_of(lambda: connection.execute(written).fetchall(), fewest=1)
     return {"read": read.to_dict(), "write": copied.to_dict()}
-
-
-def _cli(arguments: list[str], log: Path, environment: dict[str, str] | None = None) -> measuring.Finished:
-    done = measuring.run([sys.executable, "-m", "indistinct", *arguments], log=log, environment=environment)
-    if done.code:
-        raise SystemExit(f"indistinct {arguments[0]} left with {done.code}:\n{done.output}{done.errors}")
-    return done
 
 
 def chosen(names: list[str]) -> Iterator[str]:
