@@ -398,8 +398,8 @@ def best_of_all(task, measure):
     return min(found, default=None)
 
 
-def pruned(task, measure, watch=None):
-    return _Best(Search(task, watch or ix.Watch()), measure, keeps_ties=False).run()
+def pruned(task, measure, watch=None, threads=1):
+    return _Best(Search(task, watch or ix.Watch()), measure, keeps_ties=False, threads=threads).run()
 
 
 def exhaustive(task, measure):
@@ -410,7 +410,11 @@ def check_pruning(task, names):
     for name in names:
         measure = MEASURES[name]()
         expected = best_of_all(task, measure)
-        for nodes, loss, bound in (pruned(task, measure), exhaustive(task, measure)):
+        for nodes, loss, bound in (
+            pruned(task, measure),
+            pruned(task, measure, threads=3),
+            exhaustive(task, measure),
+        ):
             if expected is None:
                 assert nodes == []
                 continue
@@ -422,7 +426,7 @@ def check_pruning(task, names):
 
 
 @given(bf.cases(fewest_columns=1))
-def test_pruned_and_exhaustive_searches_choose_the_same_node_for_every_measure(case):
+def test_pruned_parallel_and_exhaustive_searches_choose_the_same_node_for_every_measure(case):
     check_pruning(bf.task_of(case), MEASURES)
 
 
@@ -692,3 +696,14 @@ def test_cell_measures_are_those_whose_labels_may_differ():
         if isinstance(make(), CellMeasure)
     }
     assert plain == {"precision": True, "loss": False, "ncp": False, "entropy": False}
+
+
+@given(wide_tasks())
+@settings(max_examples=20)
+def test_parallel_searches_find_the_same_ties(task):
+    for name in ("precision", "discernibility", "completeness"):
+        found = [
+            _Best(Search(task, ix.Watch()), MEASURES[name](), keeps_ties=True, threads=threads).run()
+            for threads in (1, 2, 3)
+        ]
+        assert all(set(nodes) == set(found[0][0]) and loss == found[0][1] for nodes, loss, _ in found)

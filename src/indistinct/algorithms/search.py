@@ -10,8 +10,10 @@ node found can still be from the optimum.
 from __future__ import annotations
 
 import heapq
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -29,6 +31,9 @@ from indistinct.watch import Watch
 CACHED_TUPLES = 16_000_000
 SHORT_LIST = 256
 """Sources this short are not worth reducing."""
+LONG_LIST = 100_000
+"""From so many tuples on nodes are counted in several threads; below, threads cost more than they save."""
+MOST_THREADS = 4
 DIGITS = 12
 """Losses that agree to so many digits are equal: they differ by rounding only."""
 
@@ -146,15 +151,31 @@ class Search:
         return Optimum(best, loss, bound)
 
 
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """A box that was split: the bottom of its upper half, the counted top of its lower half, and the source used."""
+
+    box: Box
+    upper_bottom: Node
+    above: float
+    lower_top: Outcome
+    source: Source
+    trail: Any
+
+
 class _Best:
     """One run of branch and bound for one measure."""
 
-    def __init__(self, search: Search, measure: QualityMeasure, keeps_ties: bool) -> None:
+    def __init__(self, search: Search, measure: QualityMeasure, keeps_ties: bool, threads: int | None = None) -> None:
         self.search = search
         self.measure = measure
         self.keeps_ties = keeps_ties
         self.frequencies = search.frequencies
-        self.counter = counter_for(search.task, measure)
+        if threads is None:
+            threads = min(os.cpu_count() or 1, MOST_THREADS) if len(self.frequencies.base) >= LONG_LIST else 1
+        # each thread has a counter, since counters work in place
+        self.counters = [counter_for(search.task, measure) for _ in range(threads)]
+        self.counter = self.counters[0]
         parts = measure.level_losses(self.frequencies)
         self.level_losses = [[0.0] * (height + 1) for height in search.heights] if parts is None else _lists(parts)
         # a measure without parts is split by those of entropy, which tell best how columns merge groups
@@ -175,30 +196,57 @@ class _Best:
         if top.suppressed_rows > search.budget:
             return [], 1.0, 1.0
         self._push(heap, self._box(search.bottom, top, None), 0.0)
-        while heap:
-            key, box = heapq.heappop(heap)
-            if self._is_worse(key):
-                break
-            if search.watch.time_is_up():
-                assert self.best is not None  # the top passed
-                return [self.best[3]], self.best[0], min(key[0], self.best[0])
-            search.watch.report("search", search.checks, None)
-            if box.low == box.high:
-                continue
-            source, trail = self._source(box)
-            above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
-            if self._is_worse(self._key(box, above)):
-                continue
-            column, level = self._split(box)
-            right = Box(
-                with_level(box.low, column, level + 1), box.high, box.suppression_loss, box.suppressed_rows, trail
-            )
-            self._push(heap, right, above)
-            outcome = self._look(with_level(box.high, column, level), source)
-            if outcome.suppressed_rows <= search.budget:
-                self._push(heap, self._box(box.low, outcome, trail), above)
+        with ThreadPoolExecutor(len(self.counters)) as pool:
+            while boxes := self._take(heap):
+                search.watch.report("search", search.checks, None)
+                if search.watch.time_is_up():
+                    assert self.best is not None  # the top passed
+                    return [self.best[3]], self.best[0], min(self._key(boxes[0], 0.0)[0], self.best[0])
+                works = [
+                    (counter, box, *self._nearest(box)) for counter, box in zip(self.counters, boxes, strict=False)
+                ]
+                # a single box is not worth a thread
+                halves = list(pool.map(self._halved, works)) if len(works) > 1 else [self._halved(works[0])]
+                for half in halves:
+                    if half is not None:
+                        self._put_back(heap, half)
         assert self.best is not None  # the top passed
         return self.ties if self.keeps_ties else [self.best[3]], self.best[0], self.best[0]
+
+    def _take(self, heap: list[tuple[tuple[float, int, int, Node], Box]]) -> list[Box]:
+        """Take the boxes of least bound, one for each counter; none if nothing better can be left."""
+        boxes: list[Box] = []
+        while heap and len(boxes) < len(self.counters) and not self._is_worse(heap[0][0]):
+            box = heapq.heappop(heap)[1]
+            if box.low != box.high:
+                boxes.append(box)
+        return boxes
+
+    def _halved(self, work: tuple[Counter, Box, Source, Any]) -> _Half | None:
+        """Count the upper node of a box's lower half; None if the box's lower node rules it out.
+
+        Threads run this: it changes nothing but the counter's own memory.
+        """
+        counter, box, source, trail = work
+        if self._pays_to_reduce(source, box.low):
+            source, trail = counter.reduced(box.low, source), (box.low, trail)
+        above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
+        if self._is_worse(self._key(box, above)):
+            return None
+        column, level = self._split(box)
+        outcome = counter.outcome(with_level(box.high, column, level), source)
+        return _Half(box, with_level(box.low, column, level + 1), above, outcome, source, trail)
+
+    def _put_back(self, heap: list[tuple[tuple[float, int, int, Node], Box]], half: _Half) -> None:
+        """Queue both halves of a box, and keep the source that was made for it."""
+        box = half.box
+        if half.source.node == box.low and box.low not in self.sources and half.source is not self.counter.base:
+            self._keep(half.source)
+        self._consider(half.lower_top)
+        upper = Box(half.upper_bottom, box.high, box.suppression_loss, box.suppressed_rows, half.trail)
+        self._push(heap, upper, half.above)
+        if half.lower_top.suppressed_rows <= self.search.budget:
+            self._push(heap, self._box(box.low, half.lower_top, half.trail), half.above)
 
     def try_all(self) -> tuple[list[Node], float, float]:
         """Give the same by trying every node, in order of what its levels cost: for models that are not monotone."""
@@ -217,19 +265,23 @@ class _Best:
 
     def _look(self, node: Node, source: Source) -> Outcome:
         """Count a node and remember it if it is the best so far."""
+        outcome = self.counter.outcome(node, source)
+        self._consider(outcome)
+        return outcome
+
+    def _consider(self, outcome: Outcome) -> None:
+        """Remember a counted node if it is the best so far."""
         search = self.search
         search.checks += 1
-        outcome = self.counter.outcome(node, source)
         if outcome.suppressed_rows <= search.budget:
             loss = round(self.measure.loss(outcome), DIGITS)
             if self.best is None or loss < self.best[0]:
                 self.ties = []
             if self.keeps_ties and (self.best is None or loss <= self.best[0]):
-                self.ties.append(node)
-            key = (loss, outcome.suppressed_rows, sum(node), node)
+                self.ties.append(outcome.node)
+            key = (loss, outcome.suppressed_rows, sum(outcome.node), outcome.node)
             if self.best is None or key < self.best:
                 self.best = key
-        return outcome
 
     def _box(self, low: Node, high: Outcome, trail: Any) -> Box:
         return Box(low, high.node, self.measure.suppression_loss(high), high.suppressed_rows, trail)
@@ -265,28 +317,33 @@ class _Best:
         middle = (losses[low] + losses[high]) / 2
         return column, min(range(low, high), key=lambda level: abs((losses[level] + losses[level + 1]) / 2 - middle))
 
-    def _source(self, box: Box) -> tuple[Source, Any]:
-        """Give the shortest source at hand for the nodes of a box, made at its lower node where that pays."""
+    def _nearest(self, box: Box) -> tuple[Source, Any]:
+        """Give the shortest source at hand for the nodes of a box, and the trail that leads to it."""
         trail = box.trail
         while trail is not None and trail[0] not in self.sources:
             trail = trail[1]
-        source = self.counter.base if trail is None else self.sources[trail[0]]
-        tuples = len(source.sizes)
-        if source.node == box.low or tuples <= SHORT_LIST:
-            return source, trail
-        if not self.bounds_above and not self._is_worth_reducing(source, box.low):
-            return source, trail
-        source = self.counter.reduced(box.low, source)
-        self.sources[box.low] = source
+        return (self.counter.base if trail is None else self.sources[trail[0]]), trail
+
+    def _keep(self, source: Source) -> None:
+        """Keep a source for the boxes above it; the oldest go first."""
+        self.sources[source.node] = source
         self.cached_tuples += len(source.sizes)
         while self.cached_tuples > CACHED_TUPLES and len(self.sources) > 1:
             self.cached_tuples -= len(self.sources.popitem(last=False)[1].sizes)
-        return source, (box.low, trail)
 
-    def _is_worth_reducing(self, source: Source, node: Node) -> bool:
-        """Guess whether a shorter source would save more than it costs: if far fewer label combinations are left."""
+    def _pays_to_reduce(self, source: Source, node: Node) -> bool:
+        """Guess whether a shorter source would save more than it costs: if far fewer label combinations are left.
+
+        A measure that bounds by the groups at the lower node always wants them.
+        """
+        if source.node == node or len(source.sizes) <= SHORT_LIST:
+            return False
         possible = possible_groups(self.frequencies, node)
-        return possible <= len(source.sizes) or 8 * possible <= possible_groups(self.frequencies, source.node)
+        return (
+            self.bounds_above
+            or possible <= len(source.sizes)
+            or 8 * possible <= possible_groups(self.frequencies, source.node)
+        )
 
 
 def _lists(parts: Sequence[Any]) -> list[list[float]]:
