@@ -281,7 +281,6 @@ NOTES = """What bounds them. Each call of a kernel was timed in one separate pro
   parsed again because what was written is recounted, which ARX's figure does not have in it.
 - Threads, which are used from 100,000 tuples on, save wall time, not CPU time.
 - Instructions and cache misses were not measured: `perf stat` finds no hardware counters on this virtual machine.
-- Not measured here: 100 million rows from Parquet.
 """
 
 
