@@ -205,3 +205,11 @@ def test_type_checkers_see_the_same_homes():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'anonymise'"):
         indistinct.anonymise  # noqa: B018
+
+
+def test_policies_and_engines_know_the_same_operators():
+    """Neither may import the other, so each lists them."""
+    from indistinct.engine import base
+    from indistinct.policy import OPERATORS
+
+    assert base.OPERATORS == OPERATORS

@@ -85,9 +85,9 @@ class Task:
             if int(is_kept.sum()) == before:
                 return ~is_kept
 
-    def recoding(self, groups: Groups, *, is_proven: bool = True) -> Recoding:
+    def recoding(self, groups: Groups) -> Recoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy."""
-        return Recoding(self.frequencies, groups, self.unsafe(groups), is_proven)
+        return Recoding(self.frequencies, groups, self.unsafe(groups))
 
     def infeasible(self, budget: int) -> InfeasibleError:
         """Say why no node satisfies the policy within this budget."""
