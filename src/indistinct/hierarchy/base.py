@@ -52,6 +52,9 @@ class CompiledHierarchy:
     domain_size: int
     has_suppressed_top: bool
     level_names: tuple[str, ...]
+    find_positions: Callable[[], NDArray[np.int64] | None] = field(default=lambda: None, repr=False)
+    """Gives where each value stands among those of the domain in the order of numbers or dates, a missing one last;
+    None if they have no such order. It is asked only by who releases ranges."""
     _steps: tuple[NDArray[np.int64], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -150,6 +153,7 @@ class Hierarchy(ABC):
             domain_size=domain_size,
             has_suppressed_top=self.top is not None or (len(labels) > 1 and is_suppression(labels[-1])),
             level_names=self._level_names_for(values),
+            find_positions=lambda: self._positions(labels[0]),
         )
 
     def label(self, value: str | None, level: int) -> str | None:
@@ -262,6 +266,28 @@ class Hierarchy(ABC):
 
     def _content(self) -> Any:
         return self.options()
+
+    def _domain(self, values: Labels) -> Labels:
+        """Return the ground values of the domain; here those at hand."""
+        return values
+
+    def _sort_keys(self, values: Labels) -> list[Any] | None:
+        """Return what to sort the values by, None for a missing one; None if they are not all numbers."""
+        from indistinct.hierarchy.exact import read_number  # which itself needs this module
+
+        numbers = [None if value is None else read_number(value) for value in values]
+        is_read = all(number is not None or value is None for number, value in zip(numbers, values, strict=True))
+        return numbers if is_read and any(number is not None for number in numbers) else None
+
+    def _positions(self, values: Labels) -> NDArray[np.int64] | None:
+        """Return where each value stands among those of the domain; equal numbers stand in the order of their text."""
+        domain = self._domain(values)
+        keys = self._sort_keys(domain)
+        if keys is None:
+            return None
+        present = sorted((key, value) for key, value in zip(keys, domain, strict=True) if key is not None)
+        places = {value: place for place, (_, value) in enumerate(present)}
+        return np.array([places.get(value, len(present)) for value in values], np.int64)
 
     def _leaves(
         self, labels: Sequence[tuple[str | None, ...]], maps: Sequence[NDArray[np.int64]]

@@ -169,11 +169,15 @@ class Listed(Hierarchy):
     def _content(self) -> Any:
         return [self.rows, self.top, self.names]
 
+    def _domain(self, values: Labels) -> Labels:
+        """Return the listed values, and a missing one that is at hand but not listed."""
+        return list(dict.fromkeys([*self._listed_values(), *values]))
+
     def _leaves(
         self, labels: Sequence[Row], maps: Sequence[NDArray[np.int64]]
     ) -> tuple[tuple[NDArray[np.int64], ...], int]:
         """Return the number of listed values under each label, and of all; an unlisted missing value at hand counts."""
-        domain = list(dict.fromkeys([*self._listed_values(), *labels[0]]))
+        domain = self._domain(labels[0])
         if len(domain) == len(labels[0]):
             return Hierarchy._leaves(self, labels, maps)
         columns = self._columns(domain)

@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
-from indistinct.recoding import LabelValues, Outcome
+from indistinct.recoding import Labels, LabelValues, LocalRecoding, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Retained:
 class CellMeasure(QualityMeasure):
     """The share of information that the table's cells lose.
 
-    ``retained`` says what a cell keeps under a label. Row counts of the labels are known before any search, so the
+    ``kept`` says what a cell keeps under a label. Row counts of the labels are known before any search, so the
     loss of a node with nothing suppressed is a sum over its levels; suppression only adds what the suppressed
     groups would have kept.
     """
@@ -35,8 +35,8 @@ class CellMeasure(QualityMeasure):
     asks_counts_only = True
 
     @abstractmethod
-    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
-        """Give for each level of a column what a cell keeps under each label; level 0 keeps all."""
+    def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
+        """Give what a cell of a column keeps under each of these labels; under its own value it keeps all."""
 
     def prepared(self, frequencies: FrequencyList) -> Retained:
         """Tabulate what cells retain, once for each frequency list."""
@@ -45,7 +45,10 @@ class CellMeasure(QualityMeasure):
     def _tabulate(self, frequencies: FrequencyList) -> Retained:
         per_label, totals = [], []
         for column, weight in enumerate(frequencies.weights):
-            labels = [weight * kept for kept in self.retained(frequencies, column)]
+            labels = [
+                weight * self.kept(frequencies, column, Labels.at_level(frequencies, column, level))
+                for level in range(frequencies.heights[column] + 1)
+            ]
             counts = frequencies.value_counts(column)
             maps = frequencies.hierarchies[column].maps
             per_label.append(labels)
@@ -63,6 +66,17 @@ class CellMeasure(QualityMeasure):
         return recoding.over_suppressed(prepared.per_label) / prepared.whole if prepared.whole > 0 else 0.0
 
     def loss(self, recoding: Outcome) -> float:
+        if isinstance(recoding, LocalRecoding):
+            return self._local_loss(recoding)
         parts = self.level_losses(recoding.frequencies)
         lost = sum([losses[level] for losses, level in zip(parts, recoding.node, strict=True)])
         return within_unit(lost + self.suppression_loss(recoding))
+
+    def _local_loss(self, recoding: LocalRecoding) -> float:
+        frequencies = recoding.frequencies
+        whole = self.prepared(frequencies).whole
+        kept = [
+            weight * self.kept(frequencies, column, labels)
+            for column, (weight, labels) in enumerate(zip(frequencies.weights, recoding.labels, strict=True))
+        ]
+        return within_unit(1.0 - recoding.over_released(kept) / whole) if whole > 0 else 0.0

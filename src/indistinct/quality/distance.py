@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
-from indistinct.recoding import Outcome
+from indistinct.recoding import LocalRecoding, Outcome
 
 
 class _LevelMeasure(QualityMeasure):
@@ -21,6 +21,10 @@ class _LevelMeasure(QualityMeasure):
     def loss(self, recoding: Outcome) -> float:
         parts = self.level_losses(recoding.frequencies)
         assert parts is not None  # every measure of this kind has them
+        if isinstance(recoding, LocalRecoding):  # each part rises evenly with the level, so averages will do
+            return within_unit(
+                sum([p[-1] * m / max(1, len(p) - 1) for p, m in zip(parts, recoding.mean_levels, strict=True)])
+            )
         return within_unit(sum([losses[level] for losses, level in zip(parts, recoding.node, strict=True)]))
 
 
@@ -38,7 +42,8 @@ class AbsoluteDistance(_LevelMeasure):
         return [np.arange(height + 1) / steps for height in frequencies.heights]
 
     def value(self, recoding: Outcome) -> float:
-        return sum(recoding.node) * 1.0
+        levels = recoding.mean_levels if isinstance(recoding, LocalRecoding) else recoding.node
+        return sum(levels) * 1.0
 
 
 @dataclass(frozen=True)

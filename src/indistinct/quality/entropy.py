@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Outcome
+from indistinct.recoding import Labels, Outcome
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,9 @@ class NonUniformEntropy(CellMeasure):
 
     name: ClassVar[str] = "entropy"
 
-    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
-        hierarchy = frequencies.hierarchies[column]
-        counts = frequencies.value_counts(column)
-        per_level = []
-        for codes, labels in zip(hierarchy.maps, hierarchy.labels, strict=True):
-            rows = np.bincount(codes, counts, len(labels))
-            per_level.append(np.log2(frequencies.rows / np.maximum(rows, 1)))
-        return per_level
+    def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
+        bits: FloatArray = np.log2(frequencies.rows / np.maximum(labels.rows, 1))
+        return bits
 
     def value(self, recoding: Outcome) -> float:
         return self.loss(recoding)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Outcome
+from indistinct.recoding import Labels, Outcome
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,9 @@ class Loss(CellMeasure):
 
     name: ClassVar[str] = "loss"
 
-    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
-        hierarchy = frequencies.hierarchies[column]
-        others = hierarchy.domain_size - 1
-        return [1.0 - (leaves - 1) / others if others > 0 else np.ones(len(leaves)) for leaves in hierarchy.leaves]
+    def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
+        others = frequencies.hierarchies[column].domain_size - 1
+        return 1.0 - (labels.leaves - 1) / others if others > 0 else np.ones(len(labels.leaves))
 
     def value(self, recoding: Outcome) -> float:
         return self.loss(recoding)
@@ -46,9 +44,9 @@ class NCP(CellMeasure):
 
     name: ClassVar[str] = "ncp"
 
-    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
-        hierarchy = frequencies.hierarchies[column]
-        return [np.where(leaves > 1, 1.0 - leaves / hierarchy.domain_size, 1.0) for leaves in hierarchy.leaves]
+    def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
+        domain_size = frequencies.hierarchies[column].domain_size
+        return np.where(labels.leaves > 1, 1.0 - labels.leaves / domain_size, 1.0)
 
     def value(self, recoding: Outcome) -> float:
         return self.loss(recoding)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Outcome
+from indistinct.recoding import Labels, Outcome
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,12 @@ class Precision(CellMeasure):
 
     count_suppressed_top: bool = True
 
-    def retained(self, frequencies: FrequencyList, column: int) -> Sequence[FloatArray]:
+    def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
         hierarchy = frequencies.hierarchies[column]
         height = hierarchy.height
         if hierarchy.has_suppressed_top and not self.count_suppressed_top and height > 1:
             height -= 1
-        return [
-            np.full(len(labels), 1.0 - min(level / height, 1.0) if height else 1.0)
-            for level, labels in enumerate(hierarchy.labels)
-        ]
+        return 1.0 - np.minimum(labels.levels / max(1, height), 1.0)
 
     def value(self, recoding: Outcome) -> float:
         return 1.0 - self.loss(recoding)
