@@ -25,18 +25,53 @@ MAY_IMPORT = {
     "policy": {"errors", "hierarchy"},
     "frequency": {"errors", "hierarchy", "kernels"},
     "privacy": {"errors", "frequency"},
-    "recoding": {"frequency"},
+    "labels": set(),
+    "recoding": {"frequency", "hierarchy", "labels"},
     "quality": {"errors", "frequency", "recoding"},
-    "algorithms": {"errors", "frequency", "kernels", "policy", "privacy", "quality", "recoding", "watch"},
+    "algorithms": {
+        "errors",
+        "frequency",
+        "hierarchy",
+        "kernels",
+        "policy",
+        "privacy",
+        "quality",
+        "recoding",
+        "watch",
+        "words",
+    },
     "policyfile": {"algorithms", "errors", "hierarchy", "policy", "privacy", "quality"},
-    "verdict": {"engine", "errors", "frequency", "hierarchy", "manifest", "policy", "privacy", "words"},
+    "truth": {"engine", "errors", "frequency", "hierarchy", "kernels", "labels", "policy", "privacy"},
+    "verdict": {"engine", "errors", "frequency", "hierarchy", "manifest", "policy", "privacy", "truth", "words"},
     "manifest": {"policy", "verdict", "__init__"},
-    "release": {"engine", "errors", "frequency", "manifest", "policy", "quality", "recoding", "verdict"},
-    "pipeline": {"algorithms", "engine", "errors", "frequency", "policy", "quality", "release", "verdict", "watch"},
+    "release": {"engine", "errors", "frequency", "manifest", "policy", "privacy", "quality", "recoding", "verdict"},
+    "pipeline": {
+        "algorithms",
+        "engine",
+        "errors",
+        "frequency",
+        "policy",
+        "quality",
+        "recoding",
+        "release",
+        "verdict",
+        "watch",
+    },
 }
 # For type checkers only: what a part describes, but does not need.
 MAY_NAME = {"frequency": {"engine", "policy"}, "policy": {"privacy"}}
-ABOVE_THE_PIPELINE = {"__init__", "__main__", "cli", "testing", "profiling", "examples", "studio", "report"}
+ABOVE_THE_PIPELINE = {
+    "__init__",
+    "__main__",
+    "cli",
+    "testing",
+    "profiling",
+    "examples",
+    "studio",
+    "report",
+    "attacks",
+    "comparison",
+}
 
 
 def modules():

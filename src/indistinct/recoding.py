@@ -7,7 +7,7 @@ its own: from the hierarchies, or ranges and sets of values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -244,6 +244,10 @@ class LocalRecoding:
         is_released = pieces.groups != SUPPRESSED
         sizes = np.bincount(pieces.groups[is_released], pieces.rows[is_released], codes.shape[1]).astype(np.int64)
         return cls(frequencies, pieces, labels, codes, sizes, is_proven, gap, is_safe)
+
+    def with_gap(self, gap: float) -> LocalRecoding:
+        """The same recoding, of which only this much is known about the optimum."""
+        return replace(self, is_proven=gap <= 0.0, gap=gap)
 
     @property
     def rows(self) -> int:

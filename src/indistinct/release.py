@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.engine import Plan, Rows
+from indistinct.engine import LocalPlan, Plan, Rows
 from indistinct.errors import InfeasibleError, OutputError
 from indistinct.frequency import Groups
 from indistinct.manifest import manifest
 from indistinct.policy import Policy
+from indistinct.privacy.base import BoolArray
 from indistinct.quality import measured
-from indistinct.recoding import Recoding
+from indistinct.recoding import AnyRecoding, LocalRecoding, Recoding
 from indistinct.verdict import Verdict, file_digest, verify
 
 MANIFEST = "manifest.json"
@@ -28,27 +29,33 @@ MANIFEST = "manifest.json"
 class Release:
     """A generalized table in fresh random order, with the facts that its recipients may know.
 
-    ``table`` is of the kind that came in. ``verdict`` is what the last recount found.
+    ``table`` is of the kind that came in. ``verdict`` is what the last recount found. ``node`` gives the level of each
+    column, or is None where an algorithm generalizes cell by cell.
     """
 
-    def __init__(self, rows: Rows, recoding: Recoding, policy: Policy, algorithm: str) -> None:
+    def __init__(self, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> None:
         self.policy = policy
         self.recoding = recoding
         self.algorithm = algorithm
         self.verdict: Verdict | None = None
-        self.node: Mapping[str, int] = recoding.levels
+        self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
         self.measures: Mapping[str, float] = measured(recoding)
         self._rows = rows
         self._table: Any = None
 
     @classmethod
-    def build(cls, rows: Rows, recoding: Recoding, policy: Policy, algorithm: str) -> Release:
+    def build(cls, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> Release:
         """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
         blank = policy.suppressed_rows == "blank"
         if blank and recoding.suppressed_rows:
             _refuse_unsafe_blanks(recoding, policy)
-        return cls(rows.recode(_plan(recoding, policy, blank)), recoding, policy, algorithm)
+        plan = (
+            _local_plan(recoding, policy, blank)
+            if isinstance(recoding, LocalRecoding)
+            else _plan(recoding, policy, blank)
+        )
+        return cls(rows.recode(plan), recoding, policy, algorithm)
 
     @property
     def table(self) -> Any:
@@ -68,36 +75,52 @@ class Release:
             "suppressed": self.suppressed,
             "groups": len(recoding.released_sizes),
             "smallest_group": int(recoding.released_sizes.min(initial=recoding.rows)),
-            "node": dict(self.node),
+            **self._levels(),
             "heights": heights,
-            "level_names": {
-                name: hierarchy.level_names[level]
-                for (name, level), hierarchy in zip(self.node.items(), recoding.frequencies.hierarchies, strict=True)
-            },
             "is_proven": recoding.is_proven,
             "gap": recoding.gap,
             "measures": dict(self.measures),
         }
 
+    def _levels(self) -> dict[str, Any]:
+        """Give the level of each column and its name, or, where cells climb one by one, their average level."""
+        recoding, columns = self.recoding, self.recoding.frequencies.columns
+        if isinstance(recoding, LocalRecoding):
+            return {"node": None, "mean_levels": dict(zip(columns, recoding.mean_levels, strict=True))}
+        names = {
+            name: hierarchy.level_names[level]
+            for (name, level), hierarchy in zip(recoding.levels.items(), recoding.frequencies.hierarchies, strict=True)
+        }
+        return {"node": recoding.levels, "level_names": names}
+
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
         self.verdict = verify(
-            self._rows, self.policy, original=original, suppressed=self.suppressed, node=self.node, **reading
+            self._rows,
+            self.policy,
+            original=original,
+            suppressed=self.suppressed,
+            node=self.node,
+            is_local=self.node is None,
+            **reading,
         )
         return self.verdict
 
-    def write(self, folder: str | os.PathLike[str], *, replace: bool = False) -> Path:
+    def write(self, folder: str | os.PathLike[str], *, replace: bool = False, allow_unsafe: bool = False) -> Path:
         """Write the table and its manifest as a folder, whole or not at all.
 
         What was written is read again and recounted before it gets its name, so a folder under that name is always a
-        verified release. A folder that holds something already is refused, unless ``replace`` is given.
+        verified release. A folder that holds something already is refused, unless ``replace`` is given. A release that
+        failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
         """
         goal = Path(folder)
         refuse_occupied(goal, replace)
         if self.verdict is None:
             self.verify()
         assert self.verdict is not None  # verify() sets it
-        self.verdict.raise_if_failed()
+        is_unsafe = not self.verdict.passed
+        if not allow_unsafe:
+            self.verdict.raise_if_failed()
         made = _missing_parents(goal)
         staging = _staging_folder(goal)
         try:
@@ -106,13 +129,15 @@ class Release:
             content = manifest(
                 self.policy,
                 algorithm=self.algorithm,
-                facts=self.facts | self._rows.format(),
+                facts=self.facts | self._rows.format() | ({"unsafe": True} if is_unsafe else {}),
                 verdict=self.verdict,
                 files=files,
             )
             path = staging / MANIFEST
             path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-            verify(staging, self.policy).raise_if_failed()  # the very bytes that will leave the house
+            again = verify(staging, self.policy)  # the very bytes that will leave the house
+            if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
+                again.raise_if_failed()
             _flush(staging)
             _give_name(staging, goal)
         except OSError as error:
@@ -172,6 +197,27 @@ def _names_of_release(folder: Path) -> set[str]:
         return {MANIFEST}
 
 
+def _what_failed(verdict: Verdict) -> set[str]:
+    return {check.name for check in verdict.checks if not check.passed}
+
+
+def _local_plan(recoding: LocalRecoding, policy: Policy, blank: bool) -> LocalPlan:
+    """Put a local recoding in the engine's terms: the tuple, rows and group of each piece, and each group's labels."""
+    frequencies, pieces = recoding.frequencies, recoding.pieces
+    names = frequencies.columns
+    kept = [name for name, labels in zip(names, recoding.labels, strict=True) if not labels.levels.any()]
+    return LocalPlan(
+        columns=policy.with_role("quasi", "sensitive", "other"),
+        tuples={name: frequencies.base.label_codes(column)[pieces.tuples] for column, name in enumerate(names)},
+        rows=pieces.rows,
+        groups=pieces.groups,
+        labels={name: recoding.labels[column].texts for column, name in enumerate(names)},
+        codes={name: recoding.codes[column] for column, name in enumerate(names)},
+        kept=frozenset(kept),
+        blank=blank,
+    )
+
+
 def _plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
     """Put a recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
     suppressed = np.flatnonzero(recoding.is_suppressed)
@@ -191,14 +237,24 @@ def _plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
     )
 
 
-def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
+def _all_missing(recoding: AnyRecoding) -> BoolArray:
+    """Tell which groups carry no label at all, so that their rows look as if they were suppressed."""
+    if isinstance(recoding, LocalRecoding):
+        texts = [labels.texts for labels in recoding.labels]
+        codes = list(recoding.codes)
+    else:
+        hierarchies = recoding.frequencies.hierarchies
+        texts = [hierarchy.labels[level] for hierarchy, level in zip(hierarchies, recoding.node, strict=True)]
+        codes = [recoding.groups.label_codes(column) for column in range(len(texts))]
+    is_blank: BoolArray = np.ones(len(codes[0]), np.bool_)
+    for names, code in zip(texts, codes, strict=True):
+        is_blank &= np.array([text is None for text in names])[code]
+    return is_blank
+
+
+def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
     """Raise if suppressed rows, released with a blank quasi-identifier, would themselves be too small a group."""
-    is_all_missing = np.ones(len(recoding.groups), np.bool_)
-    for column, level in enumerate(recoding.node):
-        labels = recoding.frequencies.hierarchies[column].labels[level]
-        is_missing = np.array([label is None for label in labels])
-        is_all_missing &= is_missing[recoding.groups.label_codes(column)]
-    if is_all_missing.any():
+    if _all_missing(recoding).any():
         raise InfeasibleError(
             "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
             "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"

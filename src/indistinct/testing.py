@@ -29,7 +29,8 @@ from indistinct.hierarchy import Hierarchy, keep, levels
 from indistinct.policy import Policy, quasi
 from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.quality import QualityMeasure
-from indistinct.recoding import Recoding
+from indistinct.recoding import AnyRecoding, LocalRecoding, Recoding
+from indistinct.truth import Covers
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
@@ -122,24 +123,54 @@ def check_algorithm(
         assert (first is None) == (second is None), "the same task has the same answer"
         if first is None or second is None:
             return
-        assert first.node == second.node, "the same task has the same answer"
-        assert first.suppressed_rows == second.suppressed_rows, "the same task has the same answer"
-        _recount(task, first)
+        assert _fingerprint(first) == _fingerprint(second), "the same task has the same answer"
+        assert first.frequencies is task.frequencies, "the recoding is one of the task's frequency list"
+        rows = _released_locally(first) if isinstance(first, LocalRecoding) else _released(first)
+        if getattr(first, "is_safe", True):
+            _recount(task, first, rows)
 
     _for_all(check, tasks(models=models), examples)
 
 
-def _answer(algorithm: Algorithm, task: Task) -> Recoding | None:
+def _fingerprint(recoding: AnyRecoding) -> object:
+    """Give what must be the same when an algorithm answers twice."""
+    if isinstance(recoding, Recoding):
+        return recoding.node, recoding.suppressed_rows
+    pieces = recoding.pieces
+    placed = sorted(zip(pieces.tuples.tolist(), pieces.groups.tolist(), pieces.rows.tolist(), strict=True))
+    return placed, [labels.texts for labels in recoding.labels], recoding.codes.tolist()
+
+
+def _answer(algorithm: Algorithm, task: Task) -> AnyRecoding | None:
     try:
         return algorithm.run(task, Watch())
     except InfeasibleError:
         return None
 
 
-def _recount(task: Task, recoding: Recoding) -> None:
-    """Count an answer anew, group by group, without the search's own code."""
-    frequencies, policy = task.frequencies, task.policy
-    assert recoding.frequencies is frequencies, "the recoding is one of the task's frequency list"
+def _released_locally(recoding: LocalRecoding) -> Counter[tuple[str | None, ...]]:
+    """Count the released rows of a local recoding, and check that every row has its place under a label of its own."""
+    frequencies, pieces = recoding.frequencies, recoding.pieces
+    placed = np.bincount(pieces.tuples, pieces.rows, len(frequencies.base)).astype(np.int64)
+    assert (placed == frequencies.base.sizes).all(), "every row of every tuple goes to one group, or is suppressed"
+    assert (pieces.rows > 0).all(), "a piece has rows"
+    values = [frequencies.base.label_codes(column) for column in range(len(frequencies.columns))]
+    covers = [Covers(hierarchy) for hierarchy in frequencies.hierarchies]
+    released: Counter[tuple[str | None, ...]] = Counter()
+    for position, rows, group in zip(pieces.tuples.tolist(), pieces.rows.tolist(), pieces.groups.tolist(), strict=True):
+        if group < 0:
+            continue
+        texts = [labels.texts[int(codes[group])] for labels, codes in zip(recoding.labels, recoding.codes, strict=True)]
+        for column, text in enumerate(texts):
+            assert values[column][position] in covers[column].of(text), "a row's labels cover its values"
+        released[tuple(texts)] += rows
+    assert sorted(released.values()) == sorted(recoding.sizes.tolist()), "no two groups carry the same labels"
+    return released
+
+
+def _released(recoding: Recoding) -> Counter[tuple[str | None, ...]]:
+    """Count the released rows of a full-domain recoding anew, group by group, without the search's own code."""
+    frequencies = recoding.frequencies
     rows: Counter[tuple[str | None, ...]] = Counter()
     base_codes = [frequencies.base.label_codes(column) for column in range(len(frequencies.columns))]
     for position, size in enumerate(frequencies.base.sizes.tolist()):
@@ -154,6 +185,12 @@ def _recount(task: Task, recoding: Recoding) -> None:
         assert rows[labels] == size, f"a group at {recoding.node} has {size} rows where {rows[labels]} were counted"
         if not recoding.is_suppressed[position]:
             released[labels] = size
+    return released
+
+
+def _recount(task: Task, recoding: AnyRecoding, released: Counter[tuple[str | None, ...]]) -> None:
+    """Check that released rows satisfy the policy."""
+    frequencies, policy = task.frequencies, task.policy
     assert released, "something is released"
     for name, columns, model in policy.requirements():
         positions = [frequencies.columns.index(column) for column in columns]

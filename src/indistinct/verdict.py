@@ -22,6 +22,7 @@ from indistinct.frequency import Groups, IntArray, Node
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.privacy.base import BoolArray
+from indistinct.truth import rows_without_original
 from indistinct.words import counted
 
 MOST_NODES_TRIED = 256
@@ -85,15 +86,17 @@ def verify(
     original: Any = None,
     suppressed: int | None = None,
     node: Mapping[str, int] | None = None,
+    is_local: bool | None = None,
     **reading: Any,
 ) -> Verdict:
     """Judge any table, or a release folder, by a policy; with ``original`` also whether it is true.
 
     From the cells alone: the columns are those that the policy releases, and every model holds. A folder is also
     compared with its manifest. With the original: every released row generalizes a row of the original, one to one,
-    and no more rows were suppressed than must be. ``suppressed`` and ``node`` are what the release says of itself;
-    ``node`` is only a hint and is not believed. ``reading`` goes to the engine: memory_limit and threads for all
-    tables; delimiter and encoding for the original, since a folder says how its own table is written.
+    and no more rows were suppressed than must be. ``suppressed``, ``node`` and ``is_local`` (cells were generalized
+    one by one) are what the release says of itself; ``node`` is only a hint and is not believed. ``reading`` goes to
+    the engine: memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says
+    how its own table is written.
     """
     checks: list[Check] = []
     manifest = None
@@ -101,7 +104,8 @@ def verify(
         table, manifest, manifest_checks = _read_folder(Path(table), policy)
         checks += manifest_checks
         suppressed = manifest["suppressed"] if suppressed is None else suppressed
-        node = manifest.get("node") if node is None else node
+        node = manifest["node"] if node is None else node
+        is_local = node is None
         released_reading = reading | {"delimiter": manifest.get("delimiter"), "encoding": None}
     else:
         released_reading = reading
@@ -117,7 +121,7 @@ def verify(
         if original is not None and has_the_columns and rows:
             source = open_table(original, **reading)
             try:
-                checks += _prove(released, source, policy, node, suppressed)
+                checks += _prove(released, source, policy, node, is_local, suppressed)
             finally:
                 if source is not original:
                     source.close()
@@ -193,8 +197,8 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], li
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
         ((name, digest),) = manifest["files"].items()
         numbers = [manifest[key] for key in ("released", "suppressed", "groups", "smallest_group")]
-        node = manifest["node"]
-        is_sound = all(type(number) is int for number in (*numbers, *node.values()))
+        levels = [] if manifest["node"] is None else manifest["node"].values()
+        is_sound = all(type(number) is int for number in (*numbers, *levels))
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         is_sound = False
     if not is_sound:
@@ -236,9 +240,51 @@ def file_digest(path: Path) -> str:
 
 
 def _prove(
-    released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int] | None, claimed: int | None
+    released: Rows,
+    source: Rows,
+    policy: Policy,
+    hint: Mapping[str, int] | None,
+    is_local: bool | None,
+    claimed: int | None,
 ) -> list[Check]:
     """Check truthfulness, one to one, and least suppression against the original."""
+    if is_local:
+        return _prove_locally(released, source, policy, claimed)
+    checks = _prove_by_column(released, source, policy, hint, claimed)
+    if is_local is None and not checks[0].passed:  # nothing says how the table was made
+        return _prove_locally(released, source, policy, claimed)
+    return checks
+
+
+def _prove_locally(released: Rows, source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
+    """Check truthfulness, one to one, of a table whose cells were generalized one by one."""
+    policy.check(source.columns())
+    values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
+    hierarchies = {name: policy.columns[name].compile(values[name]) for name in policy.quasi}
+    eligible = int(source.count_by(policy.quasi).counts.sum())
+    rows = released.count()
+    false_rows = rows_without_original(released, source, policy, hierarchies)
+    if false_rows:
+        return [Check("truthful", False, f"{false_rows} released rows generalize no row of the original, one to one")]
+    suppressed = eligible - rows + _blank_rows(released, policy)
+    return [
+        Check("truthful", True, f"each of {rows} rows generalizes a row of its own of the original, cell by cell"),
+        *_as_said(claimed, suppressed),
+        *_within_limit(policy, suppressed, eligible),
+    ]
+
+
+def _as_said(claimed: int | None, suppressed: int) -> list[Check]:
+    """Check what a release says about the rows that it leaves out, if it does."""
+    if claimed is None or claimed == suppressed:
+        return []
+    return [Check("suppressed rows", False, f"the release says {claimed}, but {suppressed} rows are missing from it")]
+
+
+def _prove_by_column(
+    released: Rows, source: Rows, policy: Policy, hint: Mapping[str, int] | None, claimed: int | None
+) -> list[Check]:
+    """Check truthfulness, one to one, and least suppression of a table whose columns each have one level."""
     policy.check(source.columns())
     values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
     hierarchies = {name: policy.columns[name].compile(values[name]) for name in policy.quasi}
@@ -270,14 +316,9 @@ def _prove(
         return [Check("truthful", False, f"{fewest} released rows generalize no row of the original, one to one")]
     suppressed = eligible - rows + blank
     detail = f"each of {rows} rows generalizes a row of its own of the original"
-    said = []
-    if claimed is not None and claimed != suppressed:
-        said = [
-            Check("suppressed rows", False, f"the release says {claimed}, but {suppressed} rows are missing from it")
-        ]
     return [
         Check("truthful", True, detail),
-        *said,
+        *_as_said(claimed, suppressed),
         *_within_limit(policy, suppressed, eligible),
         _least_suppression(general, policy, suppressed),
     ]

@@ -9,11 +9,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from indistinct.errors import InfeasibleError
-from indistinct.frequency import FrequencyList, Groups, Node
+from indistinct.frequency import FrequencyList, Groups, IntArray, Node
 from indistinct.policy import Policy
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.base import BoolArray
-from indistinct.recoding import Recoding
+from indistinct.recoding import AnyRecoding, Recoding
 from indistinct.watch import Watch
 
 
@@ -85,6 +85,18 @@ class Task:
             if int(is_kept.sum()) == before:
                 return ~is_kept
 
+    def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
+        """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
+
+        That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
+        """
+        sizes = np.bincount(parts, rows, number).astype(np.int64)
+        groups = Groups.of_sizes(sizes)
+        verdict = sizes > 0
+        for requirement in self.requirements:
+            verdict &= requirement.satisfied(groups)
+        return verdict
+
     def recoding(self, groups: Groups) -> Recoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy."""
         return Recoding(self.frequencies, groups, self.unsafe(groups))
@@ -113,7 +125,7 @@ class Algorithm(Protocol):
 
     name: ClassVar[str]
 
-    def run(self, task: Task, watch: Watch) -> Recoding:
+    def run(self, task: Task, watch: Watch) -> AnyRecoding:
         """Give a recoding that satisfies the task's policy, or raise InfeasibleError."""
 
 

@@ -9,7 +9,7 @@ values have no such order; there the number of different values decides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Space:
     ``labels``      (columns, levels, values) label code of each rank, where ``table_at`` is -1
     ``label_costs`` (columns, levels, values) cost of each label code, where ``table_at`` is -1
     ``value_of``    for each column the value code of each rank
+    ``whole_row``   what a row keeps at most, in the measure's units: its cost is what it keeps less
 
     Costs are per row, at least 0, and never fall when a run, range or set grows. Rows of tuples that differ in a
     column which is never generalized cost NEVER; ``blocks`` keeps them apart.
@@ -68,6 +69,7 @@ class Space:
     labels: NDArray[np.int32]
     label_costs: FloatArray
     value_of: tuple[IntArray, ...]
+    whole_row: float
 
     @classmethod
     def of(cls, frequencies: FrequencyList, measure: CellMeasure, kind: LabelKind = "hierarchy") -> Space:
@@ -95,6 +97,7 @@ class Space:
             labels=labels,
             label_costs=label_costs,
             value_of=tuple(column.order for column in columns),
+            whole_row=sum(column.most for column in columns),
         )
 
     @property
@@ -114,9 +117,30 @@ class Space:
 
     def only(self, tuples: IntArray) -> Space:
         """Give the space of some of the tuples."""
-        from dataclasses import replace
-
         return replace(self, ranks=np.ascontiguousarray(self.ranks[tuples]), counts=self.counts[tuples])
+
+    def run_costs(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Give the cost per row of groups from their lowest and highest rank in each column; a set counts as a run."""
+        total = np.zeros(len(low))
+        for column, kind in enumerate(self.kinds.tolist()):
+            ends = low[:, column], high[:, column]
+            if kind == RUN:
+                total += self._label_costs(column, *ends)
+            else:
+                first, last = (self.table[self.table_at[column] + end] if kind == RANGE else end for end in ends)
+                number = last - first + 1
+                total += np.where(ends[0] == ends[1], 0.0, self.starts[column] + self.slopes[column] * number)
+        return total
+
+    def _label_costs(self, column: int, low: IntArray, high: IntArray) -> FloatArray:
+        if self.table_at[column] >= 0:
+            tabulated: FloatArray = self.table[self.table_at[column] + low * self.sizes[column] + high]
+            return tabulated
+        costs = np.full(len(low), NEVER)
+        for level in range(int(self.heights[column]), -1, -1):
+            labels = self.labels[column, level]
+            costs = np.where(labels[low] == labels[high], self.label_costs[column, level][labels[low]], costs)
+        return costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +154,8 @@ class _Column:
     slope: float
     start: float
     climbed: tuple[CompiledHierarchy, Sequence[FloatArray]] | None
+    most: float
+    """What a cell keeps at most."""
 
     @classmethod
     def of(cls, frequencies: FrequencyList, measure: CellMeasure, column: int, kind: LabelKind) -> _Column:
@@ -141,8 +167,8 @@ class _Column:
         most = max(float(level.max()) for level in kept)
         costs = [np.maximum(most - level, 0.0) for level in kept]
         if len(order) <= LARGEST_TABLE:
-            return cls(RUN, order, _run_costs(hierarchy, costs, order), 0.0, 0.0, None)
-        return cls(RUN, order, np.zeros(0), 0.0, 0.0, (hierarchy, costs))
+            return cls(RUN, order, _run_costs(hierarchy, costs, order), 0.0, 0.0, None, most)
+        return cls(RUN, order, np.zeros(0), 0.0, 0.0, (hierarchy, costs), most)
 
     @classmethod
     def _of_values(cls, hierarchy: CompiledHierarchy, measure: CellMeasure, weight: float) -> _Column:
@@ -152,9 +178,9 @@ class _Column:
         start = -slope if isinstance(measure, Loss) else 0.0
         positions = hierarchy.find_positions()
         if positions is None:
-            return cls(SET, np.lexsort(hierarchy.maps).astype(np.int64), np.zeros(0), slope, start, None)
+            return cls(SET, np.lexsort(hierarchy.maps).astype(np.int64), np.zeros(0), slope, start, None, weight)
         order = np.argsort(positions, kind="stable").astype(np.int64)
-        return cls(RANGE, order, positions[order].astype(np.float64), slope, start, None)
+        return cls(RANGE, order, positions[order].astype(np.float64), slope, start, None, weight)
 
 
 def _run_costs(hierarchy: CompiledHierarchy, costs: Sequence[FloatArray], order: IntArray) -> FloatArray:

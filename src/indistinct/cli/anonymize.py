@@ -23,12 +23,16 @@ def anonymize(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
     algorithm: Annotated[
         str | None,
-        typer.Option(help="lattice, samarati, mingen or datafly, instead of the one that the policy names."),
+        typer.Option(help="Such as lattice, samarati, datafly or regroup, instead of the one that the policy names."),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="What lattice optimizes, such as precision, loss or discernibility.")
+        str | None,
+        typer.Option(help="What lattice and regroup optimize, such as precision, loss or discernibility."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
+    allow_unsafe: Annotated[
+        bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
+    ] = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     memory: Memory = None,
@@ -52,31 +56,34 @@ def anonymize(
     with (
         show.progress(time_limit) as watch,
         open_table(table, **limits) as rows,
-        pipeline.anonymize(rows, policy, algorithm=chosen, watch=watch) as release,
+        pipeline.anonymize(rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch) as release,
     ):
         watch.report("write")
-        written = release.write(output, replace=replace)
+        written = release.write(output, replace=replace, allow_unsafe=allow_unsafe)
     if as_json:
-        show.document(_described(release, written))
+        show.document(described(release, written))
         return
-    _summarize(release, written)
+    summarize(release, written)
     show.next_steps(["verify", policy_path, output, "--original", table])
 
 
+WITH_MEASURE = ("lattice", "regroup")
+
+
 def _chosen(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
-    """Give the algorithm that was asked for; a measure is an option of lattice."""
+    """Give the algorithm that was asked for; a measure is an option of some."""
     from indistinct.algorithms import algorithm_named
     from indistinct.errors import PolicyError
 
     if measure is None:
         return algorithm if algorithm in (None, policy.algorithm) else algorithm_named(str(algorithm))
     name = algorithm or policy.algorithm
-    if name != "lattice":
+    if name not in WITH_MEASURE:
         raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
     return algorithm_named(name, measure=measure)
 
 
-def _described(release: Release, written: Path) -> dict[str, object]:
+def described(release: Release, written: Path) -> dict[str, object]:
     assert release.verdict is not None  # a release is verified before it is written
     return {
         "written": str(written),
@@ -86,7 +93,7 @@ def _described(release: Release, written: Path) -> dict[str, object]:
     }
 
 
-def _summarize(release: Release, written: Path) -> None:
+def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
     facts = release.facts
@@ -106,8 +113,8 @@ def _summarize(release: Release, written: Path) -> None:
         )
     )
     if not facts["is_proven"]:
-        show.say(
-            f"the time limit ended the search: the best release may have a loss lower by up to {facts['gap']:.4f}",
-            "yellow",
-        )
+        show.say(f"not proven to be the best: a release may have a loss lower by up to {facts['gap']:.4f}", "yellow")
+    if not release.verdict.passed:
+        show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)
+        return
     show.say(f"verified and written to {written}", show.GOOD)

@@ -96,8 +96,9 @@ def _show(
 
 def _before(policy: Policy, original: list[Record], release: Release) -> Table:
     """Give the private table in the order of the release; the rows that were suppressed are struck out at its end."""
+    node = release.node or {}
     labels = [
-        tuple(policy.columns[name].hierarchy.label(record[name], level) for name, level in release.node.items())
+        tuple(policy.columns[name].hierarchy.label(record[name], level) for name, level in node.items())
         for record in original
     ]
     k = max(getattr(model, "k", 1) for model in policy.privacy)
@@ -114,14 +115,13 @@ def _after(policy: Policy, released: list[Record], release: Release) -> Table:
     """Give the released table sorted into its groups, with the generalized cells highlighted."""
     from rich.text import Text
 
+    node = release.node or {}
     rows = [([str(record[name]) for name in policy.quasi], record) for record in released]
     rows.sort(key=lambda row: (row[0], _sorted_cells(policy, row[1])))
     made = _table(f"Release: {counted(len(released), 'row')}, sorted into groups", *released[0])
     for position, (cells, record) in enumerate(rows):
         ends_group = position + 1 < len(rows) and rows[position + 1][0] != cells
-        shown = [
-            Text(str(cell), show.GENERALIZED if release.node.get(name, 0) else "") for name, cell in record.items()
-        ]
+        shown = [Text(str(cell), show.GENERALIZED if node.get(name, 0) else "") for name, cell in record.items()]
         made.add_row(*shown, end_section=ends_group)
     return made
 

@@ -145,12 +145,22 @@ def level_bar(level: int, height: int) -> Text:
 
 
 def levels(facts_of_release: Mapping[str, Any]) -> Table:
-    """Give the level of each quasi column of a release, with its name."""
+    """Give the level of each quasi column of a release, with its name; on average where cells climb one by one."""
+    if facts_of_release["node"] is None:
+        return _mean_levels(facts_of_release)
     made = table("Generalization", "column", "level", "of", "", "released as", right=("level", "of"))
     for name, level in facts_of_release["node"].items():
         height = facts_of_release["heights"][name]
         label = facts_of_release["level_names"][name]
         made.add_row(name, str(level), str(height), level_bar(level, height), "as it is" if level == 0 else label)
+    return made
+
+
+def _mean_levels(facts_of_release: Mapping[str, Any]) -> Table:
+    made = table("Generalization, cell by cell", "column", "level on average", "of", "", right=("level on average", "of"))
+    for name, level in facts_of_release["mean_levels"].items():
+        height = facts_of_release["heights"][name]
+        made.add_row(name, f"{level:.2f}", str(height), level_bar(round(level), height))
     return made
 
 

@@ -53,6 +53,35 @@ class Plan:
         return tuple(column for column in self.columns if column not in self.maps)
 
 
+@dataclass(frozen=True, slots=True)
+class LocalPlan:
+    """How eligible rows become released rows when rows of a tuple go to groups, each with labels of its own.
+
+    ``columns``  what to release, in order; a column without labels is copied
+    ``tuples``   encoded column -> (pieces,) value codes of the tuple; every encoded column is there
+    ``rows``     (pieces,) how many rows of the tuple go to the group; which ones is drawn at random
+    ``groups``   (pieces,) number of the group, -1 for rows that are suppressed
+    ``labels``   column -> text of each label code, None for missing
+    ``codes``    column -> (groups,) label code that a group carries
+    ``kept``     columns that carry nothing but their own values: released in their own type
+    ``blank``    False: suppressed rows are left out. True: they stay, with every column that has labels missing
+    """
+
+    columns: tuple[str, ...]
+    tuples: Mapping[str, NDArray[np.int64]]
+    rows: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    labels: Mapping[str, tuple[str | None, ...]]
+    codes: Mapping[str, NDArray[np.int64]]
+    kept: frozenset[str] = frozenset()
+    blank: bool = False
+
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """The released columns without labels."""
+        return tuple(column for column in self.columns if column not in self.labels)
+
+
 class Rows(ABC):
     """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.
 
@@ -86,7 +115,7 @@ class Rows(ABC):
         """Return each distinct tuple of codes of the eligible rows once, with the number of its rows."""
 
     @abstractmethod
-    def recode(self, plan: Plan) -> Rows:
+    def recode(self, plan: Plan | LocalPlan) -> Rows:
         """Return the released rows as a new table of the same kind, in fresh cryptographically random order."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import Condition, Counts, Plan, Rows
+from indistinct.engine.base import Condition, Counts, LocalPlan, Plan, Rows
 from indistinct.engine.conditions import Clause, eligible
 from indistinct.engine.session import Session, quote
 from indistinct.engine.writing import write_file
@@ -24,6 +24,8 @@ Restore = Callable[[pa.Table, frozenset[str]], object]
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text.
 SMALL_DICTIONARY = 65_000
 KEYS_PER_BATCH = 122_880
+NOWHERE = -1
+"""The group of suppressed rows in a local plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,10 @@ class DuckRows(Rows):
         arrays = [numbers(column) for column in table.columns]
         return Counts(tuple(arrays[:-1]), arrays[-1].astype(np.int64))
 
-    def recode(self, plan: Plan) -> DuckRows:
+    def recode(self, plan: Plan | LocalPlan) -> DuckRows:
+        return self._recode_locally(plan) if isinstance(plan, LocalPlan) else self._recode_by_column(plan)
+
+    def _recode_by_column(self, plan: Plan) -> DuckRows:
         encoding = self._encoded()
         if set(plan.maps) != set(encoding.columns):
             raise TableError(f"{self.name}: a plan must map exactly the encoded columns")
@@ -125,6 +130,18 @@ class DuckRows(Rows):
         unordered = self._relabel(coded, labels, plan)
         for table in labels if coded == encoding.coded else [*labels, coded]:
             self._session.execute(f"DROP TABLE {table}")
+        return self._released(self._shuffle(unordered), plan)
+
+    def _recode_locally(self, plan: LocalPlan) -> DuckRows:
+        encoding = self._encoded()
+        if set(plan.tuples) != set(encoding.columns):
+            raise TableError(f"{self.name}: a plan must place exactly the encoded columns")
+        coded = self._copy_coded_rows(plan) if plan.copied else encoding.coded
+        placed = self._place(coded, plan)
+        if coded != encoding.coded:
+            self._session.execute(f"DROP TABLE {coded}")
+        unordered = self._label_groups(placed, plan)
+        self._session.execute(f"DROP TABLE {placed}")
         return self._released(self._shuffle(unordered), plan)
 
     def give_back(self) -> object:
@@ -254,7 +271,7 @@ class DuckRows(Rows):
         cells = f"SELECT {', '.join([*texts, *others, '0 AS nothing'])} FROM {self._relation} WHERE {encoding.where[0]}"
         return f"SELECT {', '.join(codes) or 'nothing'} FROM ({cells}) AS cells{joins}"
 
-    def _copy_coded_rows(self, plan: Plan) -> str:
+    def _copy_coded_rows(self, plan: Plan | LocalPlan) -> str:
         """Create the table of the codes and the copied cells of the eligible rows, and return its name.
 
         The rows are read again for it, so that cells nobody asked for were never held. If they are no longer
@@ -290,6 +307,64 @@ class DuckRows(Rows):
             )
         return unordered
 
+    def _place(self, coded: str, plan: LocalPlan) -> str:
+        """Create the table of rows with the number of the group that each goes to, and return its name.
+
+        Where the rows of a tuple go to several groups they are drawn in random order: the order of the source would
+        tell something about who went where.
+        """
+        encoding = self._encoded()
+        placed, divided = self._session.fresh("placed"), self._session.fresh("divided")
+        undivided, shared = _pieces(plan, encoding)
+        same = " AND ".join(f"rows.c{position} = p.c{position}" for position in range(len(encoding.columns)))
+        others = "".join(f"rows.o{position}, " for position in range(len(plan.copied)))
+        joined = f"FROM {coded} AS rows JOIN {{}} AS p ON {same or 'true'}"
+        with self._session.registered(undivided) as whole:
+            self._session.execute(f"CREATE TABLE {placed} AS SELECT {others}p.goal {joined.format(whole)}")
+        if len(shared):
+            with self._session.registered(shared) as several:
+                tuples = f"(SELECT DISTINCT * EXCLUDE (goal, first, last) FROM {several})"
+                self._session.execute(f"CREATE TABLE {divided} AS SELECT {others}p.tuple {joined.format(tuples)}")
+                with self._session.registered(_random_keys(self._rows_of(divided))) as keys:
+                    drawn = (
+                        "SELECT d.*, row_number() OVER (PARTITION BY tuple ORDER BY key) - 1 AS place "
+                        f"FROM {divided} AS d POSITIONAL JOIN {keys}"
+                    )
+                    self._session.execute(
+                        f"INSERT INTO {placed} SELECT {others}p.goal FROM ({drawn}) AS rows JOIN {several} AS p "
+                        "ON rows.tuple = p.tuple AND rows.place >= p.first AND rows.place < p.last"
+                    )
+                self._session.execute(f"DROP TABLE {divided}")
+        if self._rows_of(placed) != self._rows_of(coded):
+            raise TableError(self._changed())
+        return placed
+
+    def _label_groups(self, placed: str, plan: LocalPlan) -> str:
+        """Create the table of released cells r0, r1, … in the order of the source, and return its name."""
+        unordered, labels = self._session.fresh("unordered"), self._session.fresh("labels")
+        texts = {column: text_column(plan.labels[column]) for column in plan.labels}
+        names = {column: f"l{position}" for position, column in enumerate(plan.labels)}
+        numbers = np.arange(max((len(codes) for codes in plan.codes.values()), default=0))
+        data = {"goal": integers(numbers)} | {
+            names[column]: texts[column].take(integers(np.asarray(plan.codes[column], np.int64))) for column in texts
+        }
+        with self._session.registered(pa.table(data)) as given:
+            cells = ", ".join(
+                f"{name}::{self._storage(column, plan, f'SELECT {name} AS text FROM {given}')} AS {name}"
+                for column, name in names.items()
+            )
+            self._session.execute(f"CREATE TABLE {labels} AS SELECT goal{', ' if cells else ''}{cells} FROM {given}")
+        shown = ", ".join(
+            f"{f'l.{names[column]}' if column in names else f'rows.o{plan.copied.index(column)}'} AS r{position}"
+            for position, column in enumerate(plan.columns)
+        )
+        self._session.execute(
+            f"CREATE TABLE {unordered} AS SELECT {shown} FROM {placed} AS rows LEFT JOIN {labels} AS l USING (goal)"
+            f"{'' if plan.blank else f' WHERE rows.goal <> {NOWHERE}'}"
+        )
+        self._session.execute(f"DROP TABLE {labels}")
+        return unordered
+
     def _refuse_unknown_codes(self, coded: str, columns: int) -> None:
         unknown = " OR ".join(f"c{position} IS NULL" for position in range(columns)) or "false"
         if self._session.fetch(f"SELECT 1 FROM {coded} WHERE {unknown} LIMIT 1"):
@@ -323,7 +398,7 @@ class DuckRows(Rows):
             )
         return table
 
-    def _storage(self, column: str, plan: Plan, labels: str) -> str:
+    def _storage(self, column: str, plan: Plan | LocalPlan, labels: str) -> str:
         """Return the type in which a released column is stored until it is read."""
         own_type = self._types[column]
         if column in plan.kept and own_type != "VARCHAR" and not own_type.startswith("ENUM") and own_type != '"NULL"':
@@ -352,7 +427,7 @@ class DuckRows(Rows):
         self._session.execute(f"DROP TABLE {unordered}")
         return ordered
 
-    def _released(self, stored: str, plan: Plan) -> DuckRows:
+    def _released(self, stored: str, plan: Plan | LocalPlan) -> DuckRows:
         view = self._session.fresh("view")
         types = self._session.fetch(f"SELECT column_type FROM (DESCRIBE {stored})")
         cells = ", ".join(
@@ -360,7 +435,7 @@ class DuckRows(Rows):
             for position, (column, (kind,)) in enumerate(zip(plan.columns, types, strict=True))
         )
         self._session.execute(f"CREATE VIEW {view} AS SELECT {cells} FROM {stored}")
-        typed = frozenset(column for column in plan.columns if column in plan.kept or column not in plan.maps)
+        typed = plan.kept | frozenset(plan.copied)
         return DuckRows(self._session, view, self._form, typed, stored)
 
     def _unmatched(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
@@ -393,6 +468,36 @@ def _suppressed_groups(plan: Plan) -> pa.Table:
     """Return the suppressed tuples of label codes as columns g0, g1, …"""
     codes = [integers(np.asarray(codes, dtype=np.int64)) for codes in plan.suppressed.values()]
     return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
+
+
+def _pieces(plan: LocalPlan, encoding: Encoding) -> tuple[pa.Table, pa.Table]:
+    """Return the pieces of tuples whose rows all go to one group, and those of tuples that are divided.
+
+    Each has the number of its tuple and, from first up to last, the places of the tuple's rows that are its own.
+    """
+    codes = [np.asarray(plan.tuples[column], np.int64) for column in encoding.columns]
+    rows = np.asarray(plan.rows, np.int64)
+    order = np.lexsort(codes[::-1]) if codes else np.arange(len(rows))
+    codes, rows, groups = [code[order] for code in codes], rows[order], np.asarray(plan.groups, np.int64)[order]
+    is_first = np.ones(len(rows), np.bool_)
+    if len(rows):
+        is_first[1:] = False
+        for code in codes:
+            is_first[1:] |= code[1:] != code[:-1]
+    tuples = np.cumsum(is_first) - 1
+    ends = np.cumsum(rows)
+    base = (ends - rows)[is_first][tuples] if len(rows) else ends
+    is_whole = np.bincount(tuples)[tuples] == 1 if len(rows) else is_first
+    table = pa.table(
+        {f"c{position}": integers(code) for position, code in enumerate(codes)}
+        | {
+            "tuple": integers(tuples),
+            "goal": integers(groups),
+            "first": integers(ends - rows - base),
+            "last": integers(ends - base),
+        }
+    )
+    return table.take(integers(np.flatnonzero(is_whole))), table.take(integers(np.flatnonzero(~is_whole)))
 
 
 def _random_keys(rows: int) -> pa.RecordBatchReader:

@@ -55,6 +55,8 @@ class CompiledHierarchy:
     find_positions: Callable[[], NDArray[np.int64] | None] = field(default=lambda: None, repr=False)
     """Gives where each value stands among those of the domain in the order of numbers or dates, a missing one last;
     None if they have no such order. It is asked only by who releases ranges."""
+    sort_keys: Callable[[Labels], list[Any] | None] = field(default=lambda values: None, repr=False)
+    """Gives what to sort any values by: numbers or dates, None for a missing one; None if they have no such order."""
     _steps: tuple[NDArray[np.int64], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -154,6 +156,7 @@ class Hierarchy(ABC):
             has_suppressed_top=self.top is not None or (len(labels) > 1 and is_suppression(labels[-1])),
             level_names=self._level_names_for(values),
             find_positions=lambda: self._positions(labels[0]),
+            sort_keys=self.sort_keys,
         )
 
     def label(self, value: str | None, level: int) -> str | None:
@@ -271,7 +274,7 @@ class Hierarchy(ABC):
         """Return the ground values of the domain; here those at hand."""
         return values
 
-    def _sort_keys(self, values: Labels) -> list[Any] | None:
+    def sort_keys(self, values: Labels) -> list[Any] | None:
         """Return what to sort the values by, None for a missing one; None if they are not all numbers."""
         from indistinct.hierarchy.exact import read_number  # which itself needs this module
 
@@ -282,7 +285,7 @@ class Hierarchy(ABC):
     def _positions(self, values: Labels) -> NDArray[np.int64] | None:
         """Return where each value stands among those of the domain; equal numbers stand in the order of their text."""
         domain = self._domain(values)
-        keys = self._sort_keys(domain)
+        keys = self.sort_keys(domain)
         if keys is None:
             return None
         present = sorted((key, value) for key, value in zip(keys, domain, strict=True) if key is not None)

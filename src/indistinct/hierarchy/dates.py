@@ -109,7 +109,7 @@ class Dates(Computed):
         days = self._days(values)
         return [each_once(_labeller(level), days) for level in self.levels]
 
-    def _sort_keys(self, values: Labels) -> list[Any] | None:
+    def sort_keys(self, values: Labels) -> list[Any] | None:
         """Return the days of the values."""
         return self._days(values)
 

@@ -1,0 +1,164 @@
+"""Matching released rows with rows of the original that they generalize, one to one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+NOBODY = -1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _covers(label: int, rank: int, low: Array, high: Array, bits_at: Array, bits: Array) -> bool:
+    """Tell whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
+    if rank < low[label] or rank > high[label]:
+        return False
+    if bits_at[label] < 0:
+        return True
+    place = rank - low[label]
+    word = bits[bits_at[label] + (place >> 6)]
+    return bool((word >> np.uint64(place & 63)) & np.uint64(1))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _candidates(
+    labels: Array, ranks: Array, offsets: Array, starts: Array, order: Array, covers: Any, found: Array
+) -> int:
+    """Put the original tuples that one released tuple generalizes into ``found``, and give their number.
+
+    The column in which its label covers fewest tuples is scanned, and the others are asked.
+    """
+    low, high, bits_at, bits = covers
+    columns = len(labels)
+    best, fewest = 0, np.int64(1) << np.int64(62)
+    for column in range(columns):
+        if high[labels[column]] < low[labels[column]]:
+            return 0
+        first = starts[offsets[column] + low[labels[column]]]
+        last = starts[offsets[column] + high[labels[column]] + 1]
+        if last - first < fewest:
+            best, fewest = column, last - first
+    number = 0
+    start = starts[offsets[best] + low[labels[best]]]
+    for place in range(start, start + fewest):
+        original = order[best, place]
+        fits = True
+        for column in range(columns):
+            if not _covers(labels[column], ranks[original, column], low, high, bits_at, bits):
+                fits = False
+                break
+        if fits:
+            found[number] = original
+            number += 1
+    return number
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+def unmatched(
+    labels: Array,
+    wanted: Array,
+    ranks: Array,
+    counts: Array,
+    offsets: Array,
+    starts: Array,
+    order: Array,
+    low: Array,
+    high: Array,
+    bits_at: Array,
+    bits: Array,
+) -> int:
+    """Give how many released rows are left when as many as possible have a row of the original of their own.
+
+    ``labels``   (released, columns) label of each released tuple; labels of all columns are numbered through
+    ``wanted``   (released,) rows of each
+    ``ranks``    (originals, columns) rank of each original tuple's value
+    ``counts``   (originals,) rows of each
+    ``offsets``  (columns,) where each column's part of ``starts`` begins
+    ``starts``   per column and rank: where its tuples start in ``order[column]``
+    ``low``, ``high``, ``bits_at``, ``bits``  what each label covers
+
+    A first fit serves the released tuples with fewest candidates first; then alternating paths mend what it spoiled.
+    Tuples that a search in vain has seen can never help again, so each is seen in vain once.
+    """
+    covers = (low, high, bits_at, bits)
+    released, originals = len(labels), len(ranks)
+    found = np.empty(originals, np.int64)
+    choices = np.empty(released, np.int64)
+    for row in range(released):
+        choices[row] = _candidates(labels[row], ranks, offsets, starts, order, covers, found)
+    first_unit = np.zeros(originals + 1, np.int64)
+    for original in range(originals):
+        first_unit[original + 1] = first_unit[original] + counts[original]
+    taken = np.zeros(originals, np.int64)
+    owner = np.full(first_unit[originals], NOBODY, np.int64)
+    left = wanted.copy()
+    for row in np.argsort(choices, kind="mergesort"):
+        number = _candidates(labels[row], ranks, offsets, starts, order, covers, found)
+        for place in range(number):
+            if left[row] == 0:
+                break
+            original = found[place]
+            share = min(left[row], counts[original] - taken[original])
+            for unit in range(taken[original], taken[original] + share):
+                owner[first_unit[original] + unit] = row
+            taken[original] += share
+            left[row] -= share
+    seen_original = np.zeros(originals, np.bool_)
+    seen_row = np.zeros(released, np.bool_)
+    came_from = np.full(originals, NOBODY, np.int64)
+    came_by = np.full(released, NOBODY, np.int64)
+    unit_original = np.empty(first_unit[originals], np.int64)
+    for original in range(originals):
+        unit_original[first_unit[original] : first_unit[original + 1]] = original
+    queue = np.empty(released, np.int64)
+    touched = np.empty(originals, np.int64)
+    without = 0
+    for row in range(released):
+        while left[row] > 0 and not seen_row[row]:
+            head, tail, number_touched, goal = 0, 1, 0, NOBODY
+            queue[0] = row
+            seen_row[row] = True
+            came_by[row] = NOBODY
+            while head < tail and goal == NOBODY:
+                current = queue[head]
+                head += 1
+                number = _candidates(labels[current], ranks, offsets, starts, order, covers, found)
+                for place in range(number):
+                    original = found[place]
+                    if seen_original[original]:
+                        continue
+                    seen_original[original] = True
+                    touched[number_touched] = original
+                    number_touched += 1
+                    came_from[original] = current
+                    if taken[original] < counts[original]:
+                        goal = original
+                        break
+                    for unit in range(first_unit[original], first_unit[original + 1]):
+                        holder = owner[unit]
+                        if not seen_row[holder]:
+                            seen_row[holder] = True
+                            came_by[holder] = unit
+                            queue[tail] = holder
+                            tail += 1
+            if goal == NOBODY:
+                break  # all that was seen stays seen
+            unit = first_unit[goal] + taken[goal]
+            taken[goal] += 1
+            while True:
+                holder = came_from[unit_original[unit]]
+                owner[unit] = holder
+                if holder == row:
+                    break
+                unit = came_by[holder]
+            left[row] -= 1
+            for place in range(tail):
+                seen_row[queue[place]] = False
+            for place in range(number_touched):
+                seen_original[touched[place]] = False
+        without += left[row]
+    return without

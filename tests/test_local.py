@@ -1,0 +1,330 @@
+"""Local recodings from pieces to a verified release: labels, measures, the engine's rows, and the proof of truth."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import indistinct as ix
+from indistinct import testing
+from indistinct.algorithms import Task
+from indistinct.engine import open_table
+from indistinct.frequency import FrequencyList
+from indistinct.labels import range_label, read_label, set_label
+from indistinct.quality import MEASURES
+from indistinct.recoding import SUPPRESSED, Labels, LocalRecoding, Pieces, Recoding
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Groups rows in the order of the list, at least k at a time, so that tuples are divided between groups."""
+
+    name: ClassVar[str] = "neighbours"
+    labels: str = "hierarchy"
+    suppressed: int = 0
+
+    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+        base, k = task.frequencies.base, task.largest_k()
+        rows = np.repeat(np.arange(len(base)), base.sizes)
+        groups = np.minimum(np.arange(len(rows)) // k, max(0, len(rows) // k - 1))
+        groups[groups < self.suppressed] = SUPPRESSED
+        pieces, counts = np.unique(np.stack([rows, groups]), axis=1, return_counts=True)
+        return LocalRecoding.of_pieces(task.frequencies, Pieces(pieces[0], counts, pieces[1]), self.labels)
+
+
+TABLE = pa.table(
+    {
+        "age": ["17", "18", "18", "25", "33", "33", "47", None],
+        "city": ["Bonn", "Bonn", "Köln", "Köln", "Bonn", "Ulm", "Ulm", "Ulm"],
+        "born": [
+            "1990-01-05",
+            "1990-02-01",
+            "1991-07-07",
+            "1991-07-07",
+            "1985-03-03",
+            "1984-01-01",
+            None,
+            "1970-12-31",
+        ],
+        "visits": list(range(8)),
+    }
+)
+
+
+def policy_for(k=2, **given):
+    columns = {
+        "age": ix.quasi(ix.intervals(5, 10)),
+        "city": ix.quasi(ix.tree({"*": {"Rhein": ["Bonn", "Köln"], "Donau": ["Ulm"]}})),
+        "born": ix.quasi(ix.dates("month", "year")),
+        "visits": ix.other(),
+    }
+    return ix.Policy(columns=columns, privacy=[ix.KAnonymity(k)], **given)
+
+
+def frequencies_of(table, policy):
+    with open_table(table) as rows:
+        return FrequencyList.count(rows, policy)
+
+
+# Labels.
+
+
+def test_each_group_carries_the_lowest_label_that_covers_it():
+    policy = policy_for()
+    frequencies = frequencies_of(TABLE, policy)
+    ages = [frequencies.hierarchies[0].values[code] for code in frequencies.base.label_codes(0)]
+    group_of = np.array([0 if age in ("17", "18") else 1 for age in ages])
+    recoding = LocalRecoding.of_pieces(frequencies, Pieces.whole(frequencies, group_of))
+    texts = [labels.texts[code] for labels, code in zip(recoding.labels, recoding.codes[:, 0], strict=True)]
+    others = [labels.texts[code] for labels, code in zip(recoding.labels, recoding.codes[:, 1], strict=True)]
+    assert sorted([texts, others], key=str) == sorted([["15-19", "Rhein", "*"], ["*", "*", "*"]], key=str)
+
+
+def test_ranges_and_sets_cover_what_is_there_and_no_more():
+    policy = policy_for()
+    frequencies = frequencies_of(TABLE, policy)
+    ages = [frequencies.hierarchies[0].values[code] for code in frequencies.base.label_codes(0)]
+    group_of = np.array([0 if age in ("17", "33") else 1 for age in ages])
+    recoding = LocalRecoding.of_pieces(frequencies, Pieces.whole(frequencies, group_of), "ranges")
+    released = {
+        tuple(labels.texts[code] for labels, code in zip(recoding.labels, codes, strict=True))
+        for codes in recoding.codes.T
+    }
+    assert released == {
+        ("[17, 33]", "{Bonn, Ulm}", "[1984-01-01, 1990-01-05]"),
+        ("[18, 47] or missing", "*", "*"),  # the whole domain
+    }
+    ages = dict(zip(recoding.labels[0].texts, recoding.labels[0].leaves, strict=True))
+    assert ages == {"[17, 33]": 4, "[18, 47] or missing": 5}
+
+
+@given(st.lists(st.one_of(st.none(), st.text(min_size=1, max_size=5)), min_size=2, max_size=5, unique=True))
+def test_a_set_label_is_read_as_it_was_written(values):
+    if any(value is not None and ("\r" in value or "\n" in value or "\0" in value) for value in values):
+        return
+    cover = read_label(set_label(values))
+    assert cover.values == tuple(value for value in values if value is not None) or not cover.values
+    assert cover.or_missing == (None in values)
+
+
+@pytest.mark.parametrize("text", ["", "[", "a", "[1, 2", "{a, b]", "17-25", "*", '{"a}', "[1, 2, 3]", "{}"])
+def test_other_texts_are_no_ranges_or_sets(text):
+    assert read_label(text) is None
+    assert read_label(range_label("1", "2")).is_range
+
+
+# Measures.
+
+
+@given(testing.frequency_lists())
+@settings(max_examples=60, deadline=None)
+def test_a_full_domain_recoding_costs_the_same_when_it_is_written_as_a_local_one(frequencies):
+    """And with the lowest labels of its groups it is at least as good."""
+    for node in ((0,) * len(frequencies.columns), frequencies.heights):
+        groups, group_of = frequencies.roll_up(node)
+        full = Recoding(frequencies, groups, np.zeros(len(groups), np.bool_))
+        labels = [Labels.at_level(frequencies, column, level) for column, level in enumerate(node)]
+        codes = np.stack([groups.label_codes(column) for column in range(len(node))])
+        local = LocalRecoding.of_labels(frequencies, Pieces.whole(frequencies, group_of), tuple(labels), codes)
+        for name, make in MEASURES.items():
+            assert make().loss(local) == pytest.approx(make().loss(full)), name
+            assert make().value(local) == pytest.approx(make().value(full)), name
+        lowest = LocalRecoding.of_pieces(frequencies, Pieces.whole(frequencies, group_of))
+        assert ix.Precision().loss(lowest) <= ix.Precision().loss(full) + 1e-9
+
+
+# The engine.
+
+
+def every_kind(folder):
+    import polars
+
+    path = folder / "table.parquet"
+    pyarrow.parquet.write_table(TABLE, path)
+    return {"arrow": TABLE, "pandas": TABLE.to_pandas(), "polars": polars.from_arrow(TABLE), "parquet": path}
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet"])
+@pytest.mark.parametrize("labels", ["hierarchy", "ranges"])
+def test_a_local_release_is_verified_against_the_original(tmp_path, kind, labels):
+    table = every_kind(tmp_path)[kind]
+    with ix.anonymize(table, policy_for(), algorithm=Neighbours(labels)) as release:
+        assert release.node is None
+        assert release.verdict.passed
+        assert release.verify(original=table).passed
+        assert type(release.table) is type(TABLE if kind == "parquet" else table)
+
+
+def test_rows_keep_their_other_cells():
+    table = TABLE.append_column("secret", pa.array([f"s{n}" for n in range(8)]))
+    policy = policy_for()
+    policy = ix.Policy(columns={**policy.columns, "secret": ix.sensitive()}, privacy=policy.privacy)
+    with ix.anonymize(table, policy, algorithm=Neighbours()) as release:
+        released = release.table.to_pylist()
+    assert sorted((row["visits"], row["secret"]) for row in released) == [(n, f"s{n}") for n in range(8)]
+
+
+def test_which_rows_of_a_divided_tuple_go_where_is_drawn_at_random():
+    table = pa.table({"a": ["x"] * 8 + ["y"] * 2, "n": list(range(10))})
+    policy = ix.Policy(columns={"a": ix.quasi(ix.suppress()), "n": ix.other()}, privacy=[ix.KAnonymity(4)])
+    seen = set()
+    for _ in range(30):
+        with ix.anonymize(table, policy, algorithm=Neighbours()) as release:
+            rows = release.table.to_pylist()
+        assert Counter(row["a"] for row in rows) == {"x": 4, "*": 6}
+        seen.add(frozenset(row["n"] for row in rows if row["a"] == "x"))
+    assert len(seen) > 5
+
+
+@pytest.mark.parametrize("mode", ["remove", "blank"])
+def test_suppressed_rows_are_left_out_or_blank(mode):
+    policy = policy_for(max_suppression=4, suppressed_rows=mode)
+    with ix.anonymize(TABLE, policy, algorithm=Neighbours(suppressed=2)) as release:
+        assert release.suppressed == 4
+        rows = release.table.to_pylist()
+        blank = [row for row in rows if row["age"] is None and row["city"] is None and row["born"] is None]
+        assert (len(rows), len(blank)) == ((4, 0) if mode == "remove" else (8, 4))
+        assert release.verify(original=TABLE).passed
+
+
+def test_a_local_release_is_written_read_and_verified(tmp_path):
+    with ix.anonymize(TABLE, policy_for(), algorithm=Neighbours()) as release:
+        release.write(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["node"] is None
+    assert set(manifest["mean_levels"]) == {"age", "city", "born"}
+    assert ix.verify(tmp_path / "out", policy_for(), original=TABLE).passed
+
+
+def test_columns_that_keep_their_values_keep_their_type():
+    table = pa.table({"b": ["x", "y", "x", "x"], "a": [1, 1, 2, 2]})
+    policy = ix.Policy(
+        columns={"b": ix.quasi(ix.suppress()), "a": ix.quasi(ix.intervals(5))}, privacy=[ix.KAnonymity(2)]
+    )
+    with ix.anonymize(table, policy, algorithm=Neighbours()) as release:
+        assert release.table.schema.field("a").type == pa.int64()
+        assert Counter(release.table["b"].to_pylist()) == {"*": 2, "x": 2}
+
+
+# An unsafe release.
+
+
+@dataclass(frozen=True)
+class Careless:
+    """Releases every tuple as it is."""
+
+    name: ClassVar[str] = "careless"
+
+    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+        frequencies = task.frequencies
+        return LocalRecoding.of_pieces(frequencies, Pieces.whole(frequencies, np.arange(len(frequencies.base))))
+
+
+def test_an_unsafe_release_is_refused_unless_the_holder_insists(tmp_path):
+    with pytest.raises(ix.VerificationError):
+        ix.anonymize(TABLE, policy_for(), algorithm=Careless())
+    with ix.anonymize(TABLE, policy_for(), algorithm=Careless(), allow_unsafe=True) as release:
+        assert not release.verdict.passed
+        with pytest.raises(ix.VerificationError):
+            release.write(tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+        release.write(tmp_path / "out", allow_unsafe=True)
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["unsafe"] is True
+    assert not ix.verify(tmp_path / "out", policy_for()).passed
+
+
+# The proof of truth.
+
+
+def fits(hierarchy, label, value):
+    """Brute force: a label covers a value if it is its label at some level, or says so in words."""
+    if label is None:
+        return True
+    if label in [hierarchy.label(value, level) for level in range((hierarchy.height or 0) + 1)]:
+        return True
+    if label.startswith("{"):
+        inside = label.removesuffix(" or missing")[1:-1].split(", ")
+        return value in inside or (value is None and label.endswith("missing"))
+    if label.startswith("["):
+        ends = [int(end) for end in label.removesuffix(" or missing")[1:-1].split(", ")]
+        return label.endswith("missing") if value is None else ends[0] <= int(value) <= ends[-1]
+    return False
+
+
+def most_matched(released, originals, covers):
+    """Brute force: the size of a largest matching, by trying every assignment of released rows."""
+    best = 0
+    for chosen in itertools.permutations(range(len(originals)), len(released)):
+        best = max(best, sum(covers(released[row], originals[to]) for row, to in enumerate(chosen)))
+    return best
+
+
+VALUES = ["1", "2", "3", "7"]
+LABELS = ["1", "2", "3", "7", "0-4", "5-9", "*", "[1, 3]", "[2, 7]", "{1, 7}", None, "9"]
+
+
+@given(
+    originals=st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from("ab")), min_size=1, max_size=6),
+    data=st.data(),
+)
+@settings(max_examples=50, deadline=None)
+def test_the_number_of_false_rows_is_that_of_a_largest_matching(originals, data):
+    released = data.draw(
+        st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab")), min_size=1, max_size=len(originals))
+    )
+    hierarchy = ix.intervals(5)
+    policy = ix.Policy(columns={"n": ix.quasi(hierarchy), "o": ix.other()}, privacy=[ix.KAnonymity(1)])
+    best = most_matched(released, originals, lambda r, o: r[1] == o[1] and fits(hierarchy, r[0], o[0]))
+    verdict = ix.verify(
+        pa.table({"n": pa.array([r[0] for r in released], pa.string()), "o": [r[1] for r in released]}),
+        policy,
+        original=pa.table({"n": [o[0] for o in originals], "o": [o[1] for o in originals]}),
+        is_local=True,
+    )
+    truthful = next(check for check in verdict.checks if check.name == "truthful")
+    false_rows = len(released) - best
+    assert truthful.passed == (false_rows == 0)
+    if false_rows:
+        assert truthful.detail.startswith(f"{false_rows} released rows")
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=10, deadline=None)
+def test_true_releases_pass_and_one_false_cell_fails(seed):
+    rng = np.random.default_rng(seed)
+    table = pa.table(
+        {
+            "age": [str(n) for n in rng.integers(10, 40, 30)],
+            "city": rng.choice(["Bonn", "Köln", "Ulm"], 30).tolist(),
+            "born": [f"19{n}-01-01" for n in rng.integers(70, 99, 30)],
+            "visits": rng.integers(0, 3, 30).tolist(),
+        }
+    )
+    policy = policy_for(3)
+    with ix.anonymize(table, policy, algorithm=Neighbours(str(rng.choice(["hierarchy", "ranges"])))) as release:
+        assert release.verify(original=table).passed
+        released = release.table.to_pydict()
+    released["visits"][0] = 99
+    verdict = ix.verify(pa.table(released), policy, original=table, is_local=True)
+    assert not verdict.passed
+
+
+def test_a_table_of_unknown_make_is_proved_either_way():
+    policy = policy_for(1)
+    with ix.anonymize(TABLE, policy_for(), algorithm=Neighbours()) as release:
+        assert ix.verify(release.table, policy, original=TABLE).passed
+    with ix.anonymize(TABLE, policy_for(), algorithm=ix.Samarati()) as release:
+        verdict = ix.verify(release.table, policy_for(), original=TABLE)
+    assert verdict.passed
+    assert any(check.name == "least suppression" for check in verdict.checks)
