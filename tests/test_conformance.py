@@ -150,7 +150,7 @@ def expected(model, name):
 
 
 @dataclass(frozen=True)
-class Parity:
+class Parity(ix.PrivacyModel):
     """Groups of an even size: not monotone, though it says so."""
 
     name: ClassVar[str] = "parity"

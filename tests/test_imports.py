@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "engine": {"errors"},
     "policy": {"errors", "hierarchy"},
     "frequency": {"errors", "hierarchy", "kernels"},
-    "privacy": {"errors", "frequency"},
+    "privacy": {"errors", "frequency", "hierarchy"},
     "labels": set(),
     "recoding": {"frequency", "hierarchy", "labels"},
     "quality": {"errors", "frequency", "recoding"},

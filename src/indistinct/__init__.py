@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from indistinct.algorithms import Datafly, Lattice, MinGen, Samarati
+    from indistinct.algorithms import Datafly, Lattice, MinGen, MuArgus, Samarati
     from indistinct.algorithms.datafly import for_recipient
     from indistinct.algorithms.distance_matrix import DistanceMatrix
     from indistinct.algorithms.frontier import Frontier
+    from indistinct.algorithms.mu_argus import MuArgusSession
     from indistinct.algorithms.solutions import Solution
     from indistinct.errors import (
         HierarchyError,
@@ -37,7 +38,18 @@ if TYPE_CHECKING:
     from indistinct.pipeline import anonymize, distance_matrix, frontier, solutions
     from indistinct.policy import Policy, identifier, other, quasi, sensitive, where
     from indistinct.policyfile import parse_policy, policy_schema, policy_toml, read_policy
-    from indistinct.privacy import KAnonymity
+    from indistinct.privacy import (
+        AlphaK,
+        AverageRisk,
+        BetaLikeness,
+        DeltaDisclosure,
+        KAnonymity,
+        LDiversity,
+        PrivacyModel,
+        ProsecutorRisk,
+        PSensitive,
+        TCloseness,
+    )
     from indistinct.profiling import Profile, profile, suggested_policy
     from indistinct.quality import (
         NCP,
@@ -59,10 +71,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "algorithms": ["Datafly", "Lattice", "MinGen", "Samarati"],
+    "algorithms": ["Datafly", "Lattice", "MinGen", "MuArgus", "Samarati"],
     "algorithms.datafly": ["for_recipient"],
     "algorithms.distance_matrix": ["DistanceMatrix"],
     "algorithms.frontier": ["Frontier"],
+    "algorithms.mu_argus": ["MuArgusSession"],
     "algorithms.solutions": ["Solution"],
     "errors": [
         "HierarchyError",
@@ -90,7 +103,18 @@ _HOMES = {
     "pipeline": ["anonymize", "distance_matrix", "frontier", "solutions"],
     "policy": ["Policy", "identifier", "other", "quasi", "sensitive", "where"],
     "policyfile": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
-    "privacy": ["KAnonymity"],
+    "privacy": [
+        "AlphaK",
+        "AverageRisk",
+        "BetaLikeness",
+        "DeltaDisclosure",
+        "KAnonymity",
+        "LDiversity",
+        "PSensitive",
+        "PrivacyModel",
+        "ProsecutorRisk",
+        "TCloseness",
+    ],
     "profiling": ["Profile", "profile", "suggested_policy"],
     "quality": [
         "NCP",
@@ -117,9 +141,13 @@ __all__ = [
     "NCP",
     "AbsoluteDistance",
     "Accuracy",
+    "AlphaK",
     "AverageGroupSize",
+    "AverageRisk",
+    "BetaLikeness",
     "Completeness",
     "Datafly",
+    "DeltaDisclosure",
     "Discernibility",
     "DistanceMatrix",
     "DistinctTuples",
@@ -130,20 +158,27 @@ __all__ = [
     "InfeasibleError",
     "InterruptedSearchError",
     "KAnonymity",
+    "LDiversity",
     "Lattice",
     "Loss",
     "MinGen",
     "MissingExtraError",
+    "MuArgus",
+    "MuArgusSession",
     "NonUniformEntropy",
     "OutputError",
+    "PSensitive",
     "Policy",
     "PolicyError",
     "Precision",
+    "PrivacyModel",
     "Profile",
+    "ProsecutorRisk",
     "RelativeDistance",
     "Release",
     "Samarati",
     "Solution",
+    "TCloseness",
     "TableError",
     "Verdict",
     "VerificationError",

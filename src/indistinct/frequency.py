@@ -65,23 +65,88 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How often each value of a sensitive column occurs in each group: sorted by group, each value of a group once."""
+
+    groups: IntArray
+    values: IntArray
+    counts: IntArray
+    totals: IntArray
+    """The rows of each value in all groups that are released together."""
+    texts: tuple[str | None, ...]
+    """The values; a missing one is a value like any other."""
+    hierarchy: CompiledHierarchy | None = None
+    """The column's hierarchy for these values, if it has one."""
+
+    @classmethod
+    def of(
+        cls,
+        groups: IntArray,
+        values: IntArray,
+        counts: IntArray,
+        texts: Sequence[str | None],
+        hierarchy: CompiledHierarchy | None = None,
+        totals: IntArray | None = None,
+    ) -> Tally:
+        """Add up counts of the same group and value; the totals are those of these groups unless others are given.
+
+        >>> Tally.of(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([2, 3, 4]), ["flu", "HIV"]).counts
+        array([6, 3])
+        """
+        number = max(1, len(texts))
+        keys = groups * number + values
+        most = int(keys.max(initial=-1)) + 1
+        if most <= 4 * len(keys) + 1024:
+            sums = np.bincount(keys, counts, most)
+            found = np.flatnonzero(sums)
+            added = sums[found].astype(np.int64)
+        else:
+            found, where = np.unique(keys, return_inverse=True)
+            added = np.bincount(where, counts, len(found)).astype(np.int64)
+            found, added = found[added > 0], added[added > 0]
+        in_group, value = np.divmod(found, number)
+        if totals is None:
+            totals = np.bincount(value, added, number).astype(np.int64)
+        return cls(in_group, value, added, totals, tuple(texts), hierarchy)
+
+    def merged(self, group_of: IntArray) -> Tally:
+        """The tally of groups that were merged, each into the group of this number."""
+        return Tally.of(group_of[self.groups], self.values, self.counts, self.texts, self.hierarchy, self.totals)
+
+    def only(self, is_kept: NDArray[np.bool_]) -> Tally:
+        """The tally of what is left when some groups are taken out."""
+        stays = is_kept[self.groups]
+        return Tally.of(self.groups[stays], self.values[stays], self.counts[stays], self.texts, self.hierarchy)
+
+    def dense(self, groups: int) -> IntArray:
+        """Give the counts as a table, one row per group and one column per value."""
+        table = np.zeros((groups, len(self.texts)), np.int64)
+        table[self.groups, self.values] = self.counts
+        return table
+
+
+@dataclass(frozen=True, slots=True)
 class Groups:
-    """The equivalence classes at a node: their keys of label codes and their sizes in rows."""
+    """The equivalence classes at a node: their keys of label codes and their sizes in rows.
+
+    ``tallies`` has a tally for each sensitive column that the policy's models ask about.
+    """
 
     sizes: IntArray
     keys: UIntArray
     node: Node
     layout: Layout
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
 
     @classmethod
-    def of_sizes(cls, sizes: Sequence[int] | IntArray) -> Groups:
-        """Groups of which only the sizes are known, as a recount of released cells gives them.
+    def of_sizes(cls, sizes: Sequence[int] | IntArray, tallies: Mapping[str, Tally] | None = None) -> Groups:
+        """Groups of which only sizes and sensitive values are known, as a recount of released cells gives them.
 
         >>> len(Groups.of_sizes([1, 2, 3]))
         3
         """
         sizes = np.asarray(sizes, np.int64)
-        return cls(sizes, np.empty((len(sizes), 1), np.uint64), (), Layout.for_sizes([]))
+        return cls(sizes, np.empty((len(sizes), 1), np.uint64), (), Layout.for_sizes([]), tallies or {})
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -109,7 +174,8 @@ class Groups:
         fields = layout.words[columns], layout.shifts[columns], layout.masks[columns]
         with np.errstate(over="ignore"):  # hashing wraps around, which NumPy remarks on when numba is switched off
             keys, sizes, group_of = grouping.roll_up(self.keys, self.sizes, *fields, offsets, flat)
-        return Groups(sizes, keys, node, layout), group_of
+        tallies = {column: tally.merged(group_of) for column, tally in self.tallies.items()}
+        return Groups(sizes, keys, node, layout, tallies), group_of
 
     def only(self, columns: Sequence[int]) -> tuple[Groups, IntArray]:
         """Merge groups that coincide in these columns; also tell where each group went."""
@@ -117,30 +183,62 @@ class Groups:
         zeros = {column: np.zeros(int(self.layout.masks[column]) + 1, np.uint64) for column in others}
         return self.merged(zeros, self.node)
 
-    def with_sizes(self, sizes: IntArray) -> Groups:
-        """The same groups with other sizes: what is left of them when some rows are taken out."""
-        return replace(self, sizes=sizes)
+    def without(self, is_suppressed: NDArray[np.bool_]) -> Groups:
+        """The same groups, those that are suppressed without rows."""
+        tallies = {column: tally.only(~is_suppressed) for column, tally in self.tallies.items()}
+        return replace(self, sizes=np.where(is_suppressed, 0, self.sizes), tallies=tallies)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitive:
+    """A sensitive column that models ask about: its values, and its hierarchy for them if it has one."""
+
+    values: tuple[str | None, ...]
+    hierarchy: CompiledHierarchy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Each tuple with each combination of sensitive values it occurs with: no finer can rows be told apart.
+
+    Where no model asks about sensitive values an entry is a tuple.
+    """
+
+    tuples: IntArray
+    """The position of each entry's tuple in the list."""
+    counts: IntArray
+    """The rows of each entry."""
+    codes: Mapping[str, IntArray] = field(default_factory=dict)
+    """The value code of each entry in each sensitive column."""
+
+    def __len__(self) -> int:
+        return len(self.tuples)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrequencyList:
-    """Each distinct quasi-identifier tuple with the number of its rows, and the hierarchies compiled for its values."""
+    """Each distinct quasi-identifier tuple with the number of its rows, and the hierarchies compiled for its values.
+
+    ``entries`` are the tuples divided by their sensitive values; ``sensitive`` describes the columns of those.
+    """
 
     columns: tuple[str, ...]
     hierarchies: tuple[CompiledHierarchy, ...]
     weights: tuple[float, ...]
     base: Groups
+    entries: Entries
+    sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def count(cls, rows: Rows, policy: Policy) -> FrequencyList:
         """Count the eligible rows of a table by their quasi-identifier: the only full scan before the release."""
-        columns = tuple(policy.quasi)
-        values = rows.encode(columns, [condition.as_triple() for condition in policy.eligible])
-        hierarchies, mistakes = [], []
-        for column in columns:
+        columns, asked = tuple(policy.quasi), policy.asked_sensitive
+        values = rows.encode((*columns, *asked), [condition.as_triple() for condition in policy.eligible])
+        compiled, mistakes = {}, []
+        for column in (*columns, *asked):
             try:
-                hierarchies.append(policy.columns[column].compile(values[column]))
+                compiled[column] = policy.columns[column].compile(values[column])
             except PolicyError as error:
                 codes: tuple[int, ...] = getattr(error, "codes", ())
                 mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
@@ -148,9 +246,14 @@ class FrequencyList:
                     mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
         if mistakes:
             raise PolicyError(mistakes)
-        counted = rows.count_by(columns)
+        counted = rows.count_by((*columns, *asked))
         weights = tuple(policy.columns[column].weight for column in columns)
-        return cls.of_codes(columns, hierarchies, counted.codes, counted.counts, weights)
+        sensitive = {
+            column: (Sensitive(values[column], compiled[column] if compiled[column].height else None), codes)
+            for column, codes in zip(asked, counted.codes[len(columns) :], strict=True)
+        }
+        hierarchies = [compiled[column] for column in columns]
+        return cls.of_codes(columns, hierarchies, counted.codes[: len(columns)], counted.counts, weights, sensitive)
 
     @classmethod
     def of_codes(
@@ -160,16 +263,34 @@ class FrequencyList:
         codes: Sequence[NDArray[Any]],
         counts: IntArray,
         weights: Sequence[float] | None = None,
+        sensitive: Mapping[str, tuple[Sensitive, NDArray[Any]]] | None = None,
     ) -> FrequencyList:
-        """Build the list from one array of value codes per column, in an order that depends on the tuples alone."""
+        """Build the list from one array of value codes per column, in an order that depends on the tuples alone.
+
+        Sensitive columns come with their codes; the same tuple then occurs once with each combination of their values.
+        """
+        sensitive = sensitive or {}
         layout = Layout.for_sizes([len(hierarchy.values) for hierarchy in hierarchies])
         stacked = np.stack([np.asarray(code).astype(np.uint64) for code in codes]) if codes else np.zeros((0, 0), "u8")
         keys = grouping.pack(stacked, layout.words, layout.shifts, layout.number_of_words)
-        order = np.lexsort(keys.T) if len(keys) else np.empty(0, np.int64)
+        extra = [np.asarray(codes).astype(np.int64) for _, codes in sensitive.values()]
+        order = np.lexsort((*extra[::-1], *keys.T)) if len(keys) else np.empty(0, np.int64)
         node = (0,) * len(columns)
-        base = Groups(np.asarray(counts, np.int64)[order], keys[order], node, layout)
+        keys, counts = keys[order], np.asarray(counts, np.int64)[order]
+        is_new = np.ones(len(keys), np.bool_)
+        is_new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+        tuples = np.cumsum(is_new) - 1
+        value_codes = {name: codes[order] for name, codes in zip(sensitive, extra, strict=True)}
+        described = {name: column for name, (column, _) in sensitive.items()}
+        tallies = {
+            name: Tally.of(tuples, value_codes[name], counts, column.values, column.hierarchy)
+            for name, column in described.items()
+        }
+        sizes = np.bincount(tuples, counts, int(is_new.sum())).astype(np.int64) if sensitive else counts
+        base = Groups(sizes, keys[is_new] if sensitive else keys, node, layout, tallies)
         weights = (1.0,) * len(columns) if weights is None else tuple(float(weight) for weight in weights)
-        return cls(tuple(columns), tuple(hierarchies), weights, base)
+        entries = Entries(tuples, counts, value_codes)
+        return cls(tuple(columns), tuple(hierarchies), weights, base, entries, described)
 
     @property
     def rows(self) -> int:
@@ -180,6 +301,28 @@ class FrequencyList:
     def heights(self) -> Node:
         """The height of each column's hierarchy: the top node of the lattice."""
         return tuple(hierarchy.height for hierarchy in self.hierarchies)
+
+    def entry_codes(self, column: int) -> IntArray:
+        """Give the value code of a quasi column in each entry."""
+        codes = self.base.label_codes(column)
+        return codes[self.entries.tuples] if self.sensitive else codes
+
+    def tallies_of(self, entries: IntArray, rows: IntArray, parts: IntArray) -> dict[str, Tally]:
+        """Tally the sensitive values of parts, each made of so many rows of some entries.
+
+        The totals are those of the whole list.
+        """
+        return {
+            name: Tally.of(
+                parts,
+                self.entries.codes[name][entries],
+                rows,
+                column.values,
+                column.hierarchy,
+                self.base.tallies[name].totals,
+            )
+            for name, column in self.sensitive.items()
+        }
 
     def value_counts(self, column: int) -> IntArray:
         """Give the number of rows that carry each value of a column."""

@@ -40,7 +40,7 @@ def anonymize(
     chosen = _chosen(algorithm, policy)
     rows = open_table(table, **reading)
     try:
-        task = _task(rows, policy, watch)
+        task = task_for(rows, policy, watch)
         watch.start()
         watch.report("search")
         recoding = chosen.run(task, watch)
@@ -80,7 +80,7 @@ def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **readi
     """
     watch = watch or Watch()
     with open_table(table, **reading) as rows:
-        task = _task(rows, policy, watch)
+        task = task_for(rows, policy, watch)
         watch.report("search")
         found = minimal_solutions(task, watch)
     if not found:
@@ -117,10 +117,10 @@ def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatri
     Source: Samarati 2001, section 5 and Figure 11.
     """
     with open_table(table, **reading) as rows:
-        return DistanceMatrix.of(_task(rows, policy, Watch()))
+        return DistanceMatrix.of(task_for(rows, policy, Watch()))
 
 
-def _task(rows: Any, policy: Policy, watch: Watch) -> Task:
+def task_for(rows: Any, policy: Policy, watch: Watch) -> Task:
     """Check the policy against the table and count the table."""
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
     if not kernels_are_compiled():

@@ -67,9 +67,12 @@ def quasi(
     return Column("quasi", keep() if hierarchy is None else hierarchy, weight, missing)
 
 
-def sensitive() -> Column:
-    """A column whose value nobody should learn about a person (illness, salary): released as it is."""
-    return Column("sensitive")
+def sensitive(hierarchy: Hierarchy | None = None) -> Column:
+    """A column whose value nobody should learn about a person (illness, salary): released as it is.
+
+    A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
+    """
+    return Column("sensitive", keep() if hierarchy is None else hierarchy)
 
 
 def other() -> Column:
@@ -160,6 +163,7 @@ class Policy:
             for model in self.privacy
             if not hasattr(model, "satisfied")
         ]
+        mistakes += self._sensitive_mistakes()
         mistakes += suppression_mistakes(self.max_suppression)
         if self.suppressed_rows not in ("remove", "blank"):
             mistakes.append(f"suppressed_rows: must be 'remove' or 'blank', got {self.suppressed_rows!r}")
@@ -169,6 +173,18 @@ class Policy:
             elif condition.column not in self.columns:
                 mistakes.append(f"eligible: column {condition.column!r} is not declared under columns")
         mistakes += self._quasi_identifier_mistakes(quasi_columns)
+        return mistakes
+
+    def _sensitive_mistakes(self) -> list[str]:
+        """List the models that ask about sensitive columns which are not there."""
+        declared = [n for n, c in self.columns.items() if isinstance(c, Column) and c.role == "sensitive"]
+        mistakes = []
+        for model in self.privacy:
+            column = getattr(model, "column", None)
+            if getattr(model, "asks_sensitive", False) and not declared:
+                mistakes.append(f"privacy: {model.name} needs a sensitive column; declare one with sensitive()")
+            elif column is not None and column not in declared:
+                mistakes.append(f"privacy: {model.name} asks about {column!r}, which is not a sensitive column")
         return mistakes
 
     def _quasi_identifier_mistakes(self, quasi_columns: list[str]) -> list[str]:
@@ -208,6 +224,12 @@ class Policy:
         """The columns that have one of these roles, in the policy's order."""
         return tuple(name for name, column in self.columns.items() if column.role in roles)
 
+    @property
+    def asked_sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns that some model asks about, in the policy's order."""
+        asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
+        return tuple(name for name in self.with_role("sensitive") if name in asked)
+
     def requirements(self) -> list[tuple[str, tuple[str, ...], PrivacyModel]]:
         """Every (quasi-identifier, its columns, model) that a release must satisfy."""
         assert self.quasi_identifiers is not None  # set when the policy was made
@@ -237,6 +259,14 @@ class Policy:
         ]
         if mistakes:
             raise PolicyError(mistakes)
+
+
+def sensitive_columns(model: PrivacyModel, policy: Policy) -> tuple[str, ...]:
+    """Give the sensitive columns that a model asks about: the one it names, or all if it names none."""
+    if not getattr(model, "asks_sensitive", False):
+        return ()
+    column = getattr(model, "column", None)
+    return policy.with_role("sensitive") if column is None else (column,)
 
 
 def suppression_mistakes(value: object) -> list[str]:

@@ -164,10 +164,14 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Which rows go where: so many rows of a tuple to a group. A tuple's rows may go to several groups."""
+    """Which rows go where: so many rows of a tuple to a group. A tuple's rows may go to several groups.
+
+    Where models ask about sensitive values, the rows of a tuple are told apart by them: "tuple" then means an entry of
+    the frequency list.
+    """
 
     tuples: IntArray
-    """The position of the tuple in the frequency list."""
+    """The position of the tuple among the frequency list's entries."""
     rows: IntArray
     groups: IntArray
     """The number of the group, or SUPPRESSED."""
@@ -175,7 +179,8 @@ class Pieces:
     @classmethod
     def whole(cls, frequencies: FrequencyList, groups: IntArray) -> Pieces:
         """Send every tuple with all its rows to one group."""
-        return cls(np.arange(len(frequencies.base)), frequencies.base.sizes, np.asarray(groups, np.int64))
+        entries = frequencies.entries
+        return cls(np.arange(len(entries)), entries.counts, np.asarray(groups, np.int64)[entries.tuples])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -315,9 +320,8 @@ class LocalRecoding:
         """Sum a number per label over all cells of suppressed rows, which have no label but their values."""
         is_suppressed = self.pieces.groups == SUPPRESSED
         tuples, rows = self.pieces.tuples[is_suppressed], self.pieces.rows[is_suppressed]
-        base = self.frequencies.base
         return sum(
-            float(rows @ values[column][0][base.label_codes(column)[tuples]])
+            float(rows @ values[column][0][self.frequencies.entry_codes(column)[tuples]])
             for column in range(len(self.frequencies.columns))
         )
 
@@ -334,7 +338,7 @@ def _lowest_labels(
 ) -> tuple[Labels, IntArray]:
     """Give the labels of one column that cover each group, and which one each group carries."""
     hierarchy = frequencies.hierarchies[column]
-    values = frequencies.base.label_codes(column)[tuples]
+    values = frequencies.entry_codes(column)[tuples]
     members = np.unique(group_of * len(hierarchy.values) + values)
     group_of, values = np.divmod(members, len(hierarchy.values))
     starts = np.searchsorted(group_of, np.arange(groups))

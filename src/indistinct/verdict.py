@@ -18,10 +18,10 @@ import numpy as np
 
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.errors import TableError, VerificationError
-from indistinct.frequency import Groups, IntArray, Node
+from indistinct.frequency import Groups, IntArray, Node, Tally
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.policy import Policy
-from indistinct.privacy.base import BoolArray
+from indistinct.policy import Policy, sensitive_columns
+from indistinct.privacy.base import BoolArray, PrivacyModel
 from indistinct.truth import rows_without_original
 from indistinct.words import counted
 
@@ -139,6 +139,7 @@ class _Sizes:
 
     def __init__(self, released: Rows, policy: Policy) -> None:
         self._released = released
+        self._policy = policy
         self._known: dict[tuple[str, ...], IntArray] = {}
         self.has_quasi = all(name in released.columns() for name in policy.quasi)
         self.rows = int(self.by(policy.quasi).sum()) if self.has_quasi else released.count()
@@ -150,6 +151,21 @@ class _Sizes:
         if tuple(columns) not in self._known:
             self._known[tuple(columns)] = self._released.sizes_by(columns)
         return self._known[tuple(columns)]
+
+    def groups_for(self, columns: Sequence[str], model: PrivacyModel) -> Groups:
+        """Give the groups over these columns, with their sensitive values if the model asks about any."""
+        asked = sensitive_columns(model, self._policy)
+        if not asked:
+            return Groups.of_sizes(self.by(columns))
+        sizes, tallies = np.zeros(0, np.int64), {}
+        for name in asked:
+            counted = self._released.values_by(columns, name)
+            hierarchy = self._policy.columns[name].compile(counted.texts)
+            tallies[name] = Tally.of(
+                counted.groups, counted.values, counted.counts, counted.texts, hierarchy if hierarchy.height else None
+            )
+            sizes = np.bincount(counted.groups, counted.counts).astype(np.int64)
+        return Groups.of_sizes(sizes, tallies)
 
 
 def _recount(released: Rows, policy: Policy, counted_sizes: _Sizes) -> list[Check]:
@@ -168,8 +184,12 @@ def _recount(released: Rows, policy: Policy, counted_sizes: _Sizes) -> list[Chec
     if counted_sizes.rows == 0:
         return [*checks, Check("rows", False, "the table has no rows")]
     for name, quasi, model in policy.requirements():
-        sizes = counted_sizes.by(quasi)
-        is_satisfied = model.satisfied(Groups.of_sizes(sizes))
+        if any(column not in released.columns() for column in sensitive_columns(model, policy)):
+            checks.append(Check(f"{model.name} on {name}", False, "a sensitive column is missing"))
+            continue
+        groups = counted_sizes.groups_for(quasi, model)
+        sizes = groups.sizes
+        is_satisfied = model.satisfied(groups)
         failing = int((~is_satisfied).sum())
         terms = ", ".join(f"{key} = {value}" for key, value in model.describe().items() if key not in ("model", "on"))
         if failing:
@@ -371,45 +391,80 @@ def _generalization(node: Node, policy: Policy, hierarchies: Mapping[str, Compil
 
 def _least_suppression(general: Rows, policy: Policy, suppressed: int) -> Check:
     """Check that no more rows were suppressed than must be at this node, save Datafly's complementary group."""
-    general.encode(policy.quasi)
-    tally = general.count_by(policy.quasi)
-    codes = np.stack([np.asarray(code, np.int64) for code in tally.codes])
-    is_kept = greatest_safe_set(codes, tally.counts, policy)
-    required = int(tally.counts[~is_kept].sum())
+    tuples = Tuples.of(general, policy)
+    is_kept = greatest_safe_set(tuples, tuples.counts, policy)
+    required = int(tuples.counts[~is_kept].sum())
     name = "least suppression"
     if suppressed == required:
         return Check(name, True, f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization")
-    if suppressed in _with_complement(codes, tally.counts, is_kept, policy):
+    if suppressed in _with_complement(tuples, is_kept, policy):
         return Check(
             name, True, f"{counted(required, 'row')} must be suppressed, and the smallest group to hide them among"
         )
     return Check(name, False, f"{counted(suppressed, 'row')} suppressed, but {required} must be at this generalization")
 
 
-def _with_complement(codes: IntArray, counts: IntArray, is_kept: BoolArray, policy: Policy) -> set[int]:
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """The distinct rows of a generalized table over its quasi and its asked sensitive columns, with their counts."""
+
+    codes: IntArray
+    """(quasi columns, tuples) label codes."""
+    values: Mapping[str, IntArray]
+    texts: Mapping[str, Sequence[str | None]]
+    counts: IntArray
+
+    @classmethod
+    def of(cls, general: Rows, policy: Policy) -> Tuples:
+        """Count a generalized table."""
+        asked = policy.asked_sensitive
+        texts = general.encode((*policy.quasi, *asked))
+        counted = general.count_by((*policy.quasi, *asked))
+        codes = [np.asarray(code, np.int64) for code in counted.codes]
+        values = dict(zip(asked, codes[len(policy.quasi) :], strict=True))
+        return cls(np.stack(codes[: len(policy.quasi)]), values, {name: texts[name] for name in asked}, counted.counts)
+
+
+def _with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:
     """Give the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
+    counts = tuples.counts
     required = int(counts[~is_kept].sum())
-    k = max((getattr(model, "k", 1) for model in policy.privacy), default=1)
+    k = max((getattr(model.floor, "k", getattr(model, "k", 1)) for model in policy.privacy), default=1)
     if not 0 < required < k or not is_kept.any():
         return set()
-    smallest = np.flatnonzero(is_kept & (counts == counts[is_kept].min()))
+    _, group_of = np.unique(tuples.codes, axis=1, return_inverse=True)
+    group_of = group_of.ravel()
+    sizes = np.bincount(group_of, counts * is_kept).astype(np.int64)
+    smallest = np.flatnonzero(sizes == sizes[sizes > 0].min())
     totals = set()
     for group in smallest:
-        left = np.where(np.arange(len(counts)) == group, 0, counts)
-        still_kept = greatest_safe_set(codes, left, policy)
+        left = np.where(group_of == group, 0, counts)
+        still_kept = greatest_safe_set(tuples, left, policy)
         totals.add(int(counts.sum() - left[still_kept].sum()))
     return totals
 
 
-def greatest_safe_set(codes: IntArray, counts: IntArray, policy: Policy) -> BoolArray:
+def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolArray:
     """Tell which tuples can stay, by taking failing ones out until none fails."""
     is_kept = np.ones(len(counts), np.bool_)
     while True:
         before = int(is_kept.sum())
         for _, columns, model in policy.requirements():
             positions = [policy.quasi.index(column) for column in columns]
-            _, group_of = np.unique(codes[positions], axis=1, return_inverse=True)
-            sizes = np.bincount(group_of.ravel(), counts * is_kept).astype(np.int64)
-            is_kept &= model.satisfied(Groups.of_sizes(sizes))[group_of.ravel()]
+            _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
+            group_of = group_of.ravel()
+            left = counts * is_kept
+            tallies = {}
+            for name in sensitive_columns(model, policy):
+                hierarchy = policy.columns[name].compile(tuples.texts[name])
+                tallies[name] = Tally.of(
+                    group_of,
+                    tuples.values[name],
+                    left,
+                    tuples.texts[name],
+                    hierarchy if hierarchy.height else None,
+                )
+            sizes = np.bincount(group_of, left).astype(np.int64)
+            is_kept &= model.satisfied(Groups.of_sizes(sizes, tallies))[group_of] & (left > 0)
         if int(is_kept.sum()) == before:
             return is_kept

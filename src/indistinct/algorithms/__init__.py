@@ -10,6 +10,7 @@ from indistinct.algorithms.base import Algorithm, Task
 from indistinct.algorithms.datafly import Datafly
 from indistinct.algorithms.lattice import Lattice
 from indistinct.algorithms.mingen import MinGen
+from indistinct.algorithms.mu_argus import MuArgus
 from indistinct.algorithms.samarati import Samarati
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
@@ -19,6 +20,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "samarati": Samarati,
     "mingen": MinGen,
     "datafly": Datafly,
+    "mu-argus": MuArgus,
 }
 """Every algorithm by its name in a policy file."""
 
@@ -52,6 +54,7 @@ __all__ = [
     "Datafly",
     "Lattice",
     "MinGen",
+    "MuArgus",
     "Samarati",
     "Task",
     "algorithm_named",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -55,14 +55,32 @@ class Task:
         return self.policy.allowed_suppression(self.frequencies.rows)
 
     @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """All models, each as often as quasi-identifiers ask for it."""
+        return tuple(model for requirement in self.requirements for model in requirement.models)
+
+    @property
     def is_monotone(self) -> bool:
         """What holds at a node holds above it, with no more rows suppressed."""
-        return all(model.is_monotone for requirement in self.requirements for model in requirement.models)
+        return all(model.is_monotone for model in self.models)
+
+    @property
+    def is_monotone_unsuppressed(self) -> bool:
+        """What holds at a node without suppression holds above it."""
+        return all(model.is_monotone_unsuppressed for model in self.models)
+
+    @property
+    def floor(self) -> Task:
+        """A monotone task that this one implies: at every node it suppresses no more rows."""
+        requirements = tuple(
+            Requirement(requirement.columns, tuple(m.floor for m in requirement.models if m.floor is not None))
+            for requirement in self.requirements
+        )
+        return replace(self, requirements=requirements)
 
     def largest_k(self) -> int:
         """The largest k that any model asks for; 1 if none does."""
-        ks = [getattr(model, "k", 1) for requirement in self.requirements for model in requirement.models]
-        return max(ks, default=1)
+        return max((getattr(model.floor, "k", getattr(model, "k", 1)) for model in self.models), default=1)
 
     def unsafe(self, groups: Groups) -> BoolArray:
         """Tell which groups must be suppressed, and no more than that.
@@ -72,18 +90,18 @@ class Task:
         none is left. What remains is the largest set of rows that satisfies all: the union of two sets that satisfy
         all satisfies all.
         """
-        columns = len(self.frequencies.columns)
-        if len(self.requirements) == 1 and len(self.requirements[0].columns) == columns:
+        is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
+        if is_one and not any(model.asks_whole_table for model in self.models):
             return ~self.requirements[0].satisfied(groups)
-        projections = [groups.only(requirement.columns) for requirement in self.requirements]
-        is_kept = np.ones(len(groups), np.bool_)
+        is_suppressed = np.zeros(len(groups), np.bool_)
         while True:
-            before = int(is_kept.sum())
-            for requirement, (merged, group_of) in zip(self.requirements, projections, strict=True):
-                sizes = np.bincount(group_of, groups.sizes * is_kept, len(merged)).astype(np.int64)
-                is_kept &= requirement.satisfied(merged.with_sizes(sizes))[group_of]
-            if int(is_kept.sum()) == before:
-                return ~is_kept
+            before = int(is_suppressed.sum())
+            for requirement in self.requirements:
+                left = groups.without(is_suppressed)
+                merged, group_of = (left, np.arange(len(left))) if is_one else left.only(requirement.columns)
+                is_suppressed |= ~requirement.satisfied(merged)[group_of]
+            if int(is_suppressed.sum()) == before:
+                return is_suppressed
 
     def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
         """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
@@ -91,11 +109,16 @@ class Task:
         That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
         """
         sizes = np.bincount(parts, rows, number).astype(np.int64)
-        groups = Groups.of_sizes(sizes)
+        groups = Groups.of_sizes(sizes, self.frequencies.tallies_of(tuples, rows, parts))
         verdict = sizes > 0
-        for requirement in self.requirements:
-            verdict &= requirement.satisfied(groups)
+        for model in self.models:
+            verdict &= model.alone.satisfied(groups)
         return verdict
+
+    def _all_rows(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Give all entries and their rows as one part."""
+        entries = self.frequencies.entries
+        return np.arange(len(entries)), entries.counts, np.zeros(len(entries), np.int64)
 
     def recoding(self, groups: Groups) -> Recoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy."""
@@ -110,6 +133,10 @@ class Task:
                 f"the table has {rows} eligible rows, fewer than k = {k}: nobody in it can be hidden among {k}; "
                 f"lower k or release more rows together"
             )
+        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()))
+        for model in self.models:
+            if not model.satisfied(everything).all() and (reason := model.objection(everything)) is not None:
+                return InfeasibleError(reason)
         groups, _ = self.frequencies.roll_up(top)
         left = int(groups.sizes[self.unsafe(groups)].sum())
         fixed = [name for name, height in zip(self.frequencies.columns, top, strict=True) if height == 0]

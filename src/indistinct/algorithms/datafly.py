@@ -125,7 +125,7 @@ class Datafly:
 
 def _unsafe_without(task: Task, groups: Groups, suppressed: BoolArray) -> BoolArray:
     """Tell which groups are unsafe once some are suppressed."""
-    return task.unsafe(groups.with_sizes(np.where(suppressed, 0, groups.sizes)))
+    return task.unsafe(groups.without(suppressed))
 
 
 def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:

@@ -43,29 +43,29 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
     must be suppressed; if that is more than the policy allows, there is no answer.
     """
     frequencies = task.frequencies
-    base = frequencies.base
+    entries = frequencies.entries
     fixed = [
         column
         for column, hierarchy in enumerate(frequencies.hierarchies)
         if hierarchy.height == 0 and len(hierarchy.values) > 1
     ]
     if fixed:
-        codes = np.stack([base.label_codes(column) for column in fixed])
+        codes = np.stack([frequencies.entry_codes(column) for column in fixed])
         _, block_of = np.unique(codes, axis=1, return_inverse=True)
         block_of = block_of.ravel().astype(np.int64)
     else:
-        block_of = np.zeros(len(base), np.int64)
+        block_of = np.zeros(len(entries), np.int64)
     number = int(block_of.max(initial=-1)) + 1
-    is_safe = task.safe_parts(np.arange(len(base)), base.sizes, block_of, number)
-    lost = int(base.sizes[~is_safe[block_of]].sum())
-    if lost > task.budget or lost == base.rows:
+    is_safe = task.safe_parts(np.arange(len(entries)), entries.counts, block_of, number)
+    lost = int(entries.counts[~is_safe[block_of]].sum())
+    if lost > task.budget or lost == frequencies.rows:
         if not fixed:
             raise task.infeasible(task.budget)
         names = ", ".join(repr(frequencies.columns[column]) for column in fixed)
         raise InfeasibleError(
-            f"{names} {'is' if len(fixed) == 1 else 'are'} never generalized, and {lost} of {base.rows} rows have "
-            f"values there that too few share; the policy allows {task.budget} suppressed rows: allow more, or give "
-            f"{'it a hierarchy' if len(fixed) == 1 else 'them hierarchies'}"
+            f"{names} {'is' if len(fixed) == 1 else 'are'} never generalized, and {lost} of {frequencies.rows} rows "
+            f"have values there that too few share; the policy allows {task.budget} suppressed rows: allow more, "
+            f"or give {'it a hierarchy' if len(fixed) == 1 else 'them hierarchies'}"
         )
     new_numbers = np.where(is_safe, np.cumsum(is_safe) - 1, SUPPRESSED)
     return new_numbers[block_of], int(is_safe.sum())
@@ -78,7 +78,7 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
     block_of, blocks = blocks_of(task)
     order = np.argsort(block_of, kind="stable")
     starts = np.searchsorted(block_of[order], np.arange(blocks + 1))
-    parts = [_suppressed(order[: starts[0]], frequencies.base.sizes)]
+    parts = [_suppressed(order[: starts[0]], frequencies.entries.counts)]
     groups, bound, is_proven = 0, 0.0, True
     for block in range(blocks):
         tuples = order[starts[block] : starts[block + 1]]

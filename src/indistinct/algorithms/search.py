@@ -79,6 +79,11 @@ class Search:
         self._passed: dict[Node, bool] = {}
         self._counter: Counter | None = None
 
+    @property
+    def is_monotone(self) -> bool:
+        """A node above one that passes passes, with no more rows suppressed."""
+        return self.task.is_monotone or (self.budget == 0 and self.task.is_monotone_unsuppressed)
+
     def nodes(self) -> Iterator[Node]:
         """Every node of the lattice, in lexicographic order."""
         return product(*(range(height + 1) for height in self.heights))
@@ -103,7 +108,7 @@ class Search:
 
         Source: Samarati 2001, Definition 4.3 (with the strict order that Definition 3.3 means).
         """
-        if self.task.is_monotone:
+        if self.is_monotone:
             found = self._lowest_passing() if self.passes(self.heights) else []
         else:
             found = [node for node in self.nodes() if self.passes(node)]
@@ -142,8 +147,7 @@ class Search:
         fewest steps, then the first in lexicographic order. The answer is exact for any measure: one that bounds
         nothing has all its passing nodes scored.
         """
-        search = _Best(self, measure, keeps_ties=rank is not None)
-        nodes, loss, bound = search.run() if self.task.is_monotone else search.try_all()
+        nodes, loss, bound = _Best(self, measure, keeps_ties=rank is not None).run()
         if not nodes:
             return None
         recodings = [self.recoding(node) for node in nodes]
@@ -159,6 +163,8 @@ class _Half:
     upper_bottom: Node
     above: float
     lower_top: Outcome
+    judged: Outcome
+    """The same node counted for the policy itself, where that is not monotone."""
     source: Source
     trail: Any
 
@@ -174,8 +180,11 @@ class _Best:
         if threads is None:
             threads = min(os.cpu_count() or 1, MOST_THREADS) if len(self.frequencies.base) >= LONG_LIST else 1
         # each thread has a counter, since counters work in place
-        self.counters = [counter_for(search.task, measure) for _ in range(threads)]
+        task = search.task if search.is_monotone else search.task.floor
+        self.counters = [counter_for(task, measure) for _ in range(threads)]
         self.counter = self.counters[0]
+        # where models are not monotone, nodes are ruled out by what they imply, and judged by a counter of their own
+        self.judges = None if search.is_monotone else [counter_for(search.task, measure) for _ in range(threads)]
         parts = measure.level_losses(self.frequencies)
         self.level_losses = [[0.0] * (height + 1) for height in search.heights] if parts is None else _lists(parts)
         # a measure without parts is split by those of entropy, which tell best how columns merge groups
@@ -192,7 +201,8 @@ class _Best:
         """Give the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
         search = self.search
         heap: list[tuple[tuple[float, int, int, Node], Box]] = []
-        top = self._look(search.heights, self.counter.base)
+        top = self.counter.outcome(search.heights, self.counter.base)
+        self._consider(top if self.judges is None else self._judged(0, top.node))
         if top.suppressed_rows > search.budget:
             return [], 1.0, 1.0
         self._push(heap, self._box(search.bottom, top, None), 0.0)
@@ -200,18 +210,23 @@ class _Best:
             while boxes := self._take(heap):
                 search.watch.report("search", search.checks, None)
                 if search.watch.time_is_up():
-                    assert self.best is not None  # the top passed
+                    if self.best is None:
+                        raise InterruptedSearchError("the time limit passed before any solution was found")
                     return [self.best[3]], self.best[0], min(self._key(boxes[0], 0.0)[0], self.best[0])
-                works = [
-                    (counter, box, *self._nearest(box)) for counter, box in zip(self.counters, boxes, strict=False)
-                ]
+                works = [(thread, box, *self._nearest(box)) for thread, box in enumerate(boxes)]
                 # a single box is not worth a thread
                 halves = list(pool.map(self._halved, works)) if len(works) > 1 else [self._halved(works[0])]
                 for half in halves:
                     if half is not None:
                         self._put_back(heap, half)
-        assert self.best is not None  # the top passed
+        if self.best is None:
+            return [], 1.0, 1.0
         return self.ties if self.keeps_ties else [self.best[3]], self.best[0], self.best[0]
+
+    def _judged(self, thread: int, node: Node) -> Outcome:
+        """Count a node for the policy itself."""
+        assert self.judges is not None  # asked only then
+        return self.judges[thread].outcome(node, self.judges[thread].base)
 
     def _take(self, heap: list[tuple[tuple[float, int, int, Node], Box]]) -> list[Box]:
         """Take the boxes of least bound, one for each counter; none if nothing better can be left."""
@@ -222,12 +237,13 @@ class _Best:
                 boxes.append(box)
         return boxes
 
-    def _halved(self, work: tuple[Counter, Box, Source, Any]) -> _Half | None:
+    def _halved(self, work: tuple[int, Box, Source, Any]) -> _Half | None:
         """Count the upper node of a box's lower half; None if the box's lower node rules it out.
 
         Threads run this: it changes nothing but the counter's own memory.
         """
-        counter, box, source, trail = work
+        thread, box, source, trail = work
+        counter = self.counters[thread]
         if self._pays_to_reduce(source, box.low):
             source, trail = counter.reduced(box.low, source), (box.low, trail)
         above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
@@ -235,39 +251,20 @@ class _Best:
             return None
         column, level = self._split(box)
         outcome = counter.outcome(with_level(box.high, column, level), source)
-        return _Half(box, with_level(box.low, column, level + 1), above, outcome, source, trail)
+        is_possible = outcome.suppressed_rows <= self.search.budget
+        judged = self._judged(thread, outcome.node) if self.judges is not None and is_possible else outcome
+        return _Half(box, with_level(box.low, column, level + 1), above, outcome, judged, source, trail)
 
     def _put_back(self, heap: list[tuple[tuple[float, int, int, Node], Box]], half: _Half) -> None:
         """Queue both halves of a box, and keep the source that was made for it."""
         box = half.box
         if half.source.node == box.low and box.low not in self.sources and half.source is not self.counter.base:
             self._keep(half.source)
-        self._consider(half.lower_top)
+        self._consider(half.judged)
         upper = Box(half.upper_bottom, box.high, box.suppression_loss, box.suppressed_rows, half.trail)
         self._push(heap, upper, half.above)
         if half.lower_top.suppressed_rows <= self.search.budget:
             self._push(heap, self._box(box.low, half.lower_top, half.trail), half.above)
-
-    def try_all(self) -> tuple[list[Node], float, float]:
-        """Give the same by trying every node, in order of what its levels cost: for models that are not monotone."""
-        search = self.search
-        for node in sorted(search.nodes(), key=lambda node: (self._cost(node), node)):
-            cost = round(self._cost(node), DIGITS)
-            if self.best is not None and cost > self.best[0]:
-                break
-            if self.best is not None and search.watch.time_is_up():
-                return [self.best[3]], self.best[0], cost
-            self._look(node, self.counter.base)
-            search.watch.report("search", search.checks, None)
-        if self.best is None:
-            return [], 1.0, 1.0
-        return self.ties if self.keeps_ties else [self.best[3]], self.best[0], self.best[0]
-
-    def _look(self, node: Node, source: Source) -> Outcome:
-        """Count a node and remember it if it is the best so far."""
-        outcome = self.counter.outcome(node, source)
-        self._consider(outcome)
-        return outcome
 
     def _consider(self, outcome: Outcome) -> None:
         """Remember a counted node if it is the best so far."""

@@ -81,12 +81,12 @@ class Space:
         ends = np.cumsum(lengths)
         labels, label_costs = _to_climb(columns)
         ranks = [
-            np.argsort(column.order).astype(np.int32)[frequencies.base.label_codes(position)]
+            np.argsort(column.order).astype(np.int32)[frequencies.entry_codes(position)]
             for position, column in enumerate(columns)
         ]
         return cls(
             ranks=np.ascontiguousarray(np.stack(ranks, axis=1)),
-            counts=frequencies.base.sizes,
+            counts=frequencies.entries.counts,
             kinds=np.array([column.kind for column in columns], np.int64),
             sizes=np.array([len(column.order) for column in columns], np.int64),
             table_at=np.where(np.array(lengths) > 0, ends - lengths, -1).astype(np.int64),

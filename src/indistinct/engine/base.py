@@ -29,6 +29,17 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """How often each value of a column occurs in each group of rows: an entry per group and value."""
+
+    groups: NDArray[np.int64]
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    texts: tuple[str | None, ...]
+    """The values, in the order of their numbers; None for missing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How eligible rows become released rows; every encoded column has a map.
 
@@ -139,6 +150,14 @@ class Rows(ABC):
         """Return the number of rows of each distinct combination of cells, counted from the cells themselves.
 
         Nothing of ``encode`` or ``count_by`` is used, so that a recount shares no code with the count.
+        """
+
+    @abstractmethod
+    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+        """Return how often each value of a column occurs in each group over ``columns``, counted from the cells.
+
+        Groups have the same numbers whichever column is asked about. Like ``sizes_by`` it uses nothing of ``encode``
+        or ``count_by``.
         """
 
     @abstractmethod

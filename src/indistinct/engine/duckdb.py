@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import Condition, Counts, LocalPlan, Plan, Rows
+from indistinct.engine.base import Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
 from indistinct.engine.conditions import Clause, eligible
 from indistinct.engine.session import Session, quote
 from indistinct.engine.writing import write_file
@@ -168,6 +168,35 @@ class DuckRows(Rows):
         grouping = f"GROUP BY {', '.join(map(self._text, columns))}" if columns else "HAVING count(*) > 0"
         table = self._session.arrow(f"SELECT count(*) AS size FROM {self._relation} {grouping}")
         return numbers(table["size"]).astype(np.int64)
+
+    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+        names = [f"g{position}" for position in range(len(columns))]
+        cells = ", ".join(f"{self._text(name)} AS {alias}" for name, alias in zip(columns, names, strict=True))
+        keys = ", ".join(names)
+        counted = (
+            f"SELECT {cells}{', ' if cells else ''}{self._text(column)} AS text, count(*) AS size "
+            f"FROM {self._relation} GROUP BY ALL"
+        )
+        table = self._session.arrow(
+            f"SELECT list(text) AS texts, list(size) AS sizes FROM ({counted}) "
+            f"{f'GROUP BY {keys} ORDER BY {keys}' if names else ''}"
+        ).combine_chunks()
+        texts, sizes = (table[name].combine_chunks() for name in ("texts", "sizes"))
+        if isinstance(texts, pa.ChunkedArray):  # no rows, no chunks
+            nothing = np.zeros(0, np.int64)
+            return ValueCounts(nothing, nothing, nothing, ())
+        lengths = np.diff(np.from_dlpack(texts.offsets))
+        coded = texts.flatten().dictionary_encode()
+        found = coded.dictionary.to_pylist()
+        order = sorted(range(len(found)), key=lambda code: (found[code] == "", found[code]))
+        number = np.empty(len(found), np.int64)
+        number[order] = np.arange(len(found))
+        return ValueCounts(
+            np.repeat(np.arange(len(lengths)), lengths),
+            number[np.from_dlpack(coded.indices)],
+            np.from_dlpack(sizes.flatten()).astype(np.int64),
+            tuple(found[code] or None for code in order),
+        )
 
     def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
         encoding = self._encoded()

@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+from indistinct.privacy.alpha_k import AlphaK
 from indistinct.privacy.base import PrivacyModel
+from indistinct.privacy.beta_likeness import BetaLikeness
+from indistinct.privacy.delta_disclosure import DeltaDisclosure
 from indistinct.privacy.k_anonymity import KAnonymity
+from indistinct.privacy.l_diversity import LDiversity
+from indistinct.privacy.p_sensitive import PSensitive
+from indistinct.privacy.risk import AverageRisk, ProsecutorRisk
+from indistinct.privacy.t_closeness import TCloseness
 
-MODELS: dict[str, type[PrivacyModel]] = {"k-anonymity": KAnonymity}
+MODELS: dict[str, type[PrivacyModel]] = {
+    "k-anonymity": KAnonymity,
+    "alpha-k": AlphaK,
+    "l-diversity": LDiversity,
+    "t-closeness": TCloseness,
+    "beta-likeness": BetaLikeness,
+    "delta-disclosure": DeltaDisclosure,
+    "p-sensitive": PSensitive,
+    "prosecutor-risk": ProsecutorRisk,
+    "average-risk": AverageRisk,
+}
 """Every model by its name in a policy file."""
 
-__all__ = ["MODELS", "KAnonymity", "PrivacyModel"]
+__all__ = [
+    "MODELS",
+    "AlphaK",
+    "AverageRisk",
+    "BetaLikeness",
+    "DeltaDisclosure",
+    "KAnonymity",
+    "LDiversity",
+    "PSensitive",
+    "PrivacyModel",
+    "ProsecutorRisk",
+    "TCloseness",
+]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from indistinct.errors import PolicyError
 from indistinct.frequency import Groups
-from indistinct.privacy.base import BoolArray
+from indistinct.privacy.base import BoolArray, PrivacyModel
+from indistinct.privacy.checks import check_whole
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(PrivacyModel):
     """Each person is hidden among at least ``k`` rows of the release.
 
     Source: Samarati 2001, Definition 2.2; Sweeney 2002, Definition 3.
@@ -20,13 +21,13 @@ class KAnonymity:
 
     name: ClassVar[str] = "k-anonymity"
     is_monotone: ClassVar[bool] = True
+    is_monotone_unsuppressed: ClassVar[bool] = True
 
     k: int
     on: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise PolicyError(f"k must be a whole number of at least 1, got {self.k!r}")
+        check_whole("k", self.k)
 
     @classmethod
     def at_level(cls, level: float, population: int, on: str | None = None) -> KAnonymity:
@@ -54,8 +55,5 @@ class KAnonymity:
         >>> KAnonymity(2).satisfied(Groups.of_sizes([1, 2, 3]))
         array([False,  True,  True])
         """
-        return groups.sizes >= self.k
-
-    def describe(self) -> dict[str, Any]:
-        """Give the model as it stands in a policy file and a manifest."""
-        return {"model": self.name, "k": self.k} | ({"on": self.on} if self.on is not None else {})
+        verdict: BoolArray = (groups.sizes >= self.k) | (groups.sizes == 0)
+        return verdict

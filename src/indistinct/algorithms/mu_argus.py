@@ -1,0 +1,613 @@
+"""µ-Argus: test combinations of a few columns, let the holder generalize, and blank single cells of what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations as choose
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.algorithms.base import Task, with_level
+from indistinct.errors import InterruptedSearchError, PolicyError
+from indistinct.frequency import FrequencyList, Groups, IntArray, Node
+from indistinct.privacy.base import BoolArray
+from indistinct.recoding import Labels, LocalRecoding, Pieces
+from indistinct.watch import Watch
+
+Combination = tuple[int, ...]
+"""The positions of the columns that are tested together, in the policy's order."""
+
+NOT, MOST, MORE, IDENTIFYING = range(4)
+"""How identifying a column is: Sweeney 2002, section 4.2."""
+
+MOST_COMBINATIONS = 20_000
+TUPLES_AT_ONCE = 50_000
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class MuArgus:
+    """µ-Argus: rare combinations of two and three columns lose cells. It does not promise k-anonymity.
+
+    ``identifying`` says how identifying a column is: 0 not at all (it is left out of every test), 1 most, 2 more, 3
+    identifying. A column that is not named is taken as most identifying, so that without any name all combinations
+    of up to three columns are tested.
+
+    1. Every column starts at its level in ``recoded``, or at 0. With ``automatic``, each climbs until every value
+       alone has k rows (step 2 of Figure 11); else the holder does that, in a session.
+    2. ``combinations`` are tested: "types" are the ten types of Figure 12, "all" those of up to ``dimension``
+       columns, and a list of lists of columns just these. Single columns are always tested.
+    3. In every tuple the cells of unsafe combinations are blanked, until none is left whole. "greedy" takes the cell
+       that is in most of them, of equal ones the first in the policy's order (step 6); "entropy" and "priorities"
+       take the cells of least loss, exactly: the entropy of their columns, or the number in ``priorities`` (1 where
+       it names none), both times the column's weight. Of equal ones the fewest cells go, then the first columns.
+
+    A missing cell is as blank as a suppressed one: combinations with it are not tested. Combinations of more columns
+    are not tested, and those with blank cells are not tested again; so the recount may well find that a release of
+    µ-Argus fails.
+
+    Source: Sweeney 2002, Figures 11 to 15; the rule behind Figure 12, entropy and priorities from the manual of
+    µ-Argus 5.1.3, sections 4.1.1 and 5.5.1.
+    """
+
+    name: ClassVar[str] = "mu-argus"
+
+    identifying: Mapping[str, int] = field(default_factory=dict)
+    recoded: Mapping[str, int] = field(default_factory=dict)
+    automatic: bool = True
+    combinations: Literal["types", "all"] | Sequence[Sequence[str]] = "types"
+    dimension: int = 3
+    suppression: Literal["greedy", "entropy", "priorities"] = "greedy"
+    priorities: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        mistakes = _mistakes_in("identifying", self.identifying, _is_kind, "0 (not), 1 (most), 2 (more) or 3")
+        mistakes += _mistakes_in("recoded", self.recoded, _is_level, "a level, 0 or more")
+        mistakes += _mistakes_in("priorities", self.priorities, _is_priority, "a number above 0")
+        if not isinstance(self.automatic, bool):
+            mistakes.append(f"automatic: must be true or false, got {self.automatic!r}")
+        if self.suppression not in ("greedy", "entropy", "priorities"):
+            mistakes.append(f"suppression: must be 'greedy', 'entropy' or 'priorities', got {self.suppression!r}")
+        if self.priorities and self.suppression != "priorities":
+            mistakes.append("priorities: count only with suppression = 'priorities'")
+        if not _is_level(self.dimension) or self.dimension < 1:
+            mistakes.append(f"dimension: must be a whole number of columns, 1 or more, got {self.dimension!r}")
+        elif self.dimension > 3 and self.combinations == "types":
+            mistakes.append("dimension: the types of Figure 12 have up to 3 columns; for more set combinations = 'all'")
+        if not _are_combinations(self.combinations):
+            mistakes.append("combinations: must be 'types', 'all' or a list of lists of columns")
+        if mistakes:
+            raise PolicyError(mistakes)
+
+    def session(self, task: Task, watch: Watch | None = None) -> MuArgusSession:
+        """Begin the dialogue with the holder: see what is unsafe, generalize, and finish."""
+        return MuArgusSession(task, self, watch or Watch())
+
+    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+        """Give the recoding without a dialogue: what the options say, then suppression."""
+        return self.session(task, watch).finish()
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeCombination:
+    """Columns of which some values together have fewer than k rows."""
+
+    columns: tuple[str, ...]
+    values: int
+    """How many different values of these columns are unsafe."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One label of a column: its rows, and the unsafe combinations with it by the number of their columns."""
+
+    label: str | None
+    rows: int
+    unsafe: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsafe:
+    """What the test found, as µ-Argus shows it; false if nothing is unsafe."""
+
+    k: int
+    tested: int
+    """How many combinations of columns were tested."""
+    combinations: tuple[UnsafeCombination, ...]
+    columns: Mapping[str, Mapping[int, int]]
+    """For each column, the unsafe combinations of values with it by the number of their columns."""
+    categories: Mapping[str, tuple[Category, ...]]
+    tuples: int
+    """How many tuples have an unsafe combination."""
+    rows: int
+
+    def __bool__(self) -> bool:
+        return bool(self.combinations)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A tuple with its unsafe combinations: a line of Figure 14."""
+
+    labels: tuple[str | None, ...]
+    rows: int
+    combinations: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressions:
+    """What suppression would blank, and what it would leave unsafe."""
+
+    cells: Mapping[str, int]
+    """The cells of each column that become blank, row by row."""
+    rows: int
+    """How many rows lose a cell."""
+    small_groups: int
+    """The groups of the release with fewer than k rows: what µ-Argus does not see."""
+    small_group_rows: int
+
+
+class MuArgusSession:
+    """A dialogue with the holder of a table: steps 3 to 6 of Figure 11.
+
+    See ``unsafe()``, ``generalize()`` a column or ``undo()`` that, look at the ``suppressions()`` and ``finish()``.
+    Everything that it shows is for the holder alone.
+    """
+
+    def __init__(self, task: Task, options: MuArgus, watch: Watch) -> None:
+        _refuse_unknown(task, options)
+        if task.frequencies.rows < task.largest_k():
+            raise task.infeasible(task.budget)
+        self.task = task
+        self.options = options
+        self.k = task.largest_k()
+        self._watch = watch
+        self._columns = task.frequencies.columns
+        self._kinds = tuple(options.identifying.get(name, MOST) for name in self._columns)
+        self._in_tests = [column for column, kind in enumerate(self._kinds) if kind != NOT]
+        self._wanted = _not_too_many(self._all_wanted())
+        self._nodes = [self._start()]
+        self._known: dict[Node, _Tested] = {}
+        self._blank: dict[Node, BoolArray] = {}
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each column now."""
+        return dict(zip(self._columns, self._nodes[-1], strict=True))
+
+    @property
+    def heights(self) -> dict[str, int]:
+        """The height of each column's hierarchy."""
+        return dict(zip(self._columns, self.task.frequencies.heights, strict=True))
+
+    def generalize(self, column: str, level: int | None = None) -> None:
+        """Take a column to a higher level, by default the next one (step 4)."""
+        if column not in self._columns:
+            raise PolicyError(f"{column!r} is not a quasi column; there are {', '.join(self._columns)}")
+        now, height = self.levels[column], self.heights[column]
+        goal = now + 1 if level is None else level
+        if now == height:
+            raise PolicyError(f"{column!r} is at the top of its hierarchy already")
+        if not _is_level(goal) or not now < goal <= height:
+            raise PolicyError(f"{column!r} is at level {now} of {height} and can only climb, got {goal!r}")
+        self._nodes.append(with_level(self._nodes[-1], self._columns.index(column), goal))
+
+    def undo(self) -> None:
+        """Take back the last generalization."""
+        if len(self._nodes) == 1:
+            raise PolicyError("there is no generalization to take back")
+        self._nodes.pop()
+
+    def unsafe(self) -> Unsafe:
+        """Give the combinations of values that fewer than k rows have (step 3)."""
+        tested = self._tested()
+        has_outliers = tested.bits.any(axis=1)
+        return Unsafe(
+            self.k,
+            len(tested.combinations),
+            tuple(
+                UnsafeCombination(self._names(columns), values, rows)
+                for columns, values, rows in zip(tested.combinations, tested.values, tested.rows, strict=True)
+                if values
+            ),
+            {self._columns[column]: _by_dimension(tested.per_label[column].sum(axis=0)) for column in self._in_tests},
+            {self._columns[column]: self._categories(column) for column in self._in_tests},
+            int(has_outliers.sum()),
+            int(tested.groups.sizes[has_outliers].sum()),
+        )
+
+    def outliers(self) -> list[Outlier]:
+        """Give every tuple that has unsafe combinations, with them: freq in Figure 14."""
+        tested = self._tested()
+        tuples = np.flatnonzero(tested.bits.any(axis=1))
+        labels = [
+            [self.task.frequencies.hierarchies[column].labels[level][code] for code in codes.tolist()]
+            for column, level in enumerate(tested.groups.node)
+            for codes in [tested.groups.label_codes(column)[tuples]]
+        ]
+        return [
+            Outlier(cells, rows, tuple(self._names(tested.combinations[number]) for number in np.flatnonzero(unsafe)))
+            for cells, rows, unsafe in zip(
+                zip(*labels, strict=True), tested.groups.sizes[tuples].tolist(), tested.unpacked(tuples), strict=True
+            )
+        ]
+
+    def suppressions(self) -> Suppressions:
+        """Give what ``finish()`` would blank, without doing it."""
+        tested, is_blank = self._tested(), self._blanks()
+        sizes = self._recoding(tested, is_blank).sizes
+        return Suppressions(
+            {name: int(tested.groups.sizes @ is_blank[column]) for column, name in enumerate(self._columns)},
+            int(tested.groups.sizes @ is_blank.any(axis=0)),
+            int((sizes < self.k).sum()),
+            int(sizes[sizes < self.k].sum()),
+        )
+
+    def finish(self) -> LocalRecoding:
+        """Give the recoding: every column at its level, and single cells blank (step 6)."""
+        return self._recoding(self._tested(), self._blanks())
+
+    def _names(self, columns: Combination) -> tuple[str, ...]:
+        return tuple(self._columns[column] for column in columns)
+
+    def _start(self) -> Node:
+        """Give the levels to begin with: the holder's, and with ``automatic`` as far up as step 2 takes them."""
+        frequencies = self.task.frequencies
+        node = []
+        for column, name in enumerate(self._columns):
+            level = self.options.recoded.get(name, 0)
+            if self.options.automatic and column in self._in_tests:
+                while level < frequencies.heights[column] and not self._has_k_each(column, level):
+                    level += 1
+            node.append(level)
+        return tuple(node)
+
+    def _has_k_each(self, column: int, level: int) -> bool:
+        """Tell whether each label of a column that is not blank has k rows."""
+        labels = Labels.at_level(self.task.frequencies, column, level)
+        return all(rows >= self.k for text, rows in zip(labels.texts, labels.rows, strict=True) if text is not None)
+
+    def _tested(self) -> _Tested:
+        node = self._nodes[-1]
+        if node not in self._known:
+            self._known[node] = _Tested.at(self.task.frequencies, node, self._combinations(node), self.k, self._watch)
+        return self._known[node]
+
+    def _combinations(self, node: Node) -> list[Combination]:
+        """Give the combinations to test at a node, fewer columns first.
+
+        A column with one label for all tells nobody from anybody, so the test goes on without it.
+        """
+        hierarchies = self.task.frequencies.hierarchies
+        telling = {column for column, level in enumerate(node) if len(hierarchies[column].labels[level]) > 1}
+        found = {tuple(column for column in columns if column in telling) for columns in self._wanted} - {()}
+        return sorted(found, key=lambda columns: (len(columns), columns))
+
+    def _all_wanted(self) -> Iterator[Combination]:
+        """Give the combinations that the options ask for; a quasi-identifier is protected for itself."""
+        yield from ((column,) for column in self._in_tests)
+        asked = self.options.combinations
+        if not isinstance(asked, str):
+            yield from (tuple(sorted(self._columns.index(name) for name in names)) for names in asked)
+            return
+        for requirement in self.task.requirements:
+            columns = [column for column in self._in_tests if column in requirement.columns]
+            for size in range(2, min(self.options.dimension, len(columns)) + 1):
+                for chosen in choose(columns, size):
+                    if asked == "all" or _is_tested_type([self._kinds[column] for column in chosen]):
+                        yield chosen
+
+    def _categories(self, column: int) -> tuple[Category, ...]:
+        tested = self._tested()
+        labels = Labels.at_level(self.task.frequencies, column, tested.groups.node[column])
+        return tuple(
+            Category(text, rows, _by_dimension(unsafe))
+            for text, rows, unsafe in zip(labels.texts, labels.rows.tolist(), tested.per_label[column], strict=True)
+        )
+
+    def _blanks(self) -> BoolArray:
+        """Tell which cells suppression blanks, by column and group."""
+        node = self._nodes[-1]
+        if node not in self._blank:
+            self._blank[node] = self._suppress(self._tested())
+        return self._blank[node]
+
+    def _suppress(self, tested: _Tested) -> BoolArray:
+        is_blank = np.zeros((len(self._columns), len(tested.groups)), np.bool_)
+        tuples = np.flatnonzero(tested.bits.any(axis=1))
+        rule: _Rule = (
+            _Greedy(tested.combinations, len(self._columns))
+            if self.options.suppression == "greedy"
+            else _LeastLoss(tested.combinations, self._losses(tested))
+        )
+        for start in range(0, len(tuples), TUPLES_AT_ONCE):
+            self._watch.report("suppress", start, len(tuples))
+            _stop_if_late(self._watch)
+            part = tuples[start : start + TUPLES_AT_ONCE]
+            is_blank[:, part] = rule.blanks(tested.unpacked(part)).T
+        return is_blank
+
+    def _losses(self, tested: _Tested) -> list[float]:
+        """Give what it costs to blank a cell of each column."""
+        frequencies = self.task.frequencies
+        if self.options.suppression == "priorities":
+            losses = [self.options.priorities.get(name, 1.0) for name in self._columns]
+        else:
+            losses = [_entropy(frequencies, column, level) for column, level in enumerate(tested.groups.node)]
+        return [loss * weight for loss, weight in zip(losses, frequencies.weights, strict=True)]
+
+    def _recoding(self, tested: _Tested, is_blank: BoolArray) -> LocalRecoding:
+        frequencies = self.task.frequencies
+        labels, codes = [], []
+        for column, level in enumerate(tested.groups.node):
+            known = Labels.at_level(frequencies, column, level)
+            code = tested.groups.label_codes(column)
+            if is_blank[column].any():
+                known, place = _with_blank(frequencies, column, known)
+                code = np.where(is_blank[column], place, code)
+            labels.append(known)
+            codes.append(code)
+        pieces = Pieces.whole(frequencies, tested.group_of)
+        return LocalRecoding.of_labels(frequencies, pieces, tuple(labels), np.stack(codes), is_safe=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """The groups at a node, and what testing combinations found in them."""
+
+    groups: Groups
+    group_of: IntArray
+    """The group of each tuple of the frequency list."""
+    combinations: tuple[Combination, ...]
+    values: tuple[int, ...]
+    """How many values of each combination are unsafe."""
+    rows: tuple[int, ...]
+    bits: NDArray[np.uint8]
+    """(groups, combinations / 8): a bit for each combination that is unsafe in a group, packed."""
+    per_label: tuple[IntArray, ...]
+    """For each column (labels, columns): unsafe values with a label by the number of their columns."""
+
+    @classmethod
+    def at(
+        cls, frequencies: FrequencyList, node: Node, combinations: Sequence[Combination], k: int, watch: Watch
+    ) -> _Tested:
+        """Count the values of each combination; one that has a blank cell is not unsafe."""
+        groups, group_of = frequencies.roll_up(node)
+        texts = [hierarchy.labels[level] for hierarchy, level in zip(frequencies.hierarchies, node, strict=True)]
+        blanks = [labels.index(None) if None in labels else -1 for labels in texts]
+        per_label = tuple(np.zeros((len(labels), len(node) + 1), np.int64) for labels in texts)
+        bits = np.zeros((len(groups), (len(combinations) + 7) // 8), np.uint8)
+        values, rows = [], []
+        for number, columns in enumerate(combinations):
+            watch.report("combinations", number, len(combinations))
+            _stop_if_late(watch)
+            merged, merged_of = groups.only(columns)
+            codes = {column: merged.label_codes(column) for column in columns}
+            is_unsafe = merged.sizes < k
+            for column in columns:
+                is_unsafe &= codes[column] != blanks[column]
+            for column in columns:
+                counted = np.bincount(codes[column][is_unsafe], minlength=len(texts[column]))
+                per_label[column][:, len(columns)] += counted
+            bits[:, number // 8] |= is_unsafe[merged_of].astype(np.uint8) << np.uint8(7 - number % 8)
+            values.append(int(is_unsafe.sum()))
+            rows.append(int(merged.sizes[is_unsafe].sum()))
+        return cls(groups, group_of, tuple(combinations), tuple(values), tuple(rows), bits, per_label)
+
+    def unpacked(self, groups: IntArray) -> BoolArray:
+        """Tell which combinations are unsafe in some groups: (groups, combinations)."""
+        return np.unpackbits(self.bits[groups], axis=1, count=len(self.combinations)).astype(np.bool_)
+
+
+class _Rule(Protocol):
+    def blanks(self, unsafe: BoolArray) -> BoolArray:
+        """Tell which cells to blank, (tuples, columns), where (tuples, combinations) are unsafe."""
+
+
+class _Greedy:
+    """Blanks in each tuple the cell that is in most unsafe combinations, until none is whole (step 6)."""
+
+    def __init__(self, combinations: Sequence[Combination], columns: int) -> None:
+        self._members = np.zeros((len(combinations), columns), np.int64)
+        for number, chosen in enumerate(combinations):
+            self._members[number, chosen] = 1
+
+    def blanks(self, unsafe: BoolArray) -> BoolArray:
+        is_blank = np.zeros((len(unsafe), self._members.shape[1]), np.bool_)
+        is_whole = unsafe.copy()
+        left = np.flatnonzero(is_whole.any(axis=1))
+        while len(left):
+            chosen = (is_whole[left].astype(np.int64) @ self._members).argmax(axis=1)  # of equal ones the first
+            is_blank[left, chosen] = True
+            is_whole[left] &= self._members.T[chosen] == 0
+            left = left[is_whole[left].any(axis=1)]
+        return is_blank
+
+
+class _LeastLoss:
+    """Blanks in each tuple the cells of least loss that are in all its unsafe combinations."""
+
+    def __init__(self, combinations: Sequence[Combination], losses: Sequence[float]) -> None:
+        self._combinations = combinations
+        self._losses = losses
+        numbers = {columns: number for number, columns in enumerate(combinations)}
+        self._inside = [
+            [numbers[part] for size in range(1, len(columns)) for part in choose(columns, size) if part in numbers]
+            for columns in combinations
+        ]
+        self._known: dict[bytes, Combination] = {}
+
+    def blanks(self, unsafe: BoolArray) -> BoolArray:
+        is_smallest = unsafe.copy()  # whoever hits a combination hits every larger one around it
+        for number, inside in enumerate(self._inside):
+            if inside:
+                is_smallest[:, number] &= ~unsafe[:, inside].any(axis=1)
+        patterns, pattern_of = np.unique(np.packbits(is_smallest, axis=1), axis=0, return_inverse=True)
+        answers = np.zeros((len(patterns), len(self._losses)), np.bool_)
+        for number, pattern in enumerate(patterns):
+            answers[number, list(self._answer(pattern))] = True
+        return answers[pattern_of.ravel()]
+
+    def _answer(self, pattern: NDArray[np.uint8]) -> Combination:
+        key = pattern.tobytes()
+        if key not in self._known:
+            numbers = np.flatnonzero(np.unpackbits(pattern, count=len(self._combinations))).tolist()
+            self._known[key] = least_hitting_set([self._combinations[number] for number in numbers], self._losses)
+        return self._known[key]
+
+
+def least_hitting_set(sets: Sequence[Combination], losses: Sequence[float]) -> Combination:
+    """Give the columns of least loss of which every set has one; of equal ones the fewest, then the first.
+
+    Branch and bound: some column of a set that is not hit must be chosen, and sets without a common column each cost
+    at least their cheapest one. Every loss must be above 0.
+
+    >>> least_hitting_set([(1, 2, 3), (0, 1, 3)], [1, 1, 1, 0.5])
+    (3,)
+    """
+    ordered = sorted({sum(1 << column for column in columns) for columns in sets}, key=lambda s: (s.bit_count(), s))
+    columns_of = {mask: [c for c in range(mask.bit_length()) if mask >> c & 1] for mask in ordered}
+    best: tuple[float, int, Combination] | None = None
+
+    def bound(loss: float, left: Sequence[int], barred: int) -> float:
+        used = 0
+        for mask in left:
+            if not mask & used:
+                used |= mask
+                loss += min((losses[c] for c in columns_of[mask] if not barred >> c & 1), default=math.inf)
+        return loss
+
+    def extend(chosen: Combination, left: Sequence[int], barred: int) -> None:
+        nonlocal best
+        loss = math.fsum(losses[column] for column in chosen)
+        if best is not None and bound(loss, left, barred) > best[0] + TOLERANCE:
+            return
+        if not left:
+            candidate = (round(loss, 9), len(chosen), tuple(sorted(chosen)))
+            best = candidate if best is None else min(best, candidate)
+            return
+        for column in columns_of[left[0]]:
+            if not barred >> column & 1:
+                extend((*chosen, column), [mask for mask in left if not mask >> column & 1], barred)
+                barred |= 1 << column  # what has it was looked at
+
+    extend((), ordered, 0)
+    assert best is not None  # all columns together hit every set
+    return best[2]
+
+
+def _is_tested_type(kinds: Sequence[int]) -> bool:
+    """Tell whether combinations of columns of these kinds are tested: one of the ten types of Figure 12.
+
+    Statistics Netherlands' rule for files under contract: a most identifying column, a second that is more identifying
+    or most, and any third; and whatever remains of such a combination without one of its columns.
+    """
+    first, second, *third = sorted(kinds)
+    return (first <= MOST and second <= MORE) if third else first <= MORE
+
+
+def _entropy(frequencies: FrequencyList, column: int, level: int) -> float:
+    """Give the entropy of a column's labels in bits."""
+    rows = Labels.at_level(frequencies, column, level).rows
+    shares = rows[rows > 0] / frequencies.rows
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _with_blank(frequencies: FrequencyList, column: int, labels: Labels) -> tuple[Labels, int]:
+    """Add the label of a suppressed cell and give its place; a missing cell looks the same and so becomes one, too."""
+    hierarchy = frequencies.hierarchies[column]
+    place = labels.texts.index(None) if None in labels.texts else len(labels.texts)
+
+    def put(numbers: IntArray, number: int) -> IntArray:
+        return np.concatenate([numbers[:place], [number], numbers[place + 1 :]])
+
+    blank = Labels(
+        (*labels.texts[:place], None, *labels.texts[place + 1 :]),
+        put(labels.levels, max(1, hierarchy.height)),  # all is lost, also where no level lies above the value
+        put(labels.leaves, hierarchy.domain_size),
+        put(labels.rows, frequencies.rows),
+    )
+    return blank, place
+
+
+def _by_dimension(counts: IntArray) -> dict[int, int]:
+    """Give counts by number of columns, without those that are 0."""
+    return {dimension: int(counts[dimension]) for dimension in np.flatnonzero(counts).tolist()}
+
+
+def _stop_if_late(watch: Watch) -> None:
+    if watch.time_is_up():
+        raise InterruptedSearchError("the time limit passed before µ-Argus was done")
+
+
+def _refuse_unknown(task: Task, options: MuArgus) -> None:
+    """Raise if the options name columns or levels that the task does not have."""
+    columns = task.frequencies.columns
+    listed = () if isinstance(options.combinations, str) else options.combinations
+    named = [*options.identifying, *options.recoded, *options.priorities, *(name for names in listed for name in names)]
+    mistakes = [f"mu-argus: {name!r} is not a quasi column" for name in dict.fromkeys(named) if name not in columns]
+    heights = dict(zip(columns, task.frequencies.heights, strict=True))
+    mistakes += [
+        f"mu-argus: recoded.{name}: there is no level {level}; its hierarchy has levels 0 to {heights[name]}"
+        for name, level in options.recoded.items()
+        if level > heights.get(name, level)
+    ]
+    mistakes += [
+        f"mu-argus: combinations: {name!r} is not identifying (0), so it is in no combination"
+        for name in dict.fromkeys(name for names in listed for name in names)
+        if options.identifying.get(name) == NOT
+    ]
+    if mistakes:
+        raise PolicyError(mistakes)
+
+
+def _not_too_many(wanted: Iterator[Combination]) -> set[Combination]:
+    """Give each combination once; raise if they are more than can be tested."""
+    found = set()
+    for columns in wanted:
+        found.add(columns)
+        if len(found) > MOST_COMBINATIONS:
+            raise PolicyError(
+                f"mu-argus: more than {MOST_COMBINATIONS:,} combinations are to be tested; lower dimension, say with "
+                f"identifying which columns matter less (2, 3) or not at all (0), or list the combinations"
+            )
+    return found
+
+
+def _mistakes_in(name: str, given: object, is_right: Callable[[object], bool], right: str) -> list[str]:
+    """List what is wrong with an option that gives columns a number."""
+    if not isinstance(given, Mapping):
+        return [f"{name}: must give columns a number, got {given!r}"]
+    return [
+        f"{name}.{column}: must be {right}, got {value!r}" for column, value in given.items() if not is_right(value)
+    ]
+
+
+def _is_kind(value: object) -> bool:
+    return _is_level(value) and value in range(4)
+
+
+def _is_level(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_priority(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+
+
+def _are_combinations(given: object) -> bool:
+    if isinstance(given, str):
+        return given in ("types", "all")
+    return isinstance(given, Sequence) and all(
+        isinstance(names, Sequence)
+        and not isinstance(names, str)
+        and len(names) > 0
+        and all(isinstance(name, str) for name in names)
+        and len(set(names)) == len(names)
+        for names in given
+    )

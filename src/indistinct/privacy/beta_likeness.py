@@ -1,0 +1,46 @@
+"""β-likeness: no group makes a sensitive value much more likely than the table does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequency import Groups
+from indistinct.privacy.base import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
+from indistinct.privacy.checks import check_positive
+
+
+@dataclass(frozen=True, slots=True)
+class BetaLikeness(PrivacyModel):
+    """The share of a sensitive value in a group exceeds its share q in the table by at most ``beta`` times q.
+
+    ``enhanced`` takes the lower of ``beta`` and -ln(q), so that frequent values are protected as well.
+    Merging satisfied groups gives a satisfied one.
+
+    Source: Cao and Karras 2012, Definitions 2 and 3.
+    """
+
+    name: ClassVar[str] = "beta-likeness"
+    is_monotone_unsuppressed: ClassVar[bool] = True
+    asks_sensitive: ClassVar[bool] = True
+    asks_whole_table: ClassVar[bool] = True
+
+    beta: float
+    enhanced: bool = False
+    column: str | None = None
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("beta", self.beta)
+
+    def satisfied(self, groups: Groups) -> BoolArray:
+        """Tell which groups raise no value's share by too much."""
+        verdict = np.ones(len(groups), np.bool_)
+        for _, tally in self.tallies(groups):
+            whole = shares_of_table(tally)[tally.values]
+            gains = shares_of_groups(tally, groups) / whole - 1
+            limits = np.minimum(self.beta, -np.log(whole)) if self.enhanced else self.beta
+            verdict[tally.groups[gains > limits + TOLERANCE]] = False
+        return verdict

@@ -1,0 +1,47 @@
+"""δ-disclosure: every sensitive value is about as likely in every group as in the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequency import Groups
+from indistinct.privacy.base import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
+from indistinct.privacy.checks import check_positive
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaDisclosure(PrivacyModel):
+    """The natural logarithm of a value's share in a group over its share in the table lies within ``delta`` of 0.
+
+    It holds strictly, and for every value of the table: one that a group lacks is disclosed not to be there.
+    Merging satisfied groups gives a satisfied one.
+
+    Source: Brickell and Shmatikov 2008, Definition 1.
+    """
+
+    name: ClassVar[str] = "delta-disclosure"
+    is_monotone_unsuppressed: ClassVar[bool] = True
+    asks_sensitive: ClassVar[bool] = True
+    asks_whole_table: ClassVar[bool] = True
+
+    delta: float
+    column: str | None = None
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("delta", self.delta)
+
+    def satisfied(self, groups: Groups) -> BoolArray:
+        """Tell which groups keep every value's share near that in the table."""
+        near = np.ones(len(groups), np.bool_)
+        for _, tally in self.tallies(groups):
+            ratios = shares_of_groups(tally, groups) / shares_of_table(tally)[tally.values]
+            near[tally.groups[np.abs(np.log(ratios)) >= self.delta - TOLERANCE]] = False
+            present = np.bincount(tally.groups, minlength=len(groups))
+            near &= present == int((tally.totals > 0).sum())
+        verdict: BoolArray = groups.sizes == 0
+        verdict |= near
+        return verdict

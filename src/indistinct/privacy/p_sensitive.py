@@ -1,0 +1,41 @@
+"""p-sensitive k-anonymity: groups of k rows with p different sensitive values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from indistinct.frequency import Groups
+from indistinct.privacy.base import BoolArray, PrivacyModel
+from indistinct.privacy.checks import check_whole
+from indistinct.privacy.k_anonymity import KAnonymity
+from indistinct.privacy.l_diversity import LDiversity, too_few_values
+
+
+@dataclass(frozen=True, slots=True)
+class PSensitive(PrivacyModel):
+    """Each person is hidden among ``k`` rows, which have at least ``p`` different values in each sensitive column.
+
+    Source: Truta and Vinay 2006.
+    """
+
+    name: ClassVar[str] = "p-sensitive"
+    is_monotone: ClassVar[bool] = True
+    is_monotone_unsuppressed: ClassVar[bool] = True
+    asks_sensitive: ClassVar[bool] = True
+
+    p: int
+    k: int
+    column: str | None = None
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("p", self.p)
+        check_whole("k", self.k)
+
+    def satisfied(self, groups: Groups) -> BoolArray:
+        """Tell which groups have ``k`` rows and ``p`` different values."""
+        return KAnonymity(self.k).satisfied(groups) & LDiversity(self.p, column=self.column).satisfied(groups)
+
+    def objection(self, groups: Groups) -> str | None:
+        return too_few_values(self, groups, "p", self.p)
