@@ -318,19 +318,94 @@ class LocalRecoding:
 
     def over_suppressed(self, values: LabelValues) -> float:
         """Sum a number per label over all cells of suppressed rows, which have no label but their values."""
-        is_suppressed = self.pieces.groups == SUPPRESSED
-        tuples, rows = self.pieces.tuples[is_suppressed], self.pieces.rows[is_suppressed]
-        return sum(
-            float(rows @ values[column][0][self.frequencies.entry_codes(column)[tuples]])
-            for column in range(len(self.frequencies.columns))
-        )
+        return _over_suppressed(self.frequencies, self.pieces, values)
 
     def over_released(self, values: Sequence[NDArray[np.float64]]) -> float:
         """Sum a number per column and label over all released cells."""
         return sum(float(self.sizes @ value[codes]) for value, codes in zip(values, self.codes, strict=True))
 
 
-AnyRecoding = Recoding | LocalRecoding
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """Rows in classes for a release of two tables: quasi cells as they are, sensitive ones apart, linked by class.
+
+    No cell is generalized. What the release hides is which of a class's sensitive values belongs to whom.
+    """
+
+    frequencies: FrequencyList
+    pieces: Pieces
+    sizes: IntArray
+    """The rows of each class."""
+    is_proven: bool = True
+    gap: float = 0.0
+    is_safe: bool = True
+
+    @classmethod
+    def of_pieces(cls, frequencies: FrequencyList, pieces: Pieces) -> Classes:
+        """Number the groups of the pieces through as classes."""
+        is_released = pieces.groups != SUPPRESSED
+        numbers, class_of = np.unique(pieces.groups[is_released], return_inverse=True)
+        groups = np.full(len(pieces.groups), SUPPRESSED)
+        groups[is_released] = class_of
+        sizes = np.bincount(class_of, pieces.rows[is_released], len(numbers)).astype(np.int64)
+        return cls(frequencies, Pieces(pieces.tuples, pieces.rows, groups), sizes)
+
+    @property
+    def rows(self) -> int:
+        """The rows that were eligible for release."""
+        return self.frequencies.rows
+
+    @property
+    def released_rows(self) -> int:
+        """The rows that stay."""
+        return int(self.sizes.sum())
+
+    @property
+    def suppressed_rows(self) -> int:
+        """The rows that are not released."""
+        return self.rows - self.released_rows
+
+    @property
+    def released_sizes(self) -> IntArray:
+        """The sizes of the classes."""
+        return self.sizes
+
+    @property
+    def released_groups(self) -> int:
+        """The number of classes."""
+        return len(self.sizes)
+
+    @property
+    def suppressed_groups(self) -> int:
+        """The suppressed rows count as one group."""
+        return int(self.suppressed_rows > 0)
+
+    @property
+    def released_squares(self) -> float:
+        """The sum of the squared sizes of the classes."""
+        return _sum_of_squares(self.sizes)
+
+    @property
+    def suppressed_squares(self) -> float:
+        """The square of the number of suppressed rows."""
+        return float(self.suppressed_rows) ** 2
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Every quasi column stays as it is."""
+        return dict.fromkeys(self.frequencies.columns, 0)
+
+    @property
+    def node(self) -> Node:
+        """The bottom of the lattice."""
+        return (0,) * len(self.frequencies.columns)
+
+    def over_suppressed(self, values: LabelValues) -> float:
+        """Sum a number per label over all cells of suppressed rows."""
+        return _over_suppressed(self.frequencies, self.pieces, values)
+
+
+AnyRecoding = Recoding | LocalRecoding | Classes
 
 
 def _lowest_labels(
@@ -433,6 +508,15 @@ def _each_once(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
     chosen = np.array([labels.texts.index(text) for text in first], np.int64)
     kept = Labels(tuple(first), labels.levels[chosen], labels.leaves[chosen], labels.rows[chosen])
     return kept, moved[places] if len(places) else places
+
+
+def _over_suppressed(frequencies: FrequencyList, pieces: Pieces, values: LabelValues) -> float:
+    is_suppressed = pieces.groups == SUPPRESSED
+    tuples, rows = pieces.tuples[is_suppressed], pieces.rows[is_suppressed]
+    return sum(
+        float(rows @ values[column][0][frequencies.entry_codes(column)[tuples]])
+        for column in range(len(frequencies.columns))
+    )
 
 
 def _sum_of_squares(sizes: IntArray) -> float:

@@ -13,17 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.engine import LocalPlan, Plan, Rows
-from indistinct.errors import InfeasibleError, OutputError
+from indistinct.engine import Rows
+from indistinct.errors import InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.frequency import Groups
 from indistinct.manifest import manifest
+from indistinct.plans import LINK, class_plan, column_plan, local_plan
 from indistinct.policy import Policy
 from indistinct.privacy.base import BoolArray
 from indistinct.quality import measured
-from indistinct.recoding import AnyRecoding, LocalRecoding, Recoding
-from indistinct.verdict import Verdict, file_digest, verify
+from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, LocalRecoding, Recoding
+from indistinct.verdict import TWO_TABLES, Verdict, file_digest, verify
 
 MANIFEST = "manifest.json"
+
+NOT_PROTECTED = (
+    "The quasi-identifiers are published as they are: whoever knows them learns who is in the table. Hidden is only "
+    "which sensitive value of a class belongs to whom. Rows of the two tables correspond one to one within a class."
+)
 
 
 class Release:
@@ -33,7 +39,7 @@ class Release:
     column, or is None where an algorithm generalizes cell by cell.
     """
 
-    def __init__(self, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> None:
+    def __init__(self, parts: Mapping[str, Rows], recoding: AnyRecoding, policy: Policy, algorithm: str) -> None:
         self.policy = policy
         self.recoding = recoding
         self.algorithm = algorithm
@@ -41,28 +47,39 @@ class Release:
         self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
         self.measures: Mapping[str, float] = measured(recoding)
-        self._rows = rows
-        self._table: Any = None
+        self._parts = dict(parts)
+        self._tables: dict[str, Any] = {}
 
     @classmethod
     def build(cls, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> Release:
         """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
+        if isinstance(recoding, Classes):
+            _refuse_taken_link(policy)
+            return cls(rows.divide(class_plan(recoding, policy)), recoding, policy, algorithm)
         blank = policy.suppressed_rows == "blank"
         if blank and recoding.suppressed_rows:
             _refuse_unsafe_blanks(recoding, policy)
         plan = (
-            _local_plan(recoding, policy, blank)
+            local_plan(recoding, policy, blank)
             if isinstance(recoding, LocalRecoding)
-            else _plan(recoding, policy, blank)
+            else column_plan(recoding, policy, blank)
         )
-        return cls(rows.recode(plan), recoding, policy, algorithm)
+        return cls({"table": rows.recode(plan)}, recoding, policy, algorithm)
 
     @property
     def table(self) -> Any:
         """The released table, of the kind that came in (an Arrow table for a file)."""
-        if self._table is None:
-            self._table = self._rows.give_back()
-        return self._table
+        if "table" not in self._parts:
+            raise TableError('this release has two tables: release.tables["quasi"] and release.tables["sensitive"]')
+        return self.tables["table"]
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The released tables by name: one, or ``quasi`` and ``sensitive`` of a release that keeps them apart."""
+        for name, rows in self._parts.items():
+            if name not in self._tables:
+                self._tables[name] = rows.give_back()
+        return self._tables
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -85,6 +102,8 @@ class Release:
     def _levels(self) -> dict[str, Any]:
         """Give the level of each column and its name, or, where cells climb one by one, their average level."""
         recoding, columns = self.recoding, self.recoding.frequencies.columns
+        if isinstance(recoding, Classes):
+            return {"node": recoding.levels, "form": TWO_TABLES, "not_protected": NOT_PROTECTED}
         if isinstance(recoding, LocalRecoding):
             return {"node": None, "mean_levels": dict(zip(columns, recoding.mean_levels, strict=True))}
         names = {
@@ -96,7 +115,7 @@ class Release:
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
         self.verdict = verify(
-            self._rows,
+            self._parts if len(self._parts) > 1 else self._parts["table"],
             self.policy,
             original=original,
             suppressed=self.suppressed,
@@ -124,12 +143,13 @@ class Release:
         made = _missing_parents(goal)
         staging = _staging_folder(goal)
         try:
-            written = self._rows.write(staging)
-            files = {written.name: file_digest(written)}
+            written = [rows.write(staging, name) for name, rows in self._parts.items()]
+            files = {path.name: file_digest(path) for path in written}
+            form = next(iter(self._parts.values())).format()
             content = manifest(
                 self.policy,
                 algorithm=self.algorithm,
-                facts=self.facts | self._rows.format() | ({"unsafe": True} if is_unsafe else {}),
+                facts=self.facts | form | ({"unsafe": True} if is_unsafe else {}),
                 verdict=self.verdict,
                 files=files,
             )
@@ -150,7 +170,8 @@ class Release:
 
     def close(self) -> None:
         """Let go of the engine and its temporary files."""
-        self._rows.close()
+        for rows in self._parts.values():
+            rows.close()
 
     def __enter__(self) -> Release:
         return self
@@ -201,49 +222,10 @@ def _what_failed(verdict: Verdict) -> set[str]:
     return {check.name for check in verdict.checks if not check.passed}
 
 
-def _local_plan(recoding: LocalRecoding, policy: Policy, blank: bool) -> LocalPlan:
-    """Put a local recoding in the engine's terms: the tuple, rows and group of each piece, and each group's labels."""
-    frequencies, pieces = recoding.frequencies, recoding.pieces
-    names = frequencies.columns
-    tuples = {name: frequencies.entry_codes(column)[pieces.tuples] for column, name in enumerate(names)}
-    kept = [name for name, labels in zip(names, recoding.labels, strict=True) if not labels.levels.any()]
-    return LocalPlan(
-        columns=policy.with_role("quasi", "sensitive", "other"),
-        tuples=tuples | {name: codes[pieces.tuples] for name, codes in frequencies.entries.codes.items()},
-        rows=pieces.rows,
-        groups=pieces.groups,
-        labels={name: recoding.labels[column].texts for column, name in enumerate(names)},
-        codes={name: recoding.codes[column] for column, name in enumerate(names)},
-        kept=frozenset(kept),
-        blank=blank,
-    )
-
-
-def _plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
-    """Put a recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
-    suppressed = np.flatnonzero(recoding.is_suppressed)
-    sensitive = recoding.frequencies.sensitive
-    plan_maps, plan_labels, plan_suppressed = {}, {}, {}
-    for column, (name, level) in enumerate(recoding.levels.items()):
-        hierarchy = recoding.frequencies.hierarchies[column]
-        plan_maps[name] = hierarchy.maps[level]
-        plan_labels[name] = hierarchy.labels[level]
-        plan_suppressed[name] = recoding.groups.label_codes(column)[suppressed]
-    for name, column_values in sensitive.items():  # released as they are
-        plan_maps[name] = np.arange(len(column_values.values))
-        plan_labels[name] = column_values.values
-    return Plan(
-        columns=policy.with_role("quasi", "sensitive", "other"),
-        maps=plan_maps,
-        labels=plan_labels,
-        kept=frozenset([*(name for name, level in recoding.levels.items() if level == 0), *sensitive]),
-        suppressed=plan_suppressed,
-        blank=blank,
-    )
-
-
 def _all_missing(recoding: AnyRecoding) -> BoolArray:
     """Tell which groups carry no label at all, so that their rows look as if they were suppressed."""
+    if isinstance(recoding, Classes):
+        return np.zeros(len(recoding.sizes), np.bool_)
     if isinstance(recoding, LocalRecoding):
         texts = [labels.texts for labels in recoding.labels]
         codes = list(recoding.codes)
@@ -264,13 +246,35 @@ def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
             "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
             "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"
         )
-    blanks = Groups.of_sizes([recoding.suppressed_rows])
+    blanks = _suppressed_as_one(recoding)
     for _, _, model in policy.requirements():
         if not model.satisfied(blanks).all():
             raise InfeasibleError(
                 f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
                 f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"
             )
+
+
+def _suppressed_as_one(recoding: AnyRecoding) -> Groups:
+    """Give all suppressed rows as one group, with their sensitive values."""
+    if isinstance(recoding, Recoding):
+        zero = np.zeros(len(recoding.groups), np.int64)
+        tallies = {n: t.only(recoding.is_suppressed).merged(zero) for n, t in recoding.groups.tallies.items()}
+    else:
+        pieces = recoding.pieces
+        left = pieces.groups == SUPPRESSED
+        tuples, rows = pieces.tuples[left], pieces.rows[left]
+        tallies = recoding.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
+    return Groups.of_sizes([recoding.suppressed_rows], tallies)
+
+
+def _refuse_taken_link(policy: Policy) -> None:
+    if not policy.with_role("sensitive"):
+        raise PolicyError("columns: a release of two tables needs a sensitive column; declare one with sensitive()")
+    if LINK in policy.columns:
+        raise PolicyError(f"columns: {LINK!r} is the column that links the two tables; give your column another name")
+    if policy.suppressed_rows == "blank":
+        raise PolicyError("suppressed_rows: rows of a release of two tables are removed, not left blank")
 
 
 def _missing_parents(goal: Path) -> list[Path]:

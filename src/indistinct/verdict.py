@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.checks import Check, columns_check, counted_groups, model_check
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.errors import TableError, VerificationError
 from indistinct.frequency import Groups, IntArray, Node, Tally
@@ -25,17 +27,11 @@ from indistinct.privacy.base import BoolArray, PrivacyModel
 from indistinct.truth import rows_without_original
 from indistinct.words import counted
 
+TWO_TABLES = "two-tables"
+"""The form of a release that keeps quasi and sensitive columns apart."""
+
 MOST_NODES_TRIED = 256
 """Labels that occur on several levels leave several nodes possible; so many are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One claim about a release, and what the recount found."""
-
-    name: str
-    passed: bool
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +97,17 @@ def verify(
     checks: list[Check] = []
     manifest = None
     if isinstance(table, str | Path) and (Path(table) / "manifest.json").is_file():
-        table, manifest, manifest_checks = _read_folder(Path(table), policy)
+        paths, manifest, manifest_checks = _read_folder(Path(table), policy)
         checks += manifest_checks
+        table = paths if len(paths) > 1 else next(iter(paths.values()))
         suppressed = manifest["suppressed"] if suppressed is None else suppressed
         node = manifest["node"] if node is None else node
         is_local = node is None
         released_reading = reading | {"delimiter": manifest.get("delimiter"), "encoding": None}
     else:
         released_reading = reading
+    if isinstance(table, Mapping):
+        return _verify_two_tables(table, policy, checks, manifest, original, suppressed, released_reading, reading)
     released = open_table(table, **released_reading)
     try:
         counted_sizes = _Sizes(released, policy)
@@ -154,31 +153,14 @@ class _Sizes:
 
     def groups_for(self, columns: Sequence[str], model: PrivacyModel) -> Groups:
         """Give the groups over these columns, with their sensitive values if the model asks about any."""
-        asked = sensitive_columns(model, self._policy)
-        if not asked:
+        if not sensitive_columns(model, self._policy):
             return Groups.of_sizes(self.by(columns))
-        sizes, tallies = np.zeros(0, np.int64), {}
-        for name in asked:
-            counted = self._released.values_by(columns, name)
-            hierarchy = self._policy.columns[name].compile(counted.texts)
-            tallies[name] = Tally.of(
-                counted.groups, counted.values, counted.counts, counted.texts, hierarchy if hierarchy.height else None
-            )
-            sizes = np.bincount(counted.groups, counted.counts).astype(np.int64)
-        return Groups.of_sizes(sizes, tallies)
+        return counted_groups(self._released, columns, self._policy, model)
 
 
 def _recount(released: Rows, policy: Policy, counted_sizes: _Sizes) -> list[Check]:
     """Check columns and models from the released cells alone."""
-    allowed = policy.with_role("quasi", "sensitive", "other")
-    columns = released.columns()
-    forbidden = [name for name in columns if name in policy.with_role("identifier")]
-    unknown = [name for name in columns if name not in policy.columns]
-    absent = [name for name in allowed if name not in columns]
-    wrong = [f"identifier {name!r} is left in" for name in forbidden]
-    wrong += [f"{name!r} is not in the policy" for name in unknown]
-    wrong += [f"{name!r} is missing" for name in absent]
-    checks = [Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")]
+    checks = [columns_check(released.columns(), policy.with_role("quasi", "sensitive", "other"), policy)]
     if not counted_sizes.has_quasi:
         return checks
     if counted_sizes.rows == 0:
@@ -186,17 +168,8 @@ def _recount(released: Rows, policy: Policy, counted_sizes: _Sizes) -> list[Chec
     for name, quasi, model in policy.requirements():
         if any(column not in released.columns() for column in sensitive_columns(model, policy)):
             checks.append(Check(f"{model.name} on {name}", False, "a sensitive column is missing"))
-            continue
-        groups = counted_sizes.groups_for(quasi, model)
-        sizes = groups.sizes
-        is_satisfied = model.satisfied(groups)
-        failing = int((~is_satisfied).sum())
-        terms = ", ".join(f"{key} = {value}" for key, value in model.describe().items() if key not in ("model", "on"))
-        if failing:
-            detail = f"{failing} of {len(sizes)} groups fail, {int(sizes[~is_satisfied].sum())} rows in them"
         else:
-            detail = f"{counted(len(sizes), 'group')}, the smallest of {counted(int(sizes.min()), 'row')}"
-        checks.append(Check(f"{model.name} ({terms}) on {name}", failing == 0, detail))
+            checks.append(model_check(model, counted_sizes.groups_for(quasi, model), name))
     return checks
 
 
@@ -209,13 +182,14 @@ def _within_limit(policy: Policy, suppressed: int, rows: int) -> list[Check]:
     return [Check("suppression limit", suppressed <= allowed, detail)]
 
 
-def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], list[Check]]:
-    """Read a release folder: its table's path, its manifest, and whether the two belong together."""
+def _read_folder(folder: Path, policy: Policy) -> tuple[dict[str, Path], dict[str, Any], list[Check]]:
+    """Read a release folder: the paths of its tables, its manifest, and whether they belong together."""
     from indistinct.manifest import policy_digest
 
     try:
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        ((name, digest),) = manifest["files"].items()
+        names = ("quasi", "sensitive") if manifest.get("form") == TWO_TABLES else ("table",)
+        files = dict(zip(names, manifest["files"].items(), strict=True))
         numbers = [manifest[key] for key in ("released", "suppressed", "groups", "smallest_group")]
         levels = [] if manifest["node"] is None else manifest["node"].values()
         is_sound = all(type(number) is int for number in (*numbers, *levels))
@@ -225,10 +199,11 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], li
         raise TableError(
             f"{folder / 'manifest.json'} is no manifest of a release; verify the table file itself instead"
         )
-    path = folder / name
-    if Path(name).name != name or not path.is_file():
-        raise TableError(f"{folder}: the manifest's table {name!r} is not there")
-    is_same_file = file_digest(path) == digest
+    is_same_file = True
+    for name, digest in files.values():
+        if Path(name).name != name or not (folder / name).is_file():
+            raise TableError(f"{folder}: the manifest's table {name!r} is not there")
+        is_same_file &= file_digest(folder / name) == digest
     is_same_policy = policy_digest(policy) == manifest.get("policy_sha256")
     checks = [
         Check(
@@ -236,7 +211,48 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[Path, dict[str, Any], li
         ),
         Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
     ]
-    return path, manifest, checks
+    return {part: folder / name for part, (name, _) in files.items()}, manifest, checks
+
+
+def _verify_two_tables(
+    tables: Mapping[str, Any],
+    policy: Policy,
+    checks: list[Check],
+    manifest: Mapping[str, Any] | None,
+    original: Any,
+    suppressed: int | None,
+    released_reading: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> Verdict:
+    """Judge a release of two tables from those tables alone, by the join that an adversary would do."""
+    from indistinct.two_tables import judge, prove
+
+    with ExitStack() as stack:
+        opened = {}
+        for name in ("quasi", "sensitive"):
+            if name not in tables:
+                raise TableError(f"a release of two tables has the tables 'quasi' and 'sensitive'; {name!r} is missing")
+            opened[name] = open_table(tables[name], **released_reading)
+            if opened[name] is not tables[name]:
+                stack.enter_context(opened[name])
+        found, sizes = judge(opened["quasi"], opened["sensitive"], policy)
+        checks += found
+        rows = int(sizes.sum())
+        if manifest is not None:
+            checks.append(_as_claimed(manifest, policy, rows, sizes))
+        if original is not None and found[0].passed and rows:
+            source = open_table(original, **reading)
+            if source is not original:
+                stack.enter_context(source)
+            proof, eligible = prove(opened["quasi"], opened["sensitive"], source, policy)
+            checks += [
+                *proof,
+                *_as_said(suppressed, eligible - rows),
+                *_within_limit(policy, eligible - rows, eligible),
+            ]
+        elif suppressed is not None:
+            checks += _within_limit(policy, suppressed, rows + suppressed)
+    return Verdict(tuple(checks), rows, len(sizes), int(sizes.min(initial=rows)) if rows else 0)
 
 
 def _as_claimed(manifest: Mapping[str, Any], policy: Policy, rows: int, sizes: IntArray) -> Check:

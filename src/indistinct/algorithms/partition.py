@@ -90,7 +90,7 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
         parts.append(Pieces(tuples[pieces.tuples], pieces.rows, pieces.groups + groups))
         groups += int(pieces.groups.max(initial=-1)) + 1
     pieces = _joined(parts)
-    safe = _made_safe(task, space, block_of, pieces, groups)
+    safe = made_safe(task, space, block_of, pieces, groups)
     recoding = LocalRecoding.of_pieces(frequencies, safe, labels, is_proven=is_proven and safe is pieces)
     if recoding.is_proven or bound == 0.0:
         return recoding
@@ -110,7 +110,7 @@ def _joined(parts: list[Pieces]) -> Pieces:
     )
 
 
-def _made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
+def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
     """Merge groups that fail a model with the group of their block that costs least to join, until none fails.
 
     A whole block is safe, so this ends.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from indistinct.engine.base import Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
+from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
 from indistinct.engine.files import open_path
 from indistinct.engine.frames import frame_kind, open_frame
 from indistinct.engine.session import Session
 from indistinct.errors import TableError
 
-__all__ = ["Condition", "Counts", "LocalPlan", "Plan", "Rows", "ValueCounts", "open_table"]
+__all__ = ["ClassPlan", "Condition", "Counts", "LocalPlan", "Plan", "Rows", "ValueCounts", "open_table"]
 
 ACCEPTED = (
     "a path to CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table), a pandas or Polars frame, "

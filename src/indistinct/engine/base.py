@@ -48,7 +48,7 @@ class Plan:
     ``labels``      column -> (labels,) text of each label code, None for missing
     ``kept``        encoded columns whose map is the identity: released as they are, in their own type
     ``suppressed``  column -> (groups,) label codes: a row that equals one of these tuples is suppressed
-    ``blank``       False: suppressed rows are left out. True: they stay, with every mapped column missing
+    ``blank``       False: suppressed rows are left out. True: they stay, with the columns of ``suppressed`` missing
     """
 
     columns: tuple[str, ...]
@@ -93,6 +93,27 @@ class LocalPlan:
         return tuple(column for column in self.columns if column not in self.labels)
 
 
+@dataclass(frozen=True, slots=True)
+class ClassPlan:
+    """How eligible rows become two tables that are linked by the class of a row only; no cell is changed.
+
+    ``tables``  name -> columns of a table, without the class
+    ``tuples``, ``rows``, ``groups``  which rows go to which class, as in a LocalPlan; those of class -1 are left out
+    ``link``    the name of the column of classes
+    """
+
+    tables: Mapping[str, tuple[str, ...]]
+    tuples: Mapping[str, NDArray[np.int64]]
+    rows: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    link: str
+
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """The released columns: all are copied."""
+        return tuple(dict.fromkeys(column for columns in self.tables.values() for column in columns))
+
+
 class Rows(ABC):
     """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.
 
@@ -130,11 +151,18 @@ class Rows(ABC):
         """Return the released rows as a new table of the same kind, in fresh cryptographically random order."""
 
     @abstractmethod
+    def divide(self, plan: ClassPlan) -> dict[str, Rows]:
+        """Return the tables of a plan, each in a fresh random order of its own.
+
+        Classes have random numbers, which tell nothing about the order in which they were made.
+        """
+
+    @abstractmethod
     def give_back(self) -> object:
         """Return the rows as the kind of table that came in; for files, as a ``pyarrow.Table``."""
 
     @abstractmethod
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: Path, name: str = "table") -> Path:
         """Write the rows in their order to one file of the kind that came in, and return its path."""
 
     @abstractmethod

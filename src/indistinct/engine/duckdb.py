@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
+from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
 from indistinct.engine.conditions import Clause, eligible
 from indistinct.engine.session import Session, quote
-from indistinct.engine.writing import write_file
+from indistinct.engine.writing import file_path, write_file
 from indistinct.errors import TableError
 
 Restore = Callable[[pa.Table, frozenset[str]], object]
@@ -144,13 +144,42 @@ class DuckRows(Rows):
         self._session.execute(f"DROP TABLE {placed}")
         return self._released(self._shuffle(unordered), plan)
 
+    def divide(self, plan: ClassPlan) -> dict[str, Rows]:
+        encoding = self._encoded()
+        if set(plan.tuples) != set(encoding.columns):
+            raise TableError(f"{self.name}: a plan must place exactly the encoded columns")
+        coded = self._copy_coded_rows(plan)
+        placed = self._place(coded, plan)
+        self._session.execute(f"DROP TABLE {coded}")
+        classes = int(np.max(plan.groups, initial=-1)) + 1
+        numbers = np.argsort(np.frombuffer(os.urandom(8 * classes), np.uint64)) + 1
+        names = pa.table({"goal": integers(np.arange(classes)), "class": integers(numbers)})
+        divided: dict[str, Rows] = {}
+        for name, columns in plan.tables.items():
+            unordered = self._session.fresh("unordered")
+            cells = "".join(f", rows.o{plan.copied.index(column)} AS r{n}" for n, column in enumerate(columns, 1))
+            with self._session.registered(names) as given:
+                self._session.execute(
+                    f"CREATE TABLE {unordered} AS SELECT n.class AS r0{cells} "
+                    f"FROM {placed} AS rows JOIN {given} AS n USING (goal)"
+                )
+            stored = self._shuffle(unordered)
+            view = self._session.fresh("view")
+            shown = ", ".join(f"r{n} AS {quote(column)}" for n, column in enumerate((plan.link, *columns)))
+            self._session.execute(f"CREATE VIEW {view} AS SELECT {shown} FROM {stored}")
+            divided[name] = DuckRows(self._session, view, self._form, frozenset(columns), stored)
+        self._session.execute(f"DROP TABLE {placed}")
+        return divided
+
     def give_back(self) -> object:
         return self._form.restore(self._session.arrow(f"SELECT * FROM {self._relation}"), self._typed)
 
-    def write(self, folder: Path) -> Path:
-        return write_file(
-            self._session, self._relation, self.columns(), folder, self.kind, self._form.delimiter, self._form.table
+    def write(self, folder: Path, name: str = "table") -> Path:
+        path = file_path(folder, name, self.kind)
+        write_file(
+            self._session, self._relation, self.columns(), path, self.kind, self._form.delimiter, self._form.table
         )
+        return path
 
     def format(self) -> dict[str, str]:
         return {"delimiter": self._form.delimiter} if self.kind == "csv" else {}
@@ -300,7 +329,7 @@ class DuckRows(Rows):
         cells = f"SELECT {', '.join([*texts, *others, '0 AS nothing'])} FROM {self._relation} WHERE {encoding.where[0]}"
         return f"SELECT {', '.join(codes) or 'nothing'} FROM ({cells}) AS cells{joins}"
 
-    def _copy_coded_rows(self, plan: Plan | LocalPlan) -> str:
+    def _copy_coded_rows(self, plan: Plan | LocalPlan | ClassPlan) -> str:
         """Create the table of the codes and the copied cells of the eligible rows, and return its name.
 
         The rows are read again for it, so that cells nobody asked for were never held. If they are no longer
@@ -336,7 +365,7 @@ class DuckRows(Rows):
             )
         return unordered
 
-    def _place(self, coded: str, plan: LocalPlan) -> str:
+    def _place(self, coded: str, plan: LocalPlan | ClassPlan) -> str:
         """Create the table of rows with the number of the group that each goes to, and return its name.
 
         Where the rows of a tuple go to several groups they are drawn in random order: the order of the source would
@@ -444,7 +473,8 @@ class DuckRows(Rows):
         if column not in plan.maps:
             return f"rows.o{plan.copied.index(column)}"
         cell = f"l{encoding.position(column)}.shown"
-        return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if plan.blank else cell
+        is_blanked = plan.blank and column in plan.suppressed
+        return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if is_blanked else cell
 
     def _shuffle(self, unordered: str) -> str:
         """Move the rows into a new table in the order of 64-bit keys drawn from the system's secure generator."""
@@ -499,7 +529,7 @@ def _suppressed_groups(plan: Plan) -> pa.Table:
     return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
 
 
-def _pieces(plan: LocalPlan, encoding: Encoding) -> tuple[pa.Table, pa.Table]:
+def _pieces(plan: LocalPlan | ClassPlan, encoding: Encoding) -> tuple[pa.Table, pa.Table]:
     """Return the pieces of tuples whose rows all go to one group, and those of tuples that are divided.
 
     Each has the number of its tuple and, from first up to last, the places of the tuple's rows that are its own.

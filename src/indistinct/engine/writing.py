@@ -13,11 +13,15 @@ from indistinct.errors import OutputError, TableError
 SUFFIXES = {"csv": ".csv", "database": ".duckdb", "ipc": ".arrow"}
 
 
+def file_path(folder: Path, name: str, kind: str) -> Path:
+    """Give the path of a table in a folder: its name with the suffix of the kind, Parquet for frames."""
+    return Path(folder) / f"{name}{SUFFIXES.get(kind, '.parquet')}"
+
+
 def write_file(
-    session: Session, relation: str, columns: Sequence[str], folder: Path, kind: str, delimiter: str, table: str
-) -> Path:
-    """Write all rows to ``table`` with the suffix of the kind, Parquet for frames, and return the path."""
-    path = Path(folder) / f"table{SUFFIXES.get(kind, '.parquet')}"
+    session: Session, relation: str, columns: Sequence[str], path: Path, kind: str, delimiter: str, table: str
+) -> None:
+    """Write all rows to a file of this kind."""
     try:
         if kind == "csv":
             _write_csv(session, relation, columns, path, delimiter)
@@ -28,8 +32,9 @@ def write_file(
         else:
             _write_parquet(session, relation, path)
     except (OSError, TableError):
-        raise OutputError(f"{path.name}: cannot be written to {folder}; check the folder and the free space") from None
-    return path
+        raise OutputError(
+            f"{path.name}: cannot be written to {path.parent}; check the folder and the free space"
+        ) from None
 
 
 def _write_csv(session: Session, relation: str, columns: Sequence[str], path: Path, delimiter: str) -> None:
