@@ -77,9 +77,7 @@ class Counted:
 
     def task(self, k: int, max_suppression: float) -> Task:
         """Give a task with nothing worked out beforehand."""
-        plain = self.frequencies
-        fresh = FrequencyList(plain.columns, plain.hierarchies, plain.weights, plain.base)
-        return Task.of(fresh, policy(self.rows, k, max_suppression))
+        return Task.of(self.frequencies.afresh(), policy(self.rows, k, max_suppression))
 
 
 @cache

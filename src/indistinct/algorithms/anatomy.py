@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Task
-from indistinct.algorithms.partition import made_safe
+from indistinct.algorithms.partition import made_safe, together
 from indistinct.algorithms.space import Space
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.frequency import IntArray
@@ -28,7 +28,7 @@ class Anatomy:
     As long as ``l`` values have rows left, a class takes one row at random of each of the ``l`` most frequent; the
     rows that are left over, fewer than ``l``, join classes that lack their value. Without ``l`` it is the largest that
     the policy's models ask for: the l of l-diversity, or 1 / alpha of (α,k)-anonymity. What other models demand beyond
-    that is met by joining classes.
+    that is met by joining classes. Where a model has a k, classes that share a quasi-identifier become one.
 
     ``column`` is the sensitive column; it may be left out if the models ask about one only. ``seed`` decides which rows
     are drawn.
@@ -70,7 +70,8 @@ class Anatomy:
         classes = int(class_of.max(initial=-1)) + 1
         if not task.safe_parts(np.arange(len(values)), frequencies.entries.counts, blocks, 1).all():
             raise task.infeasible(task.budget)
-        return Classes.of_pieces(frequencies, made_safe(task, space, blocks, pieces, classes))
+        safe = made_safe(task, space, blocks, pieces, classes)
+        return Classes.of_pieces(frequencies, together(task, safe) if _asks_for_company(task) else safe)
 
     def _column(self, task: Task) -> str:
         asked = list(task.frequencies.sensitive)
@@ -84,6 +85,11 @@ class Anatomy:
                 + (f", and say which of {', '.join(map(repr, asked))} it is" if asked else "")
             )
         return asked[0]
+
+
+def _asks_for_company(task: Task) -> bool:
+    """Tell whether somebody must be hidden among several people, not only among several values."""
+    return any(getattr(model, "k", 1) > 1 for model in task.models)
 
 
 def _asked(task: Task) -> int:

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, Task
+from indistinct.algorithms.partition import together
 from indistinct.errors import PolicyError
-from indistinct.frequency import IntArray
 from indistinct.recoding import SUPPRESSED, Classes, Pieces, Recoding
 from indistinct.watch import Watch
 
@@ -43,35 +43,10 @@ class LossyJoin:
         """Give the classes."""
         found = self._algorithm().run(task, watch)
         pieces = _as_pieces(found) if isinstance(found, Recoding) else found.pieces
-        return Classes.of_pieces(task.frequencies, _together(task, pieces))
+        return Classes.of_pieces(task.frequencies, together(task, pieces))
 
 
 def _as_pieces(recoding: Recoding) -> Pieces:
     """Give the groups of a full-domain recoding as pieces."""
     _, group_of = recoding.frequencies.roll_up(recoding.node)
     return Pieces.whole(recoding.frequencies, np.where(recoding.is_suppressed[group_of], SUPPRESSED, group_of))
-
-
-def _together(task: Task, pieces: Pieces) -> Pieces:
-    """Join groups that hold rows of the same tuple."""
-    tuples = task.frequencies.entries.tuples[pieces.tuples]
-    is_released = pieces.groups != SUPPRESSED
-    number = int(pieces.groups.max(initial=-1)) + 1
-    joined = _components(tuples[is_released], pieces.groups[is_released], len(task.frequencies.base), number)
-    groups = pieces.groups.copy()
-    groups[is_released] = joined[pieces.groups[is_released]]
-    return Pieces(pieces.tuples, pieces.rows, groups)
-
-
-def _components(tuples: IntArray, groups: IntArray, number_of_tuples: int, number_of_groups: int) -> IntArray:
-    """Give each group the lowest number of the groups that it is linked with by shared tuples, near or far."""
-    lowest = np.arange(number_of_groups)
-    while True:
-        by_tuple = np.full(number_of_tuples, number_of_groups)
-        np.minimum.at(by_tuple, tuples, lowest[groups])
-        by_group = lowest.copy()
-        np.minimum.at(by_group, groups, by_tuple[tuples])
-        by_group = by_group[by_group]
-        if (by_group == lowest).all():
-            return lowest
-        lowest = by_group

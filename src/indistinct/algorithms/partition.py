@@ -15,6 +15,7 @@ from indistinct.algorithms.base import Task
 from indistinct.algorithms.space import Space
 from indistinct.errors import InfeasibleError
 from indistinct.frequency import IntArray
+from indistinct.privacy.base import BoolArray
 from indistinct.quality.base import within_unit
 from indistinct.quality.cells import CellMeasure
 from indistinct.recoding import SUPPRESSED, LabelKind, LocalRecoding, Pieces
@@ -110,8 +111,14 @@ def _joined(parts: list[Pieces]) -> Pieces:
     )
 
 
+MANY_FAILING = 300
+"""More failing groups than this are paired off with their neighbours first, all at once."""
+PARTNERS = 8
+"""So many groups that are cheap to join are tried, and one that makes both safe is preferred."""
+
+
 def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
-    """Merge groups that fail a model with the group of their block that costs least to join, until none fails.
+    """Merge groups that fail a model with others of their block, at little cost, until none fails.
 
     A whole block is safe, so this ends.
     """
@@ -121,31 +128,80 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
     is_safe = task.safe_parts(tuples, rows, group_of, groups)
     if is_safe.all():
         return pieces
+    while int((~is_safe).sum()) > MANY_FAILING:
+        group_of, groups = _paired(space, block_of, tuples, group_of, is_safe)
+        is_safe = task.safe_parts(tuples, rows, group_of, groups)
+    new_groups = pieces.groups.copy()
+    new_groups[is_released] = _joined_one_by_one(task, space, block_of, Pieces(tuples, rows, group_of), is_safe)
+    return Pieces(pieces.tuples, pieces.rows, new_groups)
+
+
+def _paired(
+    space: Space, block_of: IntArray, tuples: IntArray, group_of: IntArray, is_safe: BoolArray
+) -> tuple[IntArray, int]:
+    """Join each failing group with the next one in the order of their lowest ranks; give the groups and their number.
+
+    The last one of a block joins the one before it.
+    """
+    low, _ = _ends(space, tuples, group_of, len(is_safe))
+    block = np.zeros(len(is_safe), np.int64)
+    block[group_of] = block_of[tuples]
+    order = np.lexsort((*low.T[::-1], block))
+    number = np.empty(len(is_safe), np.int64)
+    current, is_open = -1, False
+    for place, group in enumerate(order.tolist()):
+        is_first = place == 0 or block[order[place - 1]] != block[group]
+        is_last = place + 1 == len(order) or block[order[place + 1]] != block[group]
+        joins = not is_first and (is_open or (is_last and not is_safe[group]))
+        current += not joins
+        number[group] = current
+        is_open = not joins and not is_safe[group]
+    return number[group_of], current + 1
+
+
+def _joined_one_by_one(task: Task, space: Space, block_of: IntArray, pieces: Pieces, is_safe: BoolArray) -> IntArray:
+    """Join failing groups, the smallest first, each with a cheap one that makes it safe, and give the groups."""
+    tuples, rows, group_of = pieces.tuples, pieces.rows, pieces.groups
+    groups = len(is_safe)
     block = np.zeros(groups, np.int64)
     block[group_of] = block_of[tuples]
     low, high = _ends(space, tuples, group_of, groups)
     sizes = np.bincount(group_of, rows, groups)
-    merged_into = np.arange(groups)
     costs = space.run_costs(low, high)
+    goes_to = np.arange(groups)
+    is_group = np.ones(groups, np.bool_)
+    is_safe = is_safe.copy()
     while not is_safe.all():
         failing = np.flatnonzero(~is_safe)
-        group = failing[np.lexsort((failing, sizes[failing]))[0]]
-        others = np.flatnonzero((block == block[group]) & (merged_into == np.arange(groups)))
+        group = int(failing[np.lexsort((failing, sizes[failing]))[0]])
+        others = np.flatnonzero((block == block[group]) & is_group)
         others = others[others != group]
-        joined_low, joined_high = np.minimum(low[others], low[group]), np.maximum(high[others], high[group])
-        joined = space.run_costs(joined_low, joined_high)
+        joined = space.run_costs(np.minimum(low[others], low[group]), np.maximum(high[others], high[group]))
         added = (sizes[others] + sizes[group]) * joined - sizes[others] * costs[others]
-        chosen = int(others[np.argmin(added)])
+        cheap = others[np.argsort(added, kind="stable")[:PARTNERS]]
+        members = [np.flatnonzero(goes_to[group_of] == one) for one in (group, *cheap.tolist())]
+        together_safe = task.safe_parts(
+            *_unions(tuples, rows, members),
+            len(cheap),
+        )
+        best = int(np.argmax(together_safe))  # the first that is safe, or else the cheapest
+        chosen = int(cheap[best])
         low[chosen], high[chosen] = np.minimum(low[chosen], low[group]), np.maximum(high[chosen], high[group])
         sizes[chosen] += sizes[group]
         costs[chosen] = space.run_costs(low[chosen][None], high[chosen][None])[0]
-        merged_into[merged_into == group] = chosen
+        goes_to[goes_to == group] = chosen
+        is_group[group] = False
         is_safe[group] = True  # it is no group any more
-        members = merged_into[group_of] == chosen
-        is_safe[chosen] = task.safe_parts(tuples[members], rows[members], np.zeros(int(members.sum()), np.int64), 1)[0]
-    new_groups = pieces.groups.copy()
-    new_groups[is_released] = merged_into[group_of]
-    return Pieces(pieces.tuples, pieces.rows, new_groups)
+        is_safe[chosen] = together_safe[best]
+    return goes_to[group_of]
+
+
+def _unions(tuples: IntArray, rows: IntArray, members: list[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
+    """Give the first set of pieces joined with each of the others, as parts."""
+    own, others = members[0], members[1:]
+    places = np.concatenate([np.concatenate([own, other]) for other in others])
+    parts = np.repeat(np.arange(len(others)), [len(own) + len(other) for other in others])
+    return tuples[places], rows[places], parts
 
 
 def _ends(space: Space, tuples: IntArray, group_of: IntArray, groups: int) -> tuple[IntArray, IntArray]:
@@ -156,3 +212,28 @@ def _ends(space: Space, tuples: IntArray, group_of: IntArray, groups: int) -> tu
     np.minimum.at(low, group_of, ranks)
     np.maximum.at(high, group_of, ranks)
     return low, high
+
+
+def together(task: Task, pieces: Pieces) -> Pieces:
+    """Join groups that hold rows of the same tuple, as the classes of a release of two tables must be."""
+    tuples = task.frequencies.entries.tuples[pieces.tuples]
+    is_released = pieces.groups != SUPPRESSED
+    number = int(pieces.groups.max(initial=-1)) + 1
+    joined = _components(tuples[is_released], pieces.groups[is_released], len(task.frequencies.base), number)
+    groups = pieces.groups.copy()
+    groups[is_released] = joined[pieces.groups[is_released]]
+    return Pieces(pieces.tuples, pieces.rows, groups)
+
+
+def _components(tuples: IntArray, groups: IntArray, number_of_tuples: int, number_of_groups: int) -> IntArray:
+    """Give each group the lowest number of the groups that it is linked with by shared tuples, near or far."""
+    lowest = np.arange(number_of_groups)
+    while True:
+        by_tuple = np.full(number_of_tuples, number_of_groups)
+        np.minimum.at(by_tuple, tuples, lowest[groups])
+        by_group = lowest.copy()
+        np.minimum.at(by_group, groups, by_tuple[tuples])
+        by_group = by_group[by_group]
+        if (by_group == lowest).all():
+            return lowest
+        lowest = by_group
