@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier
     from indistinct.algorithms.mu_argus import MuArgusSession
     from indistinct.algorithms.solutions import Solution
+    from indistinct.comparison import Comparison, compare
     from indistinct.errors import (
         HierarchyError,
         IndistinctError,
@@ -77,6 +78,7 @@ _HOMES = {
     "algorithms.frontier": ["Frontier"],
     "algorithms.mu_argus": ["MuArgusSession"],
     "algorithms.solutions": ["Solution"],
+    "comparison": ["Comparison", "compare"],
     "errors": [
         "HierarchyError",
         "IndistinctError",
@@ -145,6 +147,7 @@ __all__ = [
     "AverageGroupSize",
     "AverageRisk",
     "BetaLikeness",
+    "Comparison",
     "Completeness",
     "Datafly",
     "DeltaDisclosure",
@@ -185,6 +188,7 @@ __all__ = [
     "Watch",
     "__version__",
     "anonymize",
+    "compare",
     "dates",
     "distance_matrix",
     "for_recipient",

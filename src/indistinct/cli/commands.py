@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, check, demo, doctor, frontier, init, mu_argus, schema, solutions, verify
+from indistinct.cli import anonymize, check, compare, demo, doctor, frontier, init, mu_argus, schema, solutions, verify
 from indistinct.cli.command import Command
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ for command in (
     verify.verify,
     solutions.solutions,
     frontier.frontier,
+    compare.compare,
     mu_argus.mu_argus,
     doctor.doctor,
     schema.schema,

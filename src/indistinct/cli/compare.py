@@ -1,0 +1,248 @@
+"""``indistinct compare``: every algorithm on one table and policy, side by side; nothing is written but a chart."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
+from indistinct.errors import (
+    InfeasibleError,
+    InterruptedSearchError,
+    OutputError,
+    PolicyError,
+    VerificationError,
+)
+
+if TYPE_CHECKING:
+    import rich.table
+    from rich.text import Text
+
+    from indistinct.comparison import Comparison, Trial
+    from indistinct.policy import Policy
+
+OTHERS = ("precision", "loss", "entropy", "discernibility", "average-group-size", "ncp", "accuracy", "completeness")
+"""The measures that stand beside the one that counts, as far as there is room; ``--json`` has all."""
+DIGITS = 12
+"""Figures that agree to so many digits are equal."""
+EXIT_CODES = {
+    "interrupted": InterruptedSearchError.exit_code,
+    "refused": PolicyError.exit_code,
+    "infeasible": InfeasibleError.exit_code,
+    "unsafe": VerificationError.exit_code,
+}
+"""How the command ends if no release verifies: with the largest of these."""
+
+
+def compare(
+    policy_path: PolicyPath,
+    table: Table,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="An algorithm to compare; may be repeated. Else all.")
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What counts, such as precision, loss or discernibility. Else the policy's measure."
+        ),
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a chart of losses and times there (.svg).")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the chart if it exists.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds that the search of each algorithm may take.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what every algorithm makes of the table, and what it costs.
+
+    Each release is made, recounted and thrown away: nothing is written but the chart.
+    """
+    from indistinct import comparison
+    from indistinct.policyfile import read_policy
+
+    if chart is not None:
+        _refuse(chart, replace)
+    policy = read_policy(policy_path)
+    measure = _measure(policy, measure)
+    with show.progress(time_limit) as watch:
+        found = comparison.compare(
+            table, policy, algorithms=algorithm or None, watch=watch, **reading(delimiter, encoding, memory, threads)
+        )
+    best = found.best(measure)
+    if chart is not None:
+        shown = list(dict.fromkeys([measure, *comparison.SHOWN_MEASURES]))[: len(comparison.SHOWN_MEASURES)]
+        _write(chart, found.svg(shown))
+    if as_json:
+        about = {"measure": measure, "best": None if best is None else best.label}
+        show.document(about | found.to_dict() | {"written": None if chart is None else str(chart)})
+    else:
+        _show(found, measure)
+        _tell(found, measure, best)
+        if chart is not None:
+            show.say(f"written to {chart}", show.GOOD)
+        if best is not None:
+            names = [trial.algorithm for trial in _equals(found, measure, best)]
+            named = [] if policy.algorithm in names else ["--algorithm", best.algorithm]
+            show.next_steps(["anonymize", policy_path, table, "-o", "release", *named])
+    if best is None:
+        raise typer.Exit(max(EXIT_CODES[trial.ending] for trial in found.trials))
+
+
+def _measure(policy: Policy, asked: str | None) -> str:
+    """Give the measure that was asked for, else the policy's own, else precision."""
+    from indistinct.quality import measure_named
+
+    own = policy.options.get("measure") if policy.algorithm == "lattice" else None
+    return measure_named(asked or (own if isinstance(own, str) else "precision")).name
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A column of the table: its heading, how a trial's figure is written, and by what the best one is known."""
+
+    heading: str
+    text: Callable[[Trial], str]
+    rank: Callable[[Trial], float] | None = None
+    """The least is the best; None if that cannot be said."""
+
+    def best(self, trials: Sequence[Trial]) -> float | None:
+        """Give the least rank among the trials that verify; None if it tells none of them from the others."""
+        if self.rank is None:
+            return None
+        ranks = {round(self.rank(trial), DIGITS) for trial in trials if trial.verified}
+        return min(ranks) if len(ranks) > 1 else None
+
+    def cell(self, trial: Trial, best: float | None) -> Text:
+        """Give a trial's figure; the best one stands out."""
+        from rich.text import Text
+
+        if not trial.is_feasible:
+            return Text("–", show.QUIET)
+        is_best = trial.verified and self.rank is not None and round(self.rank(trial), DIGITS) == best
+        return Text(self.text(trial), f"bold {show.GOOD}" if is_best else "")
+
+
+def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
+    """Give the columns of figures for some measures."""
+    from indistinct.comparison import time_text
+
+    def measured(name: str) -> _Figure:
+        return _Figure(name, lambda trial: show.figure(trial.measures[name]), lambda trial: trial.losses[name])
+
+    def timed(heading: str, seconds: Callable[[Trial], float]) -> _Figure:
+        return _Figure(heading, lambda trial: time_text(seconds(trial), trial.is_warm), seconds)
+
+    figures = [
+        *map(measured, measures),
+        _Figure("suppressed", lambda trial: show.figure(trial.suppressed), lambda trial: trial.suppressed or 0),
+        _Figure("groups", lambda trial: show.figure(trial.groups)),
+        _Figure("smallest", lambda trial: show.figure(trial.smallest_group)),
+        timed("seconds", lambda trial: trial.seconds),
+    ]
+    if has_cpu:
+        figures.append(timed("CPU", lambda trial: trial.cpu_seconds))
+    return figures
+
+
+def _show(found: Comparison, measure: str) -> None:
+    """Print all trials, the best first, with as many measures as there is room for, and why some fail."""
+    from rich.measure import Measurement
+
+    console = show.out()
+    unlimited = console.options.update(max_width=1000)
+    trials = found.ranked(measure)
+    others = [name for name in OTHERS if name != measure]
+    choices = [_figures([measure, *others[:count]], True) for count in range(len(others), -1, -1)]
+    for figures in [*choices, _figures([measure], False)]:
+        made = _table(found.title, trials, figures)
+        if Measurement.get(console, unlimited, made).maximum <= console.width:
+            break
+    console.print(made)
+    reasons = [trial for trial in trials if not trial.verified]
+    if reasons:
+        why = show.table("Without a release that verifies", "algorithm", "", "reason")
+        for trial in reasons:
+            why.add_row(trial.label, trial.ending, trial.reason or "")
+        console.print(why)
+
+
+def _table(title: str, trials: Sequence[Trial], figures: Sequence[_Figure]) -> rich.table.Table:
+    """Give the table of all trials with some figures, and whether the recount passed."""
+    headings = [figure.heading for figure in figures]
+    made = show.table(title, "algorithm", *headings, "", right=headings)
+    best = [figure.best(trials) for figure in figures]
+    for trial in trials:
+        cells = [figure.cell(trial, least) for figure, least in zip(figures, best, strict=True)]
+        made.add_row(trial.label, *cells, "–" if trial.verified is None else show.mark(trial.verified))
+    return made
+
+
+def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
+    """Say in words what is best, what is quickest, and what is exact."""
+    from indistinct.comparison import time_text
+
+    if best is None:
+        show.say("no algorithm gave a release that verifies", "yellow")
+        return
+    equal = [trial.label for trial in _equals(found, measure, best)]
+    quickest = min((trial for trial in found.trials if trial.verified), key=lambda trial: trial.seconds)
+    show.say(
+        f"best by {measure}: {', '.join(equal)} ({show.figure(best.measures[measure])}); "
+        f"quickest: {quickest.label} ({time_text(quickest.seconds, quickest.is_warm)} s)",
+        show.GOOD,
+    )
+    exact = [f"{trial.label} (by {trial.optimum_of})" for trial in found.trials if trial.optimum_of]
+    if exact:
+        show.say(f"proven to be the best of all that the algorithm considers: {', '.join(exact)}", show.QUIET)
+    for trial in found.trials:
+        if trial.is_proven is False and trial.gap:
+            show.say(f"{trial.label}: not proven; the loss of its best may be lower by up to {trial.gap:.4f}", "yellow")
+
+
+def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:
+    """Give the trials that verify and have the loss of the best."""
+    loss = round(best.losses[measure], DIGITS)
+    return [trial for trial in found.trials if trial.verified and round(trial.losses[measure], DIGITS) == loss]
+
+
+def _refuse(path: Path, replace: bool) -> None:
+    """Raise if no chart can be written at this place; asked before the work begins."""
+    if path.suffix != ".svg":
+        raise OutputError(f"{path.name}: a chart is written as .svg")
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; name a file")
+    if path.exists() and not replace:
+        raise OutputError(f"{path} exists already; name another file, or say --replace")
+    parent = path.absolute().parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
+        os.close(handle)
+        partial = Path(name)
+        partial.write_text(text, "utf-8")
+        partial.chmod(0o644)
+        os.replace(partial, path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}; nothing was written") from None
+    finally:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
