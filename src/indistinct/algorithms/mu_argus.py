@@ -6,27 +6,24 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations as choose
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.base import Task, with_level
+from indistinct.algorithms.blanking import Combination, Greedy, LeastLoss, Rule
 from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.frequency import FrequencyList, Groups, IntArray, Node
 from indistinct.privacy.base import BoolArray
 from indistinct.recoding import Labels, LocalRecoding, Pieces
 from indistinct.watch import Watch
 
-Combination = tuple[int, ...]
-"""The positions of the columns that are tested together, in the policy's order."""
-
 NOT, MOST, MORE, IDENTIFYING = range(4)
 """How identifying a column is: Sweeney 2002, section 4.2."""
 
 MOST_COMBINATIONS = 20_000
 TUPLES_AT_ONCE = 50_000
-TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,10 +317,10 @@ class MuArgusSession:
     def _suppress(self, tested: _Tested) -> BoolArray:
         is_blank = np.zeros((len(self._columns), len(tested.groups)), np.bool_)
         tuples = np.flatnonzero(tested.bits.any(axis=1))
-        rule: _Rule = (
-            _Greedy(tested.combinations, len(self._columns))
+        rule: Rule = (
+            Greedy(tested.combinations, len(self._columns))
             if self.options.suppression == "greedy"
-            else _LeastLoss(tested.combinations, self._losses(tested))
+            else LeastLoss(tested.combinations, self._losses(tested))
         )
         for start in range(0, len(tuples), TUPLES_AT_ONCE):
             self._watch.report("suppress", start, len(tuples))
@@ -402,103 +399,6 @@ class _Tested:
     def unpacked(self, groups: IntArray) -> BoolArray:
         """Tell which combinations are unsafe in some groups: (groups, combinations)."""
         return np.unpackbits(self.bits[groups], axis=1, count=len(self.combinations)).astype(np.bool_)
-
-
-class _Rule(Protocol):
-    def blanks(self, unsafe: BoolArray) -> BoolArray:
-        """Tell which cells to blank, (tuples, columns), where (tuples, combinations) are unsafe."""
-
-
-class _Greedy:
-    """Blanks in each tuple the cell that is in most unsafe combinations, until none is whole (step 6)."""
-
-    def __init__(self, combinations: Sequence[Combination], columns: int) -> None:
-        self._members = np.zeros((len(combinations), columns), np.int64)
-        for number, chosen in enumerate(combinations):
-            self._members[number, chosen] = 1
-
-    def blanks(self, unsafe: BoolArray) -> BoolArray:
-        is_blank = np.zeros((len(unsafe), self._members.shape[1]), np.bool_)
-        is_whole = unsafe.copy()
-        left = np.flatnonzero(is_whole.any(axis=1))
-        while len(left):
-            chosen = (is_whole[left].astype(np.int64) @ self._members).argmax(axis=1)  # of equal ones the first
-            is_blank[left, chosen] = True
-            is_whole[left] &= self._members.T[chosen] == 0
-            left = left[is_whole[left].any(axis=1)]
-        return is_blank
-
-
-class _LeastLoss:
-    """Blanks in each tuple the cells of least loss that are in all its unsafe combinations."""
-
-    def __init__(self, combinations: Sequence[Combination], losses: Sequence[float]) -> None:
-        self._combinations = combinations
-        self._losses = losses
-        numbers = {columns: number for number, columns in enumerate(combinations)}
-        self._inside = [
-            [numbers[part] for size in range(1, len(columns)) for part in choose(columns, size) if part in numbers]
-            for columns in combinations
-        ]
-        self._known: dict[bytes, Combination] = {}
-
-    def blanks(self, unsafe: BoolArray) -> BoolArray:
-        is_smallest = unsafe.copy()  # whoever hits a combination hits every larger one around it
-        for number, inside in enumerate(self._inside):
-            if inside:
-                is_smallest[:, number] &= ~unsafe[:, inside].any(axis=1)
-        patterns, pattern_of = np.unique(np.packbits(is_smallest, axis=1), axis=0, return_inverse=True)
-        answers = np.zeros((len(patterns), len(self._losses)), np.bool_)
-        for number, pattern in enumerate(patterns):
-            answers[number, list(self._answer(pattern))] = True
-        return answers[pattern_of.ravel()]
-
-    def _answer(self, pattern: NDArray[np.uint8]) -> Combination:
-        key = pattern.tobytes()
-        if key not in self._known:
-            numbers = np.flatnonzero(np.unpackbits(pattern, count=len(self._combinations))).tolist()
-            self._known[key] = least_hitting_set([self._combinations[number] for number in numbers], self._losses)
-        return self._known[key]
-
-
-def least_hitting_set(sets: Sequence[Combination], losses: Sequence[float]) -> Combination:
-    """Give the columns of least loss of which every set has one; of equal ones the fewest, then the first.
-
-    Branch and bound: some column of a set that is not hit must be chosen, and sets without a common column each cost
-    at least their cheapest one. Every loss must be above 0.
-
-    >>> least_hitting_set([(1, 2, 3), (0, 1, 3)], [1, 1, 1, 0.5])
-    (3,)
-    """
-    ordered = sorted({sum(1 << column for column in columns) for columns in sets}, key=lambda s: (s.bit_count(), s))
-    columns_of = {mask: [c for c in range(mask.bit_length()) if mask >> c & 1] for mask in ordered}
-    best: tuple[float, int, Combination] | None = None
-
-    def bound(loss: float, left: Sequence[int], barred: int) -> float:
-        used = 0
-        for mask in left:
-            if not mask & used:
-                used |= mask
-                loss += min((losses[c] for c in columns_of[mask] if not barred >> c & 1), default=math.inf)
-        return loss
-
-    def extend(chosen: Combination, left: Sequence[int], barred: int) -> None:
-        nonlocal best
-        loss = math.fsum(losses[column] for column in chosen)
-        if best is not None and bound(loss, left, barred) > best[0] + TOLERANCE:
-            return
-        if not left:
-            candidate = (round(loss, 9), len(chosen), tuple(sorted(chosen)))
-            best = candidate if best is None else min(best, candidate)
-            return
-        for column in columns_of[left[0]]:
-            if not barred >> column & 1:
-                extend((*chosen, column), [mask for mask in left if not mask >> column & 1], barred)
-                barred |= 1 << column  # what has it was looked at
-
-    extend((), ordered, 0)
-    assert best is not None  # all columns together hit every set
-    return best[2]
 
 
 def _is_tested_type(kinds: Sequence[int]) -> bool:
