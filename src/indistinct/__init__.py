@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from indistinct import attacks
     from indistinct.algorithms import Datafly, Lattice, MinGen, MuArgus, Samarati
     from indistinct.algorithms.datafly import for_recipient
     from indistinct.algorithms.distance_matrix import DistanceMatrix
@@ -138,6 +139,8 @@ _HOMES = {
 """The module that each public name comes from; it is imported when the name is first asked for."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_PACKAGES = ("attacks",)
+"""Packages that are public as they are."""
 
 __all__ = [
     "NCP",
@@ -188,6 +191,7 @@ __all__ = [
     "Watch",
     "__version__",
     "anonymize",
+    "attacks",
     "compare",
     "dates",
     "distance_matrix",
@@ -218,6 +222,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

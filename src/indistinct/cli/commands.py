@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, check, compare, demo, doctor, frontier, init, mu_argus, schema, solutions, verify
+from indistinct.cli import anonymize, attack, check, compare, demo, doctor, frontier, init, mu_argus, schema, solutions, verify
 from indistinct.cli.command import Command
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ for command in (
     schema.schema,
 ):
     app.command(cls=Command)(command)
+app.add_typer(attack.app)
 
 
 def _print_version(is_asked: bool) -> None:
