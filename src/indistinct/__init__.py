@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "": ["attacks"],
     "algorithms": ["Datafly", "Lattice", "MinGen", "MuArgus", "Samarati"],
     "algorithms.datafly": ["for_recipient"],
     "algorithms.distance_matrix": ["DistanceMatrix"],
@@ -136,11 +137,9 @@ _HOMES = {
     "verdict": ["Verdict", "verify"],
     "watch": ["Watch"],
 }
-"""The module that each public name comes from; it is imported when the name is first asked for."""
+"""The module that each public name comes from, imported when the name is first asked for; "" for packages."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PACKAGES = ("attacks",)
-"""Packages that are public as they are."""
 
 __all__ = [
     "NCP",
@@ -222,11 +221,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    home = _HOME_OF[name]
+    value = getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
     globals()[name] = value
     return value
 
