@@ -87,7 +87,7 @@ colour = "blue"
 a = { role = "quasy" }
 b = { role = "quasi", hierarchy = { intervals = [10, 5] }, weight = 0 }
 c = { role = "quasi", hierarchy = { spiral = 3 } }
-d = { role = "sensitive", hierarchy = { suppress = true } }
+d = { role = "other", hierarchy = { suppress = true } }
 e = { role = "quasi", heirarchy = { suppress = true } }
 [[privacy]]
 model = "k-anonymity"

@@ -369,7 +369,7 @@ def test_what_was_written_is_read_again_before_it_gets_its_name(release, tmp_pat
     """A disk that loses a row is caught by the recount of the very file."""
     honest = DuckRows.write
 
-    def lossy(self, folder):
+    def lossy(self, folder, name="table"):
         path = honest(self, folder)
         table = pyarrow.parquet.read_table(path)
         pyarrow.parquet.write_table(table.slice(1), path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from indistinct import attacks
-    from indistinct.algorithms import Datafly, Lattice, MinGen, MuArgus, Samarati
+    from indistinct.algorithms import Anatomy, Datafly, Lattice, LossyJoin, MinGen, MuArgus, Samarati, TopDown
     from indistinct.algorithms.datafly import for_recipient
     from indistinct.algorithms.distance_matrix import DistanceMatrix
     from indistinct.algorithms.frontier import Frontier
@@ -74,7 +74,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "": ["attacks"],
-    "algorithms": ["Datafly", "Lattice", "MinGen", "MuArgus", "Samarati"],
+    "algorithms": ["Anatomy", "Datafly", "Lattice", "LossyJoin", "MinGen", "MuArgus", "Samarati", "TopDown"],
     "algorithms.datafly": ["for_recipient"],
     "algorithms.distance_matrix": ["DistanceMatrix"],
     "algorithms.frontier": ["Frontier"],
@@ -146,6 +146,7 @@ __all__ = [
     "AbsoluteDistance",
     "Accuracy",
     "AlphaK",
+    "Anatomy",
     "AverageGroupSize",
     "AverageRisk",
     "BetaLikeness",
@@ -166,6 +167,7 @@ __all__ = [
     "LDiversity",
     "Lattice",
     "Loss",
+    "LossyJoin",
     "MinGen",
     "MissingExtraError",
     "MuArgus",
@@ -185,6 +187,7 @@ __all__ = [
     "Solution",
     "TCloseness",
     "TableError",
+    "TopDown",
     "Verdict",
     "VerificationError",
     "Watch",

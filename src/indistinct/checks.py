@@ -43,7 +43,7 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
     """Check a model on groups that were counted from released cells."""
     is_satisfied = model.satisfied(groups)
     failing = int((~is_satisfied).sum())
-    terms = ", ".join(f"{key} = {value}" for key, value in model.describe().items() if key not in ("model", "on"))
+    terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
     if failing:
         rows = int(groups.sizes[~is_satisfied].sum())
         detail = f"{failing} of {len(groups)} {PLURALS[noun]} fail, {rows} rows in them"

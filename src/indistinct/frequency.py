@@ -307,10 +307,12 @@ class FrequencyList:
         codes = self.base.label_codes(column)
         return codes[self.entries.tuples] if self.sensitive else codes
 
-    def tallies_of(self, entries: IntArray, rows: IntArray, parts: IntArray) -> dict[str, Tally]:
+    def tallies_of(
+        self, entries: IntArray, rows: IntArray, parts: IntArray, totals: Mapping[str, IntArray] | None = None
+    ) -> dict[str, Tally]:
         """Tally the sensitive values of parts, each made of so many rows of some entries.
 
-        The totals are those of the whole list.
+        The totals are those of the whole list, unless others are given.
         """
         return {
             name: Tally.of(
@@ -319,7 +321,7 @@ class FrequencyList:
                 rows,
                 column.values,
                 column.hierarchy,
-                self.base.tallies[name].totals,
+                self.base.tallies[name].totals if totals is None else totals[name],
             )
             for name, column in self.sensitive.items()
         }

@@ -25,6 +25,8 @@ def policy_described(policy: Policy) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for name, column in policy.columns.items():
         columns[name] = {"role": column.role}
+        if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
+            columns[name] |= {"hierarchy": column.hierarchy.describe()}
         if column.role == "quasi":
             columns[name] |= {
                 "hierarchy": column.hierarchy.describe(),
@@ -34,7 +36,7 @@ def policy_described(policy: Policy) -> dict[str, Any]:
     return {
         "columns": columns,
         "quasi_identifiers": {name: list(names) for name, names in policy.quasi_identifiers.items()},
-        "privacy": [model.describe() for model in policy.privacy],
+        "privacy": [model.terms() for model in policy.privacy],
         "max_suppression": policy.max_suppression,
         "suppressed_rows": policy.suppressed_rows,
         "eligible": [{"column": condition.column, "op": condition.op} for condition in policy.eligible],
@@ -47,6 +49,7 @@ def policy_digest(policy: Policy) -> str:
     described = policy_described(policy)
     del described["algorithm"]
     described["eligible"] = [[c.column, c.op, str(c.value)] for c in policy.eligible]
+    described["privacy"] = [model.describe() for model in policy.privacy]
     return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -424,15 +424,13 @@ def _lowest_labels(
     pairs, places = np.unique(levels * most + codes, return_inverse=True)
     found = [divmod(int(pair), most) for pair in pairs]
     per_level = {level: Labels.at_level(frequencies, column, level) for level, _ in found}
-    return (
-        Labels(
-            tuple(hierarchy.labels[level][code] for level, code in found),
-            np.array([level for level, _ in found], np.int64),
-            np.array([per_level[level].leaves[code] for level, code in found], np.int64),
-            np.array([per_level[level].rows[code] for level, code in found], np.int64),
-        ),
-        places.ravel(),
+    labels = Labels(
+        tuple(hierarchy.labels[level][code] for level, code in found),
+        np.array([level for level, _ in found], np.int64),
+        np.array([per_level[level].leaves[code] for level, code in found], np.int64),
+        np.array([per_level[level].rows[code] for level, code in found], np.int64),
     )
+    return _each_once(labels, places.ravel())
 
 
 def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
@@ -502,12 +500,18 @@ def _covers(
 
 
 def _each_once(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
-    """Give labels without repeated texts, and where each place went."""
-    first: dict[str | None, int] = {}
-    moved = np.array([first.setdefault(text, len(first)) for text in labels.texts], np.int64)
-    chosen = np.array([labels.texts.index(text) for text in first], np.int64)
-    kept = Labels(tuple(first), labels.levels[chosen], labels.leaves[chosen], labels.rows[chosen])
-    return kept, moved[places] if len(places) else places
+    """Give labels without repeated texts, and where each place went.
+
+    A label that reads the same on two levels says no more than on the higher one, since nobody can tell which is meant.
+    """
+    last = {text: position for position, text in enumerate(labels.texts)}
+    if len(last) == len(labels.texts):
+        return labels, places
+    number = {text: position for position, text in enumerate(last)}
+    moved = np.array([number[text] for text in labels.texts], np.int64)
+    chosen = np.fromiter(last.values(), np.int64, len(last))
+    kept = Labels(tuple(last), labels.levels[chosen], labels.leaves[chosen], labels.rows[chosen])
+    return kept, moved[places]
 
 
 def _over_suppressed(frequencies: FrequencyList, pieces: Pieces, values: LabelValues) -> float:

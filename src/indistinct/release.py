@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from indistinct.engine import Rows
-from indistinct.errors import InfeasibleError, OutputError, PolicyError, TableError
+from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.frequency import Groups
+from indistinct.link import LINK, check_link
 from indistinct.manifest import manifest
-from indistinct.plans import LINK, class_plan, column_plan, local_plan
+from indistinct.plans import class_plan, column_plan, local_plan
 from indistinct.policy import Policy
 from indistinct.privacy.base import BoolArray
 from indistinct.quality import measured
@@ -54,7 +55,7 @@ class Release:
     def build(cls, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> Release:
         """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
         if isinstance(recoding, Classes):
-            _refuse_taken_link(policy)
+            check_link(policy)
             return cls(rows.divide(class_plan(recoding, policy)), recoding, policy, algorithm)
         blank = policy.suppressed_rows == "blank"
         if blank and recoding.suppressed_rows:
@@ -103,7 +104,9 @@ class Release:
         """Give the level of each column and its name, or, where cells climb one by one, their average level."""
         recoding, columns = self.recoding, self.recoding.frequencies.columns
         if isinstance(recoding, Classes):
-            return {"node": recoding.levels, "form": TWO_TABLES, "not_protected": NOT_PROTECTED}
+            tables = {name: list(rows.columns()) for name, rows in self._parts.items()}
+            said = {"form": TWO_TABLES, "link": LINK, "tables": tables, "not_protected": NOT_PROTECTED}
+            return {"node": recoding.levels, **said}
         if isinstance(recoding, LocalRecoding):
             return {"node": None, "mean_levels": dict(zip(columns, recoding.mean_levels, strict=True))}
         names = {
@@ -182,8 +185,9 @@ class Release:
     def __repr__(self) -> str:
         facts = self.facts
         state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
+        rows, groups = ("rows in two tables", "classes") if facts.get("form") == TWO_TABLES else ("rows", "groups")
         return (
-            f"Release({facts['released']} rows, {facts['groups']} groups of at least {facts['smallest_group']}, "
+            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {facts['smallest_group']}, "
             f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
         )
 
@@ -248,6 +252,11 @@ def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
         )
     blanks = _suppressed_as_one(recoding)
     for _, _, model in policy.requirements():
+        if model.asks_whole_table:
+            raise InfeasibleError(
+                f"suppressed_rows = 'blank' is not possible with {model.name}, which compares groups with the whole "
+                "table: blank rows would count there; use suppressed_rows = 'remove'"
+            )
         if not model.satisfied(blanks).all():
             raise InfeasibleError(
                 f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
@@ -266,15 +275,6 @@ def _suppressed_as_one(recoding: AnyRecoding) -> Groups:
         tuples, rows = pieces.tuples[left], pieces.rows[left]
         tallies = recoding.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
     return Groups.of_sizes([recoding.suppressed_rows], tallies)
-
-
-def _refuse_taken_link(policy: Policy) -> None:
-    if not policy.with_role("sensitive"):
-        raise PolicyError("columns: a release of two tables needs a sensitive column; declare one with sensitive()")
-    if LINK in policy.columns:
-        raise PolicyError(f"columns: {LINK!r} is the column that links the two tables; give your column another name")
-    if policy.suppressed_rows == "blank":
-        raise PolicyError("suppressed_rows: rows of a release of two tables are removed, not left blank")
 
 
 def _missing_parents(goal: Path) -> list[Path]:

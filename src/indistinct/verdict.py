@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.checks import Check, columns_check, counted_groups, model_check
+from indistinct.checks import PLURALS, Check, columns_check, counted_groups, model_check
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.errors import TableError, VerificationError
 from indistinct.frequency import Groups, IntArray, Node, Tally
@@ -29,6 +29,8 @@ from indistinct.words import counted
 
 TWO_TABLES = "two-tables"
 """The form of a release that keeps quasi and sensitive columns apart."""
+PARTS = ("quasi", "sensitive")
+"""The tables of such a release."""
 
 MOST_NODES_TRIED = 256
 """Labels that occur on several levels leave several nodes possible; so many are tried."""
@@ -42,6 +44,13 @@ class Verdict:
     rows: int
     groups: int
     smallest_group: int
+    noun: str = "group"
+    """What the groups are called: those of a release of two tables are classes."""
+
+    @property
+    def groups_in_words(self) -> str:
+        """The number of groups, or of classes."""
+        return counted(self.groups, self.noun, PLURALS[self.noun])
 
     @property
     def passed(self) -> bool:
@@ -67,12 +76,8 @@ class Verdict:
     def __str__(self) -> str:
         head = "passed" if self.passed else "FAILED"
         lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
-        return "\n".join(
-            [
-                f"{head}: {counted(self.rows, 'row')}, {counted(self.groups, 'group')}, smallest {self.smallest_group}",
-                *lines,
-            ]
-        )
+        found = f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}"
+        return "\n".join([f"{head}: {found}", *lines])
 
 
 def verify(
@@ -188,11 +193,11 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[dict[str, Path], dict[st
 
     try:
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        names = ("quasi", "sensitive") if manifest.get("form") == TWO_TABLES else ("table",)
-        files = dict(zip(names, manifest["files"].items(), strict=True))
+        files = {Path(name).stem: (name, digest) for name, digest in manifest["files"].items()}
+        is_whole = set(files) == ({*PARTS} if manifest.get("form") == TWO_TABLES else {"table"})
         numbers = [manifest[key] for key in ("released", "suppressed", "groups", "smallest_group")]
         levels = [] if manifest["node"] is None else manifest["node"].values()
-        is_sound = all(type(number) is int for number in (*numbers, *levels))
+        is_sound = is_whole and all(type(number) is int for number in (*numbers, *levels))
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         is_sound = False
     if not is_sound:
@@ -204,11 +209,12 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[dict[str, Path], dict[st
         if Path(name).name != name or not (folder / name).is_file():
             raise TableError(f"{folder}: the manifest's table {name!r} is not there")
         is_same_file &= file_digest(folder / name) == digest
+    same, changed = ("the table is the one of", "the table was changed after")
+    if len(files) > 1:
+        same, changed = ("the tables are those of", "a table was changed after")
     is_same_policy = policy_digest(policy) == manifest.get("policy_sha256")
     checks = [
-        Check(
-            "file", is_same_file, f"the table {'is the one of' if is_same_file else 'was changed after'} the manifest"
-        ),
+        Check("file", is_same_file, f"{same if is_same_file else changed} the manifest"),
         Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
     ]
     return {part: folder / name for part, (name, _) in files.items()}, manifest, checks
@@ -227,24 +233,18 @@ def _verify_two_tables(
     """Judge a release of two tables from those tables alone, by the join that an adversary would do."""
     from indistinct.two_tables import judge, prove
 
+    if set(tables) != {*PARTS}:
+        names = ", ".join(map(repr, tables)) or "none"
+        raise TableError(f"a release of two tables has the tables 'quasi' and 'sensitive'; given: {names}")
     with ExitStack() as stack:
-        opened = {}
-        for name in ("quasi", "sensitive"):
-            if name not in tables:
-                raise TableError(f"a release of two tables has the tables 'quasi' and 'sensitive'; {name!r} is missing")
-            opened[name] = open_table(tables[name], **released_reading)
-            if opened[name] is not tables[name]:
-                stack.enter_context(opened[name])
-        found, sizes = judge(opened["quasi"], opened["sensitive"], policy)
+        quasi, sensitive = (_opened(stack, tables[name], released_reading) for name in PARTS)
+        found, sizes = judge(quasi, sensitive, policy)
         checks += found
         rows = int(sizes.sum())
         if manifest is not None:
             checks.append(_as_claimed(manifest, policy, rows, sizes))
         if original is not None and found[0].passed and rows:
-            source = open_table(original, **reading)
-            if source is not original:
-                stack.enter_context(source)
-            proof, eligible = prove(opened["quasi"], opened["sensitive"], source, policy)
+            proof, eligible = prove(quasi, sensitive, _opened(stack, original, reading), policy)
             checks += [
                 *proof,
                 *_as_said(suppressed, eligible - rows),
@@ -252,7 +252,15 @@ def _verify_two_tables(
             ]
         elif suppressed is not None:
             checks += _within_limit(policy, suppressed, rows + suppressed)
-    return Verdict(tuple(checks), rows, len(sizes), int(sizes.min(initial=rows)) if rows else 0)
+    return Verdict(tuple(checks), rows, len(sizes), int(sizes.min(initial=rows)) if rows else 0, "class")
+
+
+def _opened(stack: ExitStack, table: Any, reading: Mapping[str, Any]) -> Rows:
+    """Open a table that the stack closes, unless it is open already."""
+    rows = open_table(table, **reading)
+    if rows is not table:
+        stack.enter_context(rows)
+    return rows
 
 
 def _as_claimed(manifest: Mapping[str, Any], policy: Policy, rows: int, sizes: IntArray) -> Check:
@@ -461,26 +469,30 @@ def _with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[
 
 
 def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolArray:
-    """Tell which tuples can stay, by taking failing ones out until none fails."""
-    is_kept = np.ones(len(counts), np.bool_)
-    while True:
-        before = int(is_kept.sum())
-        for _, columns, model in policy.requirements():
-            positions = [policy.quasi.index(column) for column in columns]
-            _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
-            group_of = group_of.ravel()
-            left = counts * is_kept
-            tallies = {}
-            for name in sensitive_columns(model, policy):
-                hierarchy = policy.columns[name].compile(tuples.texts[name])
-                tallies[name] = Tally.of(
-                    group_of,
-                    tuples.values[name],
-                    left,
-                    tuples.texts[name],
-                    hierarchy if hierarchy.height else None,
-                )
-            sizes = np.bincount(group_of, left).astype(np.int64)
-            is_kept &= model.satisfied(Groups.of_sizes(sizes, tallies))[group_of] & (left > 0)
-        if int(is_kept.sum()) == before:
-            return is_kept
+    """Tell which tuples can stay, by taking failing ones out until none fails; models of the whole table come last."""
+    by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
+    for _, columns, model in policy.requirements():
+        positions = tuple(sorted(policy.quasi.index(column) for column in columns))
+        by_columns.setdefault(positions, []).append(model)
+    is_kept = counts > 0
+    for alone in (True, False):
+        before = -1
+        while int((~is_kept).sum()) > before:
+            before = int((~is_kept).sum())
+            for positions, models in by_columns.items():
+                _, group_of = np.unique(tuples.codes[list(positions)], axis=1, return_inverse=True)
+                left = counts * is_kept
+                for model in models:  # all of them judge the same rows: what one takes out changes what others see
+                    if not (alone and model.asks_whole_table):
+                        is_kept &= _satisfied(model, tuples, group_of.ravel(), left, policy)[group_of.ravel()]
+    return is_kept
+
+
+def _satisfied(model: PrivacyModel, tuples: Tuples, group_of: IntArray, left: IntArray, policy: Policy) -> BoolArray:
+    """Tell which groups satisfy a model with the rows that are left."""
+    tallies = {}
+    for name in sensitive_columns(model, policy):
+        compiled = policy.columns[name].compile(tuples.texts[name])
+        hierarchy = compiled if compiled.height else None
+        tallies[name] = Tally.of(group_of, tuples.values[name], left, tuples.texts[name], hierarchy)
+    return model.satisfied(Groups.of_sizes(np.bincount(group_of, left).astype(np.int64), tallies))

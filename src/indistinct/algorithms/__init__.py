@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from indistinct.algorithms.anatomy import Anatomy
 from indistinct.algorithms.base import Algorithm, Task
 from indistinct.algorithms.datafly import Datafly
 from indistinct.algorithms.lattice import Lattice
+from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.algorithms.mingen import MinGen
 from indistinct.algorithms.mu_argus import MuArgus
 from indistinct.algorithms.samarati import Samarati
+from indistinct.algorithms.top_down import TopDown
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 
@@ -21,6 +24,9 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "mingen": MinGen,
     "datafly": Datafly,
     "mu-argus": MuArgus,
+    "top-down": TopDown,
+    "lossy-join": LossyJoin,
+    "anatomy": Anatomy,
 }
 """Every algorithm by its name in a policy file."""
 
@@ -51,12 +57,15 @@ def algorithm_of(policy: Policy) -> Algorithm:
 __all__ = [
     "ALGORITHMS",
     "Algorithm",
+    "Anatomy",
     "Datafly",
     "Lattice",
+    "LossyJoin",
     "MinGen",
     "MuArgus",
     "Samarati",
     "Task",
+    "TopDown",
     "algorithm_named",
     "algorithm_of",
 ]

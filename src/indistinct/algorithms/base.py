@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
@@ -24,11 +24,12 @@ class Requirement:
     columns: tuple[int, ...]
     models: tuple[PrivacyModel, ...]
 
-    def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups of this quasi-identifier satisfy all its models."""
+    def satisfied(self, groups: Groups, *, alone: bool = False) -> BoolArray:
+        """Tell which groups of this quasi-identifier satisfy all its models, or those that judge groups alone."""
         verdict = np.ones(len(groups), np.bool_)
         for model in self.models:
-            verdict &= model.satisfied(groups)
+            if not (alone and model.asks_whole_table):
+                verdict &= model.satisfied(groups)
         return verdict
 
 
@@ -39,6 +40,8 @@ class Task:
     frequencies: FrequencyList
     policy: Policy
     requirements: tuple[Requirement, ...]
+    totals: Mapping[str, IntArray] | None = None
+    """The rows of each sensitive value that will be released, if some rows surely will not be."""
 
     @classmethod
     def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:
@@ -87,21 +90,23 @@ class Task:
 
         With one quasi-identifier these are the groups that fail (Samarati 2001, Lemma 4.1). With several, a row that
         one of them suppresses is also missing from the groups of the others, so the failing ones are taken out until
-        none is left. What remains is the largest set of rows that satisfies all: the union of two sets that satisfy
-        all satisfies all.
+        none is left. For monotone models what remains is the largest set of rows that satisfies all: the union of two
+        sets that satisfy all satisfies all. Models that ask about the whole table come last, since what is suppressed
+        changes the table that they compare with.
         """
         is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
         if is_one and not any(model.asks_whole_table for model in self.models):
             return ~self.requirements[0].satisfied(groups)
         is_suppressed = np.zeros(len(groups), np.bool_)
-        while True:
-            before = int(is_suppressed.sum())
-            for requirement in self.requirements:
-                left = groups.without(is_suppressed)
-                merged, group_of = (left, np.arange(len(left))) if is_one else left.only(requirement.columns)
-                is_suppressed |= ~requirement.satisfied(merged)[group_of]
-            if int(is_suppressed.sum()) == before:
-                return is_suppressed
+        for alone in (True, False):
+            before = -1
+            while int(is_suppressed.sum()) > before:
+                before = int(is_suppressed.sum())
+                for requirement in self.requirements:
+                    left = groups.without(is_suppressed)
+                    merged, group_of = (left, np.arange(len(left))) if is_one else left.only(requirement.columns)
+                    is_suppressed |= ~requirement.satisfied(merged, alone=alone)[group_of]
+        return is_suppressed
 
     def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
         """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
@@ -109,11 +114,23 @@ class Task:
         That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
         """
         sizes = np.bincount(parts, rows, number).astype(np.int64)
-        groups = Groups.of_sizes(sizes, self.frequencies.tallies_of(tuples, rows, parts))
+        groups = Groups.of_sizes(sizes, self.frequencies.tallies_of(tuples, rows, parts, self.totals))
         verdict = sizes > 0
         for model in self.models:
             verdict &= model.alone.satisfied(groups)
         return verdict
+
+    def without(self, is_suppressed: BoolArray) -> Task:
+        """The same task for whoever groups what is left: the table of which models ask is without these entries."""
+        entries, sensitive = self.frequencies.entries, self.frequencies.sensitive
+        if not sensitive or not is_suppressed.any():
+            return self
+        left = entries.counts * ~is_suppressed
+        totals = {
+            name: np.bincount(entries.codes[name], left, len(column.values)).astype(np.int64)
+            for name, column in sensitive.items()
+        }
+        return replace(self, totals=totals)
 
     def _all_rows(self) -> tuple[IntArray, IntArray, IntArray]:
         """Give all entries and their rows as one part."""

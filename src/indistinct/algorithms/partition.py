@@ -57,7 +57,13 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
     else:
         block_of = np.zeros(len(entries), np.int64)
     number = int(block_of.max(initial=-1)) + 1
-    is_safe = task.safe_parts(np.arange(len(entries)), entries.counts, block_of, number)
+    is_safe = np.ones(number, np.bool_)
+    while True:  # what is suppressed changes the table with which some models compare
+        left = task.without(~is_safe[block_of])
+        judged = is_safe & left.safe_parts(np.arange(len(entries)), entries.counts, block_of, number)
+        if (judged == is_safe).all():
+            break
+        is_safe = judged
     lost = int(entries.counts[~is_safe[block_of]].sum())
     if lost > task.budget or lost == frequencies.rows:
         if not fixed:
@@ -77,6 +83,7 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
     frequencies = task.frequencies
     space = Space.of(frequencies, measure, labels)
     block_of, blocks = blocks_of(task)
+    task = task.without(block_of == SUPPRESSED)
     order = np.argsort(block_of, kind="stable")
     starts = np.searchsorted(block_of[order], np.arange(blocks + 1))
     parts = [_suppressed(order[: starts[0]], frequencies.entries.counts)]

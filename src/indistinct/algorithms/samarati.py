@@ -54,6 +54,8 @@ class Samarati:
             found = find_vector_by_matrix(task, watch)
         else:
             search = Search(task, watch)
+            if not search.is_monotone:  # then no height divides what fails from what passes
+                return task.recoding(task.frequencies.roll_up(_lowest(search, task))[0])
             if not search.passes(search.heights):
                 raise task.infeasible(task.budget)
             found = find_vector(search.heights, search.heights, search.passes, watch)
@@ -61,6 +63,14 @@ class Samarati:
             raise task.infeasible(task.budget)
         groups, _ = task.frequencies.roll_up(found)
         return task.recoding(groups)
+
+
+def _lowest(search: Search, task: Task) -> Node:
+    """Give a passing vector of least height where models are not monotone, by trying every one."""
+    found = search.minimal()
+    if not found:
+        raise task.infeasible(task.budget)
+    return min(found, key=lambda node: (height(node), node))
 
 
 def find_vector(top: Node, heights: Node, satisfies: Callable[[Node], bool], watch: Watch, low: int = 0) -> Node:

@@ -125,7 +125,8 @@ def _tell_mistakes(error: PolicyError, unknown: Mapping[str, list[str | None]], 
 def feasibility(task: Task, rows: int) -> dict[str, Any]:
     """Tell how anonymous a table is as it is, and whether its policy can be met.
 
-    Rows to suppress never rise on the way up the lattice, so what must go at its top must go anywhere.
+    For monotone models rows to suppress never rise on the way up the lattice, so what must go at its top must go
+    anywhere. For others every node is tried.
     """
     frequencies = task.frequencies
     sizes = frequencies.base.sizes
@@ -134,6 +135,9 @@ def feasibility(task: Task, rows: int) -> dict[str, Any]:
     at_top = int(top.sizes[task.unsafe(top)].sum())
     as_it_is = int(sizes[task.unsafe(frequencies.base)].sum())
     allowed = _allowed_suppression(task)
+    is_feasible = bool(at_top <= allowed and at_top < frequencies.rows and frequencies.rows >= task.largest_k())
+    if not is_feasible and not task.is_monotone and allowed and frequencies.rows >= task.largest_k():
+        is_feasible = _passes_somewhere(task)
     return {
         "rows": rows,
         "eligible": frequencies.rows,
@@ -145,8 +149,17 @@ def feasibility(task: Task, rows: int) -> dict[str, Any]:
         "lattice_nodes": nodes,
         "suppression_allowed": allowed,
         "suppression_at_the_top": at_top,
-        "feasible": bool(at_top <= allowed and at_top < frequencies.rows and frequencies.rows >= task.largest_k()),
+        "feasible": is_feasible,
     }
+
+
+def _passes_somewhere(task: Task) -> bool:
+    """Tell whether any node satisfies the policy."""
+    from indistinct.algorithms.search import Search
+    from indistinct.quality import Completeness
+    from indistinct.watch import Watch
+
+    return Search(task, Watch()).optimum(Completeness()) is not None
 
 
 def _allowed_suppression(task: Task) -> int:

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, attack, check, compare, demo, doctor, frontier, init, mu_argus, schema, solutions, verify
+from indistinct.cli import (
+    anonymize,
+    attack,
+    check,
+    compare,
+    demo,
+    doctor,
+    frontier,
+    init,
+    mu_argus,
+    schema,
+    solutions,
+    verify,
+)
 from indistinct.cli.command import Command
 
 app = typer.Typer(

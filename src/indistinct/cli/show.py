@@ -148,7 +148,12 @@ def level_bar(level: int, height: int) -> Text:
 
 
 def levels(facts_of_release: Mapping[str, Any]) -> Table:
-    """Give the level of each quasi column of a release, with its name; on average where cells climb one by one."""
+    """Give the level of each quasi column of a release, with its name; on average where cells climb one by one.
+
+    A release of two tables changes no cell: what is shown are its tables.
+    """
+    if "tables" in facts_of_release:
+        return _two_tables(facts_of_release)
     if facts_of_release["node"] is None:
         return _mean_levels(facts_of_release)
     made = table("Generalization", "column", "level", "of", "", "released as", right=("level", "of"))
@@ -159,8 +164,17 @@ def levels(facts_of_release: Mapping[str, Any]) -> Table:
     return made
 
 
+def _two_tables(facts_of_release: Mapping[str, Any]) -> Table:
+    link = facts_of_release["link"]
+    made = table(f"Two tables, linked by {link}", "table", "columns, as they are")
+    for name, columns in facts_of_release["tables"].items():
+        made.add_row(name, ", ".join(column for column in columns if column != link))
+    return made
+
+
 def _mean_levels(facts_of_release: Mapping[str, Any]) -> Table:
-    made = table("Generalization, cell by cell", "column", "level on average", "of", "", right=("level on average", "of"))
+    heads = ("column", "level on average", "of", "")
+    made = table("Generalization, cell by cell", *heads, right=heads[1:3])
     for name, level in facts_of_release["mean_levels"].items():
         height = facts_of_release["heights"][name]
         made.add_row(name, f"{level:.2f}", str(height), level_bar(round(level), height))

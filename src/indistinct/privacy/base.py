@@ -68,6 +68,13 @@ class PrivacyModel(ABC):
         plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in said.items()}
         return {"model": self.name} | plain
 
+    def terms(self) -> dict[str, Any]:
+        """Give the model as a public manifest may state it: limits of single values without naming the values."""
+        return {
+            name: sorted(value.values()) if isinstance(value, Mapping) else value
+            for name, value in self.describe().items()
+        }
+
     def tallies(self, groups: Groups) -> Iterator[tuple[str, Tally]]:
         """Give each sensitive column that the model asks about, and its tally.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ def too_few_values(model: PrivacyModel, groups: Groups, name: str, least: int) -
     return None
 
 
-def _most_and_rest(tally: Tally, groups: Groups, place: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _most_and_rest(tally: Tally, groups: Groups, place: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Give the rows of each group's most frequent value, and those of its values from this place on, most first."""
     order = np.lexsort((-tally.counts, tally.groups))
     in_group, counts = tally.groups[order], tally.counts[order]
