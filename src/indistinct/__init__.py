@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from indistinct import attacks
-    from indistinct.algorithms import Anatomy, Datafly, Lattice, LossyJoin, MinGen, MuArgus, Samarati, TopDown
+    from indistinct.algorithms import Anatomy, Datafly, Lattice, LossyJoin, MinGen, MuArgus, Regroup, Samarati, TopDown
     from indistinct.algorithms.datafly import for_recipient
     from indistinct.algorithms.distance_matrix import DistanceMatrix
     from indistinct.algorithms.frontier import Frontier
@@ -74,7 +74,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "": ["attacks"],
-    "algorithms": ["Anatomy", "Datafly", "Lattice", "LossyJoin", "MinGen", "MuArgus", "Samarati", "TopDown"],
+    "algorithms": ["Anatomy", "Datafly", "Lattice", "LossyJoin", "MinGen", "MuArgus", "Regroup", "Samarati", "TopDown"],
     "algorithms.datafly": ["for_recipient"],
     "algorithms.distance_matrix": ["DistanceMatrix"],
     "algorithms.frontier": ["Frontier"],
@@ -181,6 +181,7 @@ __all__ = [
     "PrivacyModel",
     "Profile",
     "ProsecutorRisk",
+    "Regroup",
     "RelativeDistance",
     "Release",
     "Samarati",

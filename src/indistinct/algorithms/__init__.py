@@ -13,6 +13,7 @@ from indistinct.algorithms.lattice import Lattice
 from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.algorithms.mingen import MinGen
 from indistinct.algorithms.mu_argus import MuArgus
+from indistinct.algorithms.regroup import Regroup
 from indistinct.algorithms.samarati import Samarati
 from indistinct.algorithms.top_down import TopDown
 from indistinct.errors import PolicyError
@@ -23,6 +24,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "samarati": Samarati,
     "mingen": MinGen,
     "datafly": Datafly,
+    "regroup": Regroup,
     "mu-argus": MuArgus,
     "top-down": TopDown,
     "lossy-join": LossyJoin,
@@ -63,6 +65,7 @@ __all__ = [
     "LossyJoin",
     "MinGen",
     "MuArgus",
+    "Regroup",
     "Samarati",
     "Task",
     "TopDown",
