@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from indistinct import attacks
-    from indistinct.algorithms import Anatomy, Datafly, Lattice, LossyJoin, MinGen, MuArgus, Regroup, Samarati, TopDown
+    from indistinct.algorithms import (
+        Anatomy,
+        Datafly,
+        KSimilar,
+        Lattice,
+        LossyJoin,
+        MinGen,
+        MinGenCell,
+        Mondrian,
+        MuArgus,
+        Regroup,
+        Samarati,
+        TopDown,
+    )
     from indistinct.algorithms.datafly import for_recipient
     from indistinct.algorithms.distance_matrix import DistanceMatrix
     from indistinct.algorithms.frontier import Frontier
@@ -74,7 +87,20 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "": ["attacks"],
-    "algorithms": ["Anatomy", "Datafly", "Lattice", "LossyJoin", "MinGen", "MuArgus", "Regroup", "Samarati", "TopDown"],
+    "algorithms": [
+        "Anatomy",
+        "Datafly",
+        "KSimilar",
+        "Lattice",
+        "LossyJoin",
+        "MinGen",
+        "MinGenCell",
+        "Mondrian",
+        "MuArgus",
+        "Regroup",
+        "Samarati",
+        "TopDown",
+    ],
     "algorithms.datafly": ["for_recipient"],
     "algorithms.distance_matrix": ["DistanceMatrix"],
     "algorithms.frontier": ["Frontier"],
@@ -164,12 +190,15 @@ __all__ = [
     "InfeasibleError",
     "InterruptedSearchError",
     "KAnonymity",
+    "KSimilar",
     "LDiversity",
     "Lattice",
     "Loss",
     "LossyJoin",
     "MinGen",
+    "MinGenCell",
     "MissingExtraError",
+    "Mondrian",
     "MuArgus",
     "MuArgusSession",
     "NonUniformEntropy",

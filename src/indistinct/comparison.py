@@ -22,14 +22,19 @@ from indistinct.errors import (
 from indistinct.pipeline import release_of, task_for
 from indistinct.policy import Policy
 from indistinct.quality import MEASURES, QualityMeasure, measure_named
-from indistinct.recoding import AnyRecoding
+from indistinct.recoding import AnyRecoding, Classes
 from indistinct.watch import Watch
 from indistinct.words import counted
+from indistinct.workload import Workload
 
 Ending = Literal["released", "unsafe", "infeasible", "refused", "interrupted"]
 """How a trial ended: with a release that verifies, with one that does not, or with none."""
 
 SHOWN_MEASURES = ("precision", "loss", "discernibility")
+QUERY_ERROR = "query-error"
+"""What ranks trials by the queries of a workload, as the name of a measure does by that measure."""
+SUBTITLE = "A loss of 0 leaves the table as it is, one of 1 tells nothing. Less is better everywhere."
+APART = " Two tables have no generalized cells."
 REPEATED_BELOW = 10.0
 """Seconds: a shorter run that had to load or compile code is repeated, so that its time is that of the search alone."""
 LONGEST_OPTION = 24
@@ -68,6 +73,19 @@ class Trial:
     """Every measure's figure, as people quote it."""
     losses: dict[str, float] = field(default_factory=dict)
     """Every measure's loss, from 0 to 1: these can be compared."""
+    has_two_tables: bool = False
+    """Quasi and sensitive cells are released apart and none is generalized: only queries compare it with one table."""
+    query_errors: dict[str, float] = field(default_factory=dict)
+    """The average relative error of a workload's queries by estimator, the one to use first."""
+    median_query_errors: dict[str, float] = field(default_factory=dict)
+
+    def loss_by(self, measure: str) -> float:
+        """Give the loss by a measure, or the average error of the queries: less is better."""
+        return self.losses[measure] if measure != QUERY_ERROR else next(iter(self.query_errors.values()))
+
+    def figure_by(self, measure: str) -> float:
+        """Give what people quote of a measure, or the average error of the queries."""
+        return self.measures[measure] if measure != QUERY_ERROR else self.loss_by(measure)
 
     @property
     def is_feasible(self) -> bool:
@@ -93,16 +111,20 @@ class Comparison:
     tuples: int
     """The distinct tuples among them."""
     trials: tuple[Trial, ...]
+    workload: dict[str, Any] | None = None
+    """How the queries were drawn that every release was asked, if there were any."""
 
     @property
     def title(self) -> str:
         """What is compared, in words."""
-        return f"{counted(len(self.trials), 'algorithm')} on {counted(self.rows, 'row')}"
+        asked = f", {counted(self.workload['queries'], 'query', 'queries')}" if self.workload else ""
+        return f"{counted(len(self.trials), 'algorithm')} on {counted(self.rows, 'row')}{asked}"
 
     def best(self, measure: str = "precision") -> Trial | None:
         """Give the trial of least loss by a measure among those that verify; None if there is none.
 
-        Of equal ones it is the one with fewest suppressed rows, then the first.
+        With a workload ``query-error`` is a measure, too. Of equal ones it is the one with fewest suppressed rows,
+        then the first.
         """
         first = next(iter(self.ranked(measure)), None)
         return first if first is not None and first.verified else None
@@ -110,37 +132,54 @@ class Comparison:
     def ranked(self, measure: str = "precision") -> tuple[Trial, ...]:
         """Give all trials, the best by a measure first: those that verify, those that do not, those without a release.
 
-        Equal ones come by fewest suppressed rows, then in their own order.
+        Releases of two tables come after those of one, unless queries are what counts: no measure of cells tells what
+        they hide. Equal ones come by fewest suppressed rows, then in their own order.
         """
-        measure_named(measure)
+        self._check_measure(measure)
 
         def rank(trial: Trial) -> tuple[int, float, int]:
             if not trial.is_feasible:
-                return 2, 0.0, 0
-            return int(not trial.verified), round(trial.losses[measure], DIGITS), trial.suppressed or 0
+                return 3, 0.0, 0
+            is_apart = trial.has_two_tables and measure != QUERY_ERROR
+            order = int(is_apart) if trial.verified else 2
+            return order, round(trial.loss_by(measure), DIGITS), trial.suppressed or 0
 
         return tuple(sorted(self.trials, key=rank))
 
+    def _check_measure(self, measure: str) -> None:
+        if measure != QUERY_ERROR:
+            measure_named(measure)
+        elif self.workload is None:
+            raise PolicyError(f"measure: {QUERY_ERROR} needs queries; compare with workload=queries(table, policy)")
+
     def to_dict(self) -> dict[str, Any]:
         """Give the comparison as JSON takes it."""
-        return {"rows": self.rows, "tuples": self.tuples, "trials": [trial.to_dict() for trial in self.trials]}
+        return {
+            "rows": self.rows,
+            "tuples": self.tuples,
+            **({"workload": self.workload} if self.workload else {}),
+            "trials": [trial.to_dict() for trial in self.trials],
+        }
 
     def svg(self, measures: Sequence[str] = SHOWN_MEASURES, *, title: str | None = None, width: int = 1060) -> str:
         """Give a chart as an SVG document: the loss by each measure, the rows suppressed and the time of each trial.
 
-        The trial that is best by the first measure stands on top.
+        With a workload the average error of its queries stands beside them. The trial that is best by the first
+        measure stands on top.
         """
         from indistinct.report.bars import Bars, Panel
 
         if isinstance(measures, str) or not measures:
             raise PolicyError(f"measures: must be a list of names, such as ['precision'], got {measures!r}")
+        if self.workload is not None and QUERY_ERROR not in measures:
+            measures = [*measures, QUERY_ERROR]
         for measure in measures:
-            measure_named(measure)
+            self._check_measure(measure)
         trials = self.ranked(measures[0])
         panels = [
             Panel(
-                measure if measure == "loss" else f"loss by {measure}",
-                tuple(trial.losses.get(measure) for trial in trials),
+                _panel_title(measure),
+                tuple(_drawn_loss(trial, measure) for trial in trials),
             )
             for measure in measures
         ]
@@ -151,15 +190,16 @@ class Comparison:
             title or self.title,
             tuple(trial.label for trial in trials),
             tuple(panels),
-            subtitle="A loss of 0 leaves the table as it is, one of 1 tells nothing. Less is better everywhere.",
+            subtitle=SUBTITLE + (APART if any(trial.has_two_tables for trial in trials) else ""),
             notes=tuple("" if trial.is_feasible else f"no release: {trial.ending}" for trial in trials),
             doubtful=frozenset(place for place, trial in enumerate(trials) if trial.ending == "unsafe"),
             doubt="does not verify",
         ).svg(width)
 
     def __str__(self) -> str:
-        head = ("algorithm", *SHOWN_MEASURES, "suppressed", "groups", "smallest", "seconds", "")
-        lines = [head, *(_line(trial) for trial in self.trials)]
+        measures = (*SHOWN_MEASURES, *([QUERY_ERROR] if self.workload else []))
+        head = ("algorithm", *measures, "suppressed", "groups", "smallest", "seconds", "")
+        lines = [head, *(_line(trial, measures) for trial in self.trials)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
             "  ".join(
@@ -188,6 +228,7 @@ def compare(
     policy: Policy,
     *,
     algorithms: Sequence[Algorithm | str] | None = None,
+    workload: Workload | None = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> Comparison:
@@ -196,18 +237,22 @@ def compare(
     ``algorithms`` are names or algorithms; without them all there are. One that is named has its usual options, or the
     policy's if the policy names it, too. The table is counted once. A time limit of the watch holds for each algorithm
     by itself. An algorithm that finds no release, refuses the policy, runs out of time or gives a release that does
-    not verify has a trial that says so; only what concerns all of them is raised. Nothing is written.
+    not verify has a trial that says so; only what concerns all of them is raised. Every release is also asked the
+    queries of a ``workload``, as ``queries`` draws it from the same table. Nothing is written.
     """
     watch = watch or Watch()
+    if workload is not None and not isinstance(workload, Workload):
+        raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     contenders = _contenders(algorithms, policy)
     rows = open_table(table, **reading)
     try:
         task = task_for(rows, policy, watch)
-        trials = tuple(_trial(contender, rows, task, watch) for contender in contenders)
+        trials = tuple(_trial(contender, rows, task, workload, watch) for contender in contenders)
     finally:
         if rows is not table:
             rows.close()
-    return Comparison(task.frequencies.rows, len(task.frequencies.base), trials)
+    described = None if workload is None else workload.describe()
+    return Comparison(task.frequencies.rows, len(task.frequencies.base), trials, described)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +337,7 @@ class _Run:
     is_warm: bool
 
 
-def _trial(contender: _Contender, rows: Rows, task: Task, watch: Watch) -> Trial:
+def _trial(contender: _Contender, rows: Rows, task: Task, workload: Workload | None, watch: Watch) -> Trial:
     """Run one algorithm, release what it finds, recount that, and measure it."""
 
     def progress(stage: str, done: int | None, total: int | None) -> None:
@@ -306,6 +351,9 @@ def _trial(contender: _Contender, rows: Rows, task: Task, watch: Watch) -> Trial
     try:
         with release_of(rows, task.policy, recoding, contender.name, allow_unsafe=True, watch=own) as release:
             verdict = release.verdict
+            if workload is not None:
+                own.report("queries")
+            asked = None if workload is None else workload.errors(release)
     except (InfeasibleError, PolicyError) as error:
         return _without_release(contender, run, error)
     assert verdict is not None  # a release was recounted before it is given
@@ -328,6 +376,9 @@ def _trial(contender: _Contender, rows: Rows, task: Task, watch: Watch) -> Trial
         optimum_of=_optimized(contender) if recoding.is_proven else None,
         measures={measure: float(scale.value(recoding)) for measure, scale in scales.items()},
         losses={measure: float(scale.loss(recoding)) for measure, scale in scales.items()},
+        has_two_tables=isinstance(recoding, Classes),
+        query_errors={} if asked is None else asked.average,
+        median_query_errors={} if asked is None else asked.median,
     )
 
 
@@ -383,12 +434,23 @@ def _optimized(contender: _Contender) -> str | None:
     return None
 
 
-def _line(trial: Trial) -> tuple[str, ...]:
+def _drawn_loss(trial: Trial, measure: str) -> float | None:
+    """Give the loss that a chart shows; the cells of two tables have none that could be compared."""
+    if not trial.is_feasible or (trial.has_two_tables and measure != QUERY_ERROR):
+        return None
+    return trial.loss_by(measure)
+
+
+def _panel_title(measure: str) -> str:
+    return {"loss": "loss", QUERY_ERROR: "query error"}.get(measure, f"loss by {measure}")
+
+
+def _line(trial: Trial, measures: Sequence[str]) -> tuple[str, ...]:
     """Give one line of the comparison as text."""
     times = time_text(trial.seconds, trial.is_warm)
     if not trial.is_feasible:
-        return (trial.label, *["–"] * (len(SHOWN_MEASURES) + 3), times, trial.ending)
-    figures = [_figure(trial.measures[measure]) for measure in SHOWN_MEASURES]
+        return (trial.label, *["–"] * (len(measures) + 3), times, trial.ending)
+    figures = [_figure(trial.figure_by(measure)) for measure in measures]
     counts = [f"{count:,}" for count in (trial.suppressed, trial.groups, trial.smallest_group)]
     return (trial.label, *figures, *counts, times, "✓" if trial.verified else "✗")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from indistinct.engine import ClassPlan, LocalPlan, Plan
+from indistinct.link import LINK
 from indistinct.policy import Policy
 from indistinct.recoding import Classes, LocalRecoding, Recoding
 
-LINK = "class_id"
-"""The column that links the two tables of a release."""
+__all__ = ["LINK", "class_plan", "column_plan", "local_plan"]
 
 
 def class_plan(recoding: Classes, policy: Policy) -> ClassPlan:

@@ -10,9 +10,9 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, create_model
 
 from indistinct.algorithms import ALGORITHMS, algorithm_named
 from indistinct.algorithms.datafly import for_recipient
@@ -23,6 +23,15 @@ from indistinct.privacy import MODELS, PrivacyModel
 from indistinct.quality import MEASURES
 
 VERSION = 1
+WITH_HIERARCHY = ("quasi", "sensitive")
+"""Quasi columns are generalized along it; of a sensitive one it says which values are close to each other."""
+
+NumberOrTable = Annotated[
+    Annotated[float, Tag("<number>")] | Annotated[dict[str, float], Tag("<table>")],
+    Discriminator(lambda written: "<table>" if isinstance(written, Mapping) else "<number>"),
+]
+"""One number, or one for each of some values; what is wrong is told of the one that was written."""
+NUMBER_OR_MAPPING = float | Mapping[str, float]
 
 
 class _Strict(BaseModel):
@@ -152,7 +161,8 @@ def _place(parts: tuple[int | str, ...]) -> str:
     """Write a path as people do: ``privacy[0].k``."""
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text and part else str(part)
+        if part not in ("<number>", "<table>"):
+            text += f"[{part}]" if isinstance(part, int) else f".{part}" if text and part else str(part)
     return text or "file"
 
 
@@ -166,9 +176,9 @@ def _columns(entries: _File, base: Path, mistakes: _Mistakes) -> dict[str, Colum
             continue  # noted already
         hierarchy: Hierarchy | None = keep()
         if entry.hierarchy is not None:
-            if entry.role != "quasi":
+            if entry.role not in WITH_HIERARCHY:
                 mistakes.items.append(
-                    f"columns.{name}.hierarchy: only a quasi column has one; its role is {entry.role}"
+                    f"columns.{name}.hierarchy: only a quasi or a sensitive column has one; its role is {entry.role}"
                 )
             spec = entry.hierarchy
             hierarchy = mistakes.catch(f"columns.{name}.hierarchy", lambda spec=spec: from_spec(spec, base))  # type: ignore[misc]
@@ -212,7 +222,7 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
 
 def _entry_of(kind: type[PrivacyModel]) -> type[BaseModel]:
     """Give the form of a model's entry: the fields of its dataclass."""
-    hints = get_type_hints(kind)
+    hints = {name: NumberOrTable if hint == NUMBER_OR_MAPPING else hint for name, hint in get_type_hints(kind).items()}
     fields: dict[str, Any] = {
         field.name: (hints[field.name], ... if field.default is MISSING else field.default)
         for field in dataclasses.fields(kind)  # type: ignore[arg-type]
@@ -275,7 +285,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
     lines += ["", "[columns]"]
     for name, column in policy.columns.items():
         entry: dict[str, Any] = {"role": column.role}
-        if column.role == "quasi":
+        if column.role in WITH_HIERARCHY:
             spec = column.hierarchy.spec()
             entry |= {} if "keep" in spec else {"hierarchy": spec}
             entry |= {} if column.weight == 1 else {"weight": column.weight}

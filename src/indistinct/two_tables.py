@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from indistinct.checks import Check, columns_check, counted_groups, model_check
-from indistinct.engine import Rows
+from indistinct.class_truth import untruths
+from indistinct.engine import Rows, ValueCounts
 from indistinct.frequency import Groups, IntArray
-from indistinct.plans import LINK
+from indistinct.link import LINK
 from indistinct.policy import Policy, sensitive_columns
+from indistinct.words import counted
 
-Cells = tuple[str | None, ...]
+Class = str | None
+"""What a class is called: the text of its cells."""
 
 
 def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], IntArray]:
@@ -31,116 +34,85 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
     if not passed:
         return checks, nothing
     ours, theirs = (_class_sizes(table) for table in (quasi, sensitive))
-    if not ours:
-        return [*checks, Check("rows", False, "the table has no rows")], nothing
-    differing = sum(ours.get(name) != theirs.get(name) for name in {*ours, *theirs})
-    checks.append(
-        Check(
-            "classes",
-            differing == 0,
-            f"{differing} classes have other numbers of rows in the two tables"
-            if differing
-            else f"{len(ours)} classes, each with as many rows in both tables",
-        )
-    )
+    if not ours or not theirs:
+        return [*checks, Check("rows", False, f"the {'sensitive' if ours else 'quasi'} table has no rows")], nothing
+    checks.append(_same_classes(ours, theirs))
     sizes = np.fromiter(ours.values(), np.int64, len(ours))
     for model in policy.privacy:
         asked = sensitive_columns(model, policy)
         groups = counted_groups(sensitive, [LINK], policy, model) if asked else Groups.of_sizes(sizes)
         checks.append(model_check(model, groups, "the classes", "class"))
-    k = max((getattr(model, "k", 1) for model in policy.privacy), default=1)
+    k = max(getattr(model, "k", 1) for model in policy.privacy)
     if k > 1:
-        checks.append(_joined(quasi, policy, k))
+        checks.append(_shared(quasi, sensitive, policy, k))
     return checks, sizes
 
 
-def _class_sizes(table: Rows) -> dict[str | None, int]:
+def _class_sizes(table: Rows) -> dict[Class, int]:
     found = table.values_by([], LINK)
     sizes = np.bincount(found.values, found.counts, len(found.texts)).astype(np.int64)
     return dict(zip(found.texts, sizes.tolist(), strict=True))
 
 
-def _joined(quasi: Rows, policy: Policy, k: int) -> Check:
-    """Check that whoever joins the tables leaves everybody among k people with the same possible values.
+def _same_classes(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Check:
+    """Check that each class has as many quasi-identifiers as sensitive values."""
+    differing = sum(ours.get(name) != theirs.get(name) for name in {*ours, *theirs})
+    words = counted(differing, "class has another number", "classes have other numbers")
+    detail = f"{words} of rows in the sensitive table" if differing else "each has as many rows in both tables"
+    return Check("classes", differing == 0, f"{counted(len(ours), 'class', 'classes')}; {detail}")
 
-    A tuple that stands in several classes links to the values of all of them; those who share exactly these classes
-    must be k. Theorem 1 of Wong et al. 2007 overlooks this.
+
+def _shared(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
+    """Check that whoever joins the tables finds k people for each bag of sensitive values to which somebody is linked.
+
+    A tuple that stands in several classes is linked to the values of all of them, and fewer than k may be linked to
+    exactly these. Theorem 1 of Wong et al. 2007 overlooks this.
+
+    Source: Wong et al. 2007, Definition 1.
     """
     found = quasi.values_by(policy.quasi, LINK)
-    classes_of = np.bincount(found.groups)
-    is_single = classes_of[found.groups] == 1
-    sharing: Counter[tuple[int, ...]] = Counter()
-    for group, rows in zip(found.values[is_single].tolist(), found.counts[is_single].tolist(), strict=True):
-        sharing[(group,)] += rows
-    several: dict[int, list[int]] = defaultdict(list)
+    people = _people_by_classes(found)
+    if min(people.values()) >= k:
+        return Check("join", True, f"at least {k} people share each bag of sensitive values that somebody is linked to")
+    values_of = _numbered_values(sensitive, policy)
+    by_bag: Counter[frozenset[tuple[int, int]]] = Counter()
+    for classes, number in people.items():  # other classes may have the same values
+        bag: Counter[int] = sum((values_of[found.texts[name]] for name in classes), Counter())
+        by_bag[frozenset(bag.items())] += number
+    small = sum(number for number in by_bag.values() if number < k)
+    words = counted(small, "person is", "people are")
+    return Check("join", small == 0, f"{words} linked to a bag of sensitive values that fewer than {k} share")
+
+
+def _people_by_classes(found: ValueCounts) -> dict[tuple[int, ...], int]:
+    """Give the number of people whose quasi-identifier stands in exactly these classes, for all sets of classes."""
+    is_single = np.bincount(found.groups)[found.groups] == 1
+    in_one = np.bincount(found.values[is_single], found.counts[is_single], len(found.texts)).astype(np.int64)
+    people: Counter[tuple[int, ...]] = Counter()
+    people.update({(name,): number for name, number in enumerate(in_one.tolist()) if number})
+    classes_of: dict[int, list[int]] = defaultdict(list)
     rows_of: Counter[int] = Counter()
-    for group, value, rows in zip(
-        found.groups[~is_single].tolist(),
-        found.values[~is_single].tolist(),
-        found.counts[~is_single].tolist(),
-        strict=True,
-    ):
-        several[group].append(value)
+    several = (part[~is_single].tolist() for part in (found.groups, found.values, found.counts))
+    for group, name, rows in zip(*several, strict=True):
+        classes_of[group].append(name)
         rows_of[group] += rows
-    for group, values in several.items():
-        sharing[tuple(sorted(values))] += rows_of[group]
-    small = sum(rows for rows in sharing.values() if rows < k)
-    detail = (
-        f"{small} rows can be told from all but fewer than {k} by the classes in which their quasi-identifier stands"
-        if small
-        else f"every quasi-identifier links to the values of at least {k} people"
-    )
-    return Check("join", small == 0, detail)
+    for group, classes in classes_of.items():
+        people[tuple(sorted(classes))] += rows_of[group]
+    return people
+
+
+def _numbered_values(sensitive: Rows, policy: Policy) -> dict[Class, Counter[int]]:
+    """Count the sensitive values of each class from the cells; each combination of values has a number."""
+    found = sensitive.values_by(policy.with_role("sensitive"), LINK)
+    values_of: dict[Class, Counter[int]] = defaultdict(Counter)
+    for values, name, rows in zip(found.groups.tolist(), found.values.tolist(), found.counts.tolist(), strict=True):
+        values_of[found.texts[name]][values] += rows
+    return values_of
 
 
 def prove(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tuple[list[Check], int]:
     """Check both tables against the original; also give the number of eligible rows."""
-    known, hidden = policy.with_role("quasi", "other"), policy.with_role("sensitive")
-    original = _counted(source, [*known, *hidden], policy)
-    eligible = sum(original.values())
-    left: Counter[Cells] = Counter()
-    values_of: dict[Cells, Counter[Cells]] = defaultdict(Counter)
-    for cells, rows in original.items():
-        left[cells[: len(known)]] += rows
-        values_of[cells[: len(known)]][cells[len(known) :]] += rows
-    members: dict[str | None, Counter[Cells]] = defaultdict(Counter)
-    for (name, *quasi_cells), rows in _counted(quasi, [LINK, *known]).items():
-        members[name][tuple(quasi_cells)] += rows
-        left[tuple(quasi_cells)] -= rows
-    false_rows = -sum(rows for rows in left.values() if rows < 0)
-    if false_rows:
-        return [Check("truthful", False, f"{false_rows} rows of the quasi table are not in the original")], eligible
-    values: dict[str | None, Counter[Cells]] = defaultdict(Counter)
-    for (name, *value_cells), rows in _counted(sensitive, [LINK, *hidden]).items():
-        values[name][tuple(value_cells)] += rows
-    wrong = sum(not _fits(members[name], values[name], values_of) for name in members)
-    detail = (
-        f"{wrong} classes have sensitive values that do not occur with their quasi-identifiers in the original"
-        if wrong
-        else "each class has quasi-identifiers of the original and sensitive values that occur with them"
-    )
-    return [Check("truthful", wrong == 0, detail)], eligible
-
-
-def _fits(members: Counter[Cells], values: Counter[Cells], values_of: dict[Cells, Counter[Cells]]) -> bool:
-    """Tell whether a class's sensitive values can be those of its tuples.
-
-    Where all rows of all its tuples are in the class, they must be exactly these; otherwise none may occur more often
-    than its tuples allow.
-    """
-    possible: Counter[Cells] = Counter()
-    is_whole = True
-    for cells, rows in members.items():
-        is_whole &= sum(values_of[cells].values()) == rows
-        for value, number in values_of[cells].items():
-            possible[value] += min(number, rows)
-    return values == possible if is_whole else all(number <= possible[value] for value, number in values.items())
-
-
-def _counted(table: Rows, columns: Sequence[str], policy: Policy | None = None) -> Counter[Cells]:
-    """Count the distinct rows of a table over some columns, of its eligible rows if a policy says which."""
-    where = [] if policy is None else [condition.as_triple() for condition in policy.eligible]
-    texts = table.encode(columns, where)
-    found = table.count_by(columns)
-    cells = [[texts[name][code] for code in codes.tolist()] for name, codes in zip(columns, found.codes, strict=True)]
-    return Counter(dict(zip(zip(*cells, strict=True), found.counts.tolist(), strict=True)))
+    policy.check(source.columns())
+    found, eligible = untruths(quasi, sensitive, source, policy)
+    holds = "each class has quasi-identifiers of the original, and sensitive values that can be theirs"
+    return [Check("truthful", not found, "; ".join(found) or holds)], eligible

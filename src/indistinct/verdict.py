@@ -193,11 +193,12 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[dict[str, Path], dict[st
 
     try:
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        files = {Path(name).stem: (name, digest) for name, digest in manifest["files"].items()}
-        is_whole = set(files) == ({*PARTS} if manifest.get("form") == TWO_TABLES else {"table"})
+        parts = PARTS if manifest.get("form") == TWO_TABLES else ("table",)
+        listed = sorted(manifest["files"].items(), key=lambda file: parts.index(Path(file[0]).stem) if parts[1:] else 0)
+        files = dict(zip(parts, listed, strict=True))
         numbers = [manifest[key] for key in ("released", "suppressed", "groups", "smallest_group")]
         levels = [] if manifest["node"] is None else manifest["node"].values()
-        is_sound = is_whole and all(type(number) is int for number in (*numbers, *levels))
+        is_sound = all(type(number) is int for number in (*numbers, *levels))
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         is_sound = False
     if not is_sound:

@@ -9,9 +9,11 @@ from typing import Any
 from indistinct.algorithms.anatomy import Anatomy
 from indistinct.algorithms.base import Algorithm, Task
 from indistinct.algorithms.datafly import Datafly
+from indistinct.algorithms.k_similar import KSimilar
 from indistinct.algorithms.lattice import Lattice
 from indistinct.algorithms.lossy_join import LossyJoin
-from indistinct.algorithms.mingen import MinGen
+from indistinct.algorithms.mingen import MinGen, MinGenCell
+from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.mu_argus import MuArgus
 from indistinct.algorithms.regroup import Regroup
 from indistinct.algorithms.samarati import Samarati
@@ -23,8 +25,11 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "lattice": Lattice,
     "samarati": Samarati,
     "mingen": MinGen,
+    "mingen-cell": MinGenCell,
     "datafly": Datafly,
     "regroup": Regroup,
+    "mondrian": Mondrian,
+    "k-similar": KSimilar,
     "mu-argus": MuArgus,
     "top-down": TopDown,
     "lossy-join": LossyJoin,
@@ -61,9 +66,12 @@ __all__ = [
     "Algorithm",
     "Anatomy",
     "Datafly",
+    "KSimilar",
     "Lattice",
     "LossyJoin",
     "MinGen",
+    "MinGenCell",
+    "Mondrian",
     "MuArgus",
     "Regroup",
     "Samarati",

@@ -1,37 +1,47 @@
-"""Anatomy: small groups of rows with l different sensitive values, released as two tables."""
+"""Anatomy: small classes of rows with l different sensitive values, released as two tables."""
 
 from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from indistinct.algorithms.base import Task
-from indistinct.algorithms.partition import made_safe, together
-from indistinct.algorithms.space import Space
+from indistinct.algorithms.partition import together
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.frequency import IntArray
-from indistinct.privacy import AlphaK, LDiversity
+from indistinct.frequency import IntArray, UIntArray
+from indistinct.link import check_link
+from indistinct.privacy import AlphaK, LDiversity, PSensitive
+from indistinct.privacy.base import TOLERANCE, BoolArray
 from indistinct.privacy.checks import check_whole
-from indistinct.quality import NCP
-from indistinct.recoding import Classes, Pieces
+from indistinct.recoding import SUPPRESSED, Classes, Pieces
 from indistinct.watch import Watch
+from indistinct.words import counted
+
+Keys = Callable[[int], UIntArray]
+"""Gives so many uniform 64-bit keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """Groups rows so that each class has ``l`` rows or a few more, all with different sensitive values.
+    """Draws classes at random, each of ``l`` rows or a few more, all with different sensitive values.
 
     As long as ``l`` values have rows left, a class takes one row at random of each of the ``l`` most frequent; the
-    rows that are left over, fewer than ``l``, join classes that lack their value. Without ``l`` it is the largest that
-    the policy's models ask for: the l of l-diversity, or 1 / alpha of (α,k)-anonymity. What other models demand beyond
-    that is met by joining classes. Where a model has a k, classes that share a quasi-identifier become one.
+    rows that are left over, fewer than ``l``, join classes that lack their value. Where a value is too frequent, as
+    few of its rows as possible are suppressed, if the policy allows that. Without ``l`` it is the largest that the
+    policy's models ask for: the l of l-diversity, the p of p-sensitivity, or 1 / alpha of (α,k)-anonymity.
 
-    ``column`` is the sensitive column; it may be left out if the models ask about one only. ``seed`` decides which rows
-    are drawn.
+    What other models demand beyond that is met by joining classes. Where a model has a k, classes that share a
+    quasi-identifier become one as well: where many rows do, few and large ones are left, and lossy-join does better.
+
+    ``column`` is the sensitive column; it may be left out if the models ask about one only. Rows are drawn with keys of
+    the system's secure generator. ``seed`` draws the same rows each time, which is for tests: somebody who knows it can
+    draw again, and works out from the two tables who has which value.
 
     Source: Xiao and Tao 2006.
     """
@@ -40,38 +50,30 @@ class Anatomy:
 
     l: int | None = None  # noqa: E741  # the name that everyone knows
     column: str | None = None
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.l is not None:
             check_whole("l", self.l, least=2)
-        check_whole("seed", self.seed, least=0)
+        if self.seed is not None:
+            check_whole("seed", self.seed, least=0)
 
     def run(self, task: Task, watch: Watch) -> Classes:
-        """Give the classes, or raise InfeasibleError if one value is too frequent."""
+        """Give the classes, or raise InfeasibleError if a value is too frequent."""
+        check_link(task.policy)
         frequencies = task.frequencies
-        column = self._column(task)
+        values = frequencies.entries.codes[self._column(task)]
         number = self.l or _asked(task)
-        values = frequencies.entries.codes[column]
-        counts = np.bincount(values, frequencies.entries.counts, len(frequencies.sensitive[column].values))
-        most, rows = int(counts.max(initial=0)), frequencies.rows
-        if most * number > rows:
-            raise InfeasibleError(
-                f"one sensitive value makes up {most / max(1, rows):.0%} of the rows, but groups of {number} different "
-                f"values allow at most {1 / number:.0%}; lower l, or leave rows of that value out"
-            )
-        units = np.repeat(np.arange(len(values)), frequencies.entries.counts)
-        class_of = _buckets(values[units], number, len(counts), np.random.default_rng(self.seed))
-        watch.report("search", 1, 1)
-        pairs, sizes = np.unique(np.stack([units, class_of]), axis=1, return_counts=True)
-        pieces = Pieces(pairs[0], sizes.astype(np.int64), pairs[1])
-        blocks = np.zeros(len(values), np.int64)
-        space = Space.of(frequencies, NCP())
-        classes = int(class_of.max(initial=-1)) + 1
-        if not task.safe_parts(np.arange(len(values)), frequencies.entries.counts, blocks, 1).all():
-            raise task.infeasible(task.budget)
-        safe = made_safe(task, space, blocks, pieces, classes)
-        return Classes.of_pieces(frequencies, together(task, safe) if _asks_for_company(task) else safe)
+        keys = _secure_keys if self.seed is None else _seeded_keys(self.seed)
+        drawn = _shuffled_by_value(values, frequencies.entries.counts, keys)
+        kept = _kept(task, values[drawn], number)
+        entries = drawn[kept]
+        class_of = _dealt(values[entries], number, keys)
+        class_of = _joined(_releasing(task, entries), entries, class_of, watch)
+        classes = np.full(len(drawn), SUPPRESSED)
+        classes[kept] = class_of
+        pieces = _added_up(drawn, classes)
+        return Classes.of_pieces(frequencies, together(task, pieces) if _asks_for_company(task) else pieces)
 
     def _column(self, task: Task) -> str:
         asked = list(task.frequencies.sensitive)
@@ -81,15 +83,10 @@ class Anatomy:
             return self.column
         if len(asked) != 1:
             raise PolicyError(
-                "column: anatomy groups by one sensitive column; add a model that asks about it, such as LDiversity"
-                + (f", and say which of {', '.join(map(repr, asked))} it is" if asked else "")
+                "column: anatomy groups by one sensitive column; "
+                + (f"say which of {', '.join(map(repr, asked))} it is" if asked else "add a model such as LDiversity")
             )
         return asked[0]
-
-
-def _asks_for_company(task: Task) -> bool:
-    """Tell whether somebody must be hidden among several people, not only among several values."""
-    return any(getattr(model, "k", 1) > 1 for model in task.models)
 
 
 def _asked(task: Task) -> int:
@@ -98,35 +95,168 @@ def _asked(task: Task) -> int:
     for model in task.models:
         if isinstance(model, LDiversity):
             numbers.append(model.l)
+        elif isinstance(model, PSensitive):
+            numbers.append(model.p)
         elif isinstance(model, AlphaK) and isinstance(model.alpha, float | int):
-            numbers.append(math.ceil(1 / model.alpha - 1e-9))
+            numbers.append(math.ceil(1 / model.alpha / (1 + TOLERANCE)))
     return max(numbers)
 
 
-def _buckets(values: IntArray, number: int, different: int, generator: np.random.Generator) -> IntArray:
-    """Give the class of each row: one row of each of the most frequent values left, again and again."""
-    order = generator.permutation(len(values))
-    order = order[np.argsort(values[order], kind="stable")]  # by value, at random within
-    ends = np.cumsum(np.bincount(values, minlength=different))
-    left = np.diff(ends, prepend=0)
-    heap = [(-int(rows), value) for value, rows in enumerate(left) if rows]
-    heapq.heapify(heap)
-    next_row = (ends - left).tolist()
-    class_of = np.full(len(values), -1)
-    members: list[set[int]] = []
-    while len(heap) >= number:
-        taken = [heapq.heappop(heap) for _ in range(number)]
-        for rows, value in taken:
-            class_of[order[next_row[value]]] = len(members)
-            next_row[value] += 1
-            if rows < -1:
-                heapq.heappush(heap, (rows + 1, value))
-        members.append({value for _, value in taken})
-    for rows, value in sorted(heap):
-        for _ in range(-rows):
-            lacking = [number for number, inside in enumerate(members) if value not in inside]
-            chosen = int(generator.choice(lacking))
-            members[chosen].add(value)
-            class_of[order[next_row[value]]] = chosen
-            next_row[value] += 1
+def _asks_for_company(task: Task) -> bool:
+    """Tell whether somebody must be hidden among several people, not only among several values."""
+    return any(getattr(model, "k", 1) > 1 for model in task.models)
+
+
+def _secure_keys(number: int) -> UIntArray:
+    return np.frombuffer(os.urandom(8 * number), np.uint64)
+
+
+def _seeded_keys(seed: int) -> Keys:
+    generator = np.random.default_rng(seed)
+    return lambda number: generator.integers(2**64, size=number, dtype=np.uint64)
+
+
+def _shuffled_by_value(values: IntArray, counts: IntArray, keys: Keys) -> IntArray:
+    """Give the entry of each row: sorted by value, in random order within a value."""
+    entries = np.repeat(np.arange(len(values)), counts)
+    order: IntArray = np.lexsort((keys(len(entries)), values[entries]))
+    return entries[order]
+
+
+def _kept(task: Task, values: IntArray, number: int) -> IntArray:
+    """Give the places of the rows to release, as many as classes of so many different values can take.
+
+    Such classes exist if and only if no value has more than one in ``number`` of the rows. A limit on the rows of each
+    value leaves the more rows the higher it is, and the highest that can be is found by halving: what it leaves rises
+    ever more slowly with it, while what classes need rises evenly.
+    """
+    counts = np.bincount(values)
+    low, high = 0, int(counts.max())
+    while low < high:
+        limit = (low + high + 1) // 2
+        if int(np.minimum(counts, limit).sum()) >= number * limit:
+            low = limit
+        else:
+            high = limit - 1
+    place = np.arange(len(values)) - (np.cumsum(counts) - counts)[values]
+    kept = np.flatnonzero(place < low)
+    lost = len(values) - len(kept)
+    if lost > task.budget or not len(kept):
+        raise InfeasibleError(
+            f"one sensitive value makes up {100 * int(counts.max()) / len(values):.4g} % of the rows, but classes of "
+            f"{number} different values allow at most {100 / number:.4g} %; lower l, "
+            + (f"allow {counted(lost, 'suppressed row')}, or use lossy-join" if len(kept) else "or use lossy-join")
+        )
+    return kept
+
+
+def _dealt(values: IntArray, number: int, keys: Keys) -> IntArray:
+    """Give the class of each row: one row of each of the most frequent values left, again and again.
+
+    ``values`` are sorted. In the end each value has one row left at most, and fewer than ``number`` have one: a value
+    with two, had it ever been passed over, would have seen ``number`` others with at least as many, which would still
+    have rows; so it is in every class and has at least two more rows than there are classes; but it may have no more
+    than one in ``number`` of all rows, and then the others would have to have as many left. For the same reason no
+    value with a row left is in every class.
+    """
+    counts = np.bincount(values)
+    dealt = _hands(counts, number)
+    used = np.bincount(dealt.ravel(), minlength=len(counts))
+    place = np.arange(len(values)) - (np.cumsum(counts) - counts)[values]
+    is_dealt = place < used[values]
+    class_of = np.empty(len(values), np.int64)
+    class_of[is_dealt] = np.argsort(dealt.ravel(), kind="stable") // number
+    left = np.flatnonzero(~is_dealt)
+    for row, key in zip(left.tolist(), keys(len(left)).tolist(), strict=True):
+        lacking = np.flatnonzero((dealt != values[row]).all(axis=1))
+        class_of[row] = lacking[key % len(lacking)]
     return class_of
+
+
+def _hands(counts: IntArray, number: int) -> IntArray:
+    """Give the values of each class, (classes, number): those of which most rows are left, the first of equals."""
+    different = len(counts)
+    # one whole number says how many rows of which value are left, most first
+    heap = [value - int(rows) * different for value, rows in enumerate(counts) if rows]
+    heapq.heapify(heap)
+    hands: list[int] = []
+    while len(heap) >= number:
+        hand = [heapq.heappop(heap) for _ in range(number)]
+        hands += hand
+        for left in hand:
+            if left < -different:  # two rows at least, so one after this
+                heapq.heappush(heap, left + different)
+    return np.array(hands, np.int64).reshape(-1, number) % different
+
+
+def _releasing(task: Task, entries: IntArray) -> Task:
+    """Give the task of judging classes of these rows, where a model compares with the whole of what is released."""
+    frequencies = task.frequencies
+    tallies = {
+        name: replace(tally, totals=np.bincount(frequencies.entries.codes[name][entries], minlength=len(tally.totals)))
+        for name, tally in frequencies.base.tallies.items()
+    }
+    return replace(task, frequencies=replace(frequencies, base=replace(frequencies.base, tallies=tallies)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Tells which classes satisfy every model when some are joined: each class goes to a goal, the number of one."""
+
+    task: Task
+    entries: IntArray
+    class_of: IntArray
+
+    def safe(self, goals: IntArray, asked: IntArray) -> BoolArray:
+        """Tell which of the asked goals are safe."""
+        number_of = np.full(len(goals), SUPPRESSED)
+        number_of[asked] = np.arange(len(asked))
+        parts = number_of[goals[self.class_of]]
+        is_asked = parts != SUPPRESSED
+        rows = np.ones(int(is_asked.sum()), np.int64)
+        return self.task.safe_parts(self.entries[is_asked], rows, parts[is_asked], len(asked))
+
+
+def _joined(task: Task, entries: IntArray, class_of: IntArray, watch: Watch) -> IntArray:
+    """Join classes until each satisfies every model, and give the class of each row.
+
+    Those that fail are joined two at a time; of those that still fail three, then four, five, six, seven, eight, ten,
+    … are. Early and late ones are mixed, since values are spread differently over them. Those that fail even when all
+    are joined take in safe ones.
+    """
+    judge = _Judge(task, entries, class_of)
+    goals = np.arange(int(class_of.max()) + 1)
+    if not judge.safe(np.zeros_like(goals), goals[:1]).all():
+        raise task.infeasible(task.budget)
+    failing = goals[~judge.safe(goals, goals)]
+    at_a_time = 1
+    while len(failing):
+        watch.time_is_up()  # raises if the work was cancelled
+        at_a_time += max(1, at_a_time // 4)
+        joined = failing[: max(1, len(failing) // at_a_time)]
+        goes_to = np.arange(len(failing)) % len(joined)
+        goals[failing] = joined[goes_to]
+        is_safe = judge.safe(goals, joined)
+        if len(joined) == 1:
+            return (goals if is_safe.all() else _with_safe_ones(judge, goals, joined))[class_of]
+        failing = failing[~is_safe[goes_to]]
+    return goals[class_of]
+
+
+def _with_safe_ones(judge: _Judge, goals: IntArray, failing: IntArray) -> IntArray:
+    """Let the one goal that fails take in more and more of the others, until it is safe: with all of them it is."""
+    others = np.setdiff1d(goals, failing)
+    taken = 0
+    while not judge.safe(goals, failing).all():
+        taken = min(len(others), max(1, 2 * taken))
+        chosen = others[np.arange(taken) * len(others) // taken]
+        goals = np.where(np.isin(goals, chosen), failing, goals)
+    return goals
+
+
+def _added_up(entries: IntArray, classes: IntArray) -> Pieces:
+    """Give the rows of each entry in each class."""
+    lowest = SUPPRESSED
+    width = int(classes.max()) - lowest + 1
+    pairs, rows = np.unique(entries * width + (classes - lowest), return_counts=True)
+    return Pieces(pairs // width, rows.astype(np.int64), pairs % width + lowest)

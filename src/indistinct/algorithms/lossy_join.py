@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, Task
+from indistinct.algorithms.base import Algorithm, Requirement, Task
 from indistinct.algorithms.partition import together
 from indistinct.errors import PolicyError
+from indistinct.link import check_link
 from indistinct.recoding import SUPPRESSED, Classes, Pieces, Recoding
 from indistinct.watch import Watch
+
+NO_GROUPING = ("lossy-join", "anatomy", "mu-argus")
+"""Algorithms that make two tables themselves, or groups that are not always safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,10 @@ class LossyJoin:
     with the same quasi-identifier stay in one class: divided between two, they would link to the values of both, which
     fewer than k people may share. Groups that share a quasi-identifier therefore become one class.
 
-    Source: Wong et al. 2007, section 5; docs/papers.md on Theorem 1.
+    Every class satisfies every model, which is more than several quasi-identifiers ask for: a class shows all quasi
+    columns at once.
+
+    Source: Wong et al. 2007, sections 5 and 6; docs/papers.md on Theorem 1.
     """
 
     name: ClassVar[str] = "lossy-join"
@@ -30,18 +37,24 @@ class LossyJoin:
     grouping: str | Algorithm = "top-down"
 
     def __post_init__(self) -> None:
-        self._algorithm()
+        from indistinct.algorithms import ALGORITHMS  # which itself needs this module
+
+        name = self.grouping if isinstance(self.grouping, str) else self.grouping.name
+        safe = [known for known in ALGORITHMS if known not in NO_GROUPING]
+        if name in NO_GROUPING or (name == self.grouping and name not in safe):
+            raise PolicyError(f"grouping: {name!r} makes no safe groups; choose one of {', '.join(safe)}")
 
     def _algorithm(self) -> Algorithm:
-        from indistinct.algorithms import algorithm_named  # which itself needs this module
+        from indistinct.algorithms import algorithm_named
 
-        if self.grouping in (LossyJoin.name, "anatomy", "mu-argus") or isinstance(self.grouping, LossyJoin):
-            raise PolicyError("grouping: must be an algorithm that groups rows safely, such as 'top-down' or 'regroup'")
         return algorithm_named(self.grouping) if isinstance(self.grouping, str) else self.grouping
 
     def run(self, task: Task, watch: Watch) -> Classes:
-        """Give the classes."""
-        found = self._algorithm().run(task, watch)
+        """Give the classes, or raise InfeasibleError if the grouping finds none."""
+        check_link(task.policy)
+        everything = tuple(range(len(task.frequencies.columns)))
+        on_all_columns = replace(task, requirements=(Requirement(everything, task.models),))
+        found = self._algorithm().run(on_all_columns, watch)
         pieces = _as_pieces(found) if isinstance(found, Recoding) else found.pieces
         return Classes.of_pieces(task.frequencies, together(task, pieces))
 

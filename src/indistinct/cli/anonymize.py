@@ -97,6 +97,7 @@ def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
     facts = release.facts
+    noun = "classes" if "not_protected" in facts else "groups"
     console = show.out()
     console.print(show.levels(facts))
     console.print(show.measures(facts["measures"]))
@@ -107,7 +108,7 @@ def summarize(release: Release, written: Path) -> None:
                 ("algorithm", release.algorithm),
                 ("rows released", f"{facts['released']:,} of {facts['eligible']:,} eligible"),
                 ("rows suppressed", facts["suppressed"]),
-                ("groups", f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], 'row')}"),
+                (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], 'row')}"),
                 ("written to", written),
             ]
         )
@@ -118,3 +119,5 @@ def summarize(release: Release, written: Path) -> None:
         show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)
         return
     show.say(f"verified and written to {written}", show.GOOD)
+    if "not_protected" in facts:
+        show.say(f"not protected: {facts['not_protected']}", "yellow")

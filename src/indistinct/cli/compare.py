@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from indistinct.errors import (
     PolicyError,
     VerificationError,
 )
+from indistinct.words import counted
 
 if TYPE_CHECKING:
     import rich.table
@@ -50,9 +51,25 @@ def compare(
     measure: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="What counts, such as precision, loss or discernibility. Else the policy's measure."
+            metavar="NAME",
+            help="What counts, such as precision, loss or discernibility; query-error if there are queries. "
+            "Else the policy's measure.",
         ),
     ] = None,
+    queries: Annotated[
+        bool, typer.Option("--queries", help="Also ask every release COUNT(*) queries, and show how far they go wrong.")
+    ] = False,
+    number: Annotated[int | None, typer.Option(min=1, help="How many queries. Else 1000.")] = None,
+    dimensions: Annotated[
+        int | None, typer.Option(min=1, help="How many quasi columns a query asks about. Else 4, or all.")
+    ] = None,
+    selectivity: Annotated[
+        float | None, typer.Option(help="The share of the rows that a query is to match, about. Else 0.05.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The sensitive column of the queries, if there are several.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draws other queries. Else 0.")] = None,
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a chart of losses and times there (.svg).")
     ] = None,
@@ -68,19 +85,28 @@ def compare(
 ) -> None:
     """Show what every algorithm makes of the table, and what it costs.
 
-    Each release is made, recounted and thrown away: nothing is written but the chart.
+    Each release is made, recounted and thrown away: nothing is written but the chart. What is said about queries asks
+    for them, too.
     """
     from indistinct import comparison
+    from indistinct.engine import open_table
     from indistinct.policyfile import read_policy
+    from indistinct.workload import queries as drawn
 
     if chart is not None:
         _refuse(chart, replace)
     policy = read_policy(policy_path)
-    measure = _measure(policy, measure)
-    with show.progress(time_limit) as watch:
-        found = comparison.compare(
-            table, policy, algorithms=algorithm or None, watch=watch, **reading(delimiter, encoding, memory, threads)
-        )
+    said: dict[str, Any] = {"number": number, "dimensions": dimensions, "selectivity": selectivity}
+    said |= {"sensitive": sensitive, "seed": seed}
+    options = {name: value for name, value in said.items() if value is not None}
+    has_queries = queries or bool(options)
+    measure = _measure(policy, measure, has_queries)
+    with (
+        show.progress(time_limit) as watch,
+        open_table(table, **reading(delimiter, encoding, memory, threads)) as rows,
+    ):
+        workload = drawn(rows, policy, **options) if has_queries else None
+        found = comparison.compare(rows, policy, algorithms=algorithm or None, workload=workload, watch=watch)
     best = found.best(measure)
     if chart is not None:
         shown = list(dict.fromkeys([measure, *comparison.SHOWN_MEASURES]))[: len(comparison.SHOWN_MEASURES)]
@@ -101,10 +127,15 @@ def compare(
         raise typer.Exit(max(EXIT_CODES[trial.ending] for trial in found.trials))
 
 
-def _measure(policy: Policy, asked: str | None) -> str:
+def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Give the measure that was asked for, else the policy's own, else precision."""
+    from indistinct.comparison import QUERY_ERROR
     from indistinct.quality import measure_named
 
+    if asked == QUERY_ERROR:
+        if not has_queries:
+            raise PolicyError(f"measure: {QUERY_ERROR} needs queries; say --queries")
+        return QUERY_ERROR
     own = policy.options.get("measure") if policy.algorithm == "lattice" else None
     return measure_named(asked or (own if isinstance(own, str) else "precision")).name
 
@@ -117,13 +148,18 @@ class _Figure:
     text: Callable[[Trial], str]
     rank: Callable[[Trial], float] | None = None
     """The least is the best; None if that cannot be said."""
+    is_of_cells: bool = False
+    """It is about generalized cells, which a release of two tables does not have."""
 
     def best(self, trials: Sequence[Trial]) -> float | None:
         """Give the least rank among the trials that verify; None if it tells none of them from the others."""
         if self.rank is None:
             return None
-        ranks = {round(self.rank(trial), DIGITS) for trial in trials if trial.verified}
+        ranks = {round(self.rank(trial), DIGITS) for trial in trials if self._counts(trial)}
         return min(ranks) if len(ranks) > 1 else None
+
+    def _counts(self, trial: Trial) -> bool:
+        return bool(trial.verified) and not (self.is_of_cells and trial.has_two_tables)
 
     def cell(self, trial: Trial, best: float | None) -> Text:
         """Give a trial's figure; the best one stands out."""
@@ -131,7 +167,7 @@ class _Figure:
 
         if not trial.is_feasible:
             return Text("–", show.QUIET)
-        is_best = trial.verified and self.rank is not None and round(self.rank(trial), DIGITS) == best
+        is_best = self._counts(trial) and self.rank is not None and round(self.rank(trial), DIGITS) == best
         return Text(self.text(trial), f"bold {show.GOOD}" if is_best else "")
 
 
@@ -140,7 +176,7 @@ def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
     from indistinct.comparison import time_text
 
     def measured(name: str) -> _Figure:
-        return _Figure(name, lambda trial: show.figure(trial.measures[name]), lambda trial: trial.losses[name])
+        return _Figure(name, lambda trial: show.figure(trial.measures[name]), lambda trial: trial.losses[name], True)
 
     def timed(heading: str, seconds: Callable[[Trial], float]) -> _Figure:
         return _Figure(heading, lambda trial: time_text(seconds(trial), trial.is_warm), seconds)
@@ -161,16 +197,22 @@ def _show(found: Comparison, measure: str) -> None:
     """Print all trials, the best first, with as many measures as there is room for, and why some fail."""
     from rich.measure import Measurement
 
+    from indistinct.comparison import QUERY_ERROR
+
     console = show.out()
     unlimited = console.options.update(max_width=1000)
     trials = found.ranked(measure)
+    own = [measure] if measure != QUERY_ERROR else []  # which has a table of its own
     others = [name for name in OTHERS if name != measure]
-    choices = [_figures([measure, *others[:count]], True) for count in range(len(others), -1, -1)]
-    for figures in [*choices, _figures([measure], False)]:
+    choices = [_figures([*own, *others[:count]], True) for count in range(len(others), -1, -1)]
+    for figures in [*choices, _figures(own, False)]:
         made = _table(found.title, trials, figures)
         if Measurement.get(console, unlimited, made).maximum <= console.width:
             break
     console.print(made)
+    if found.workload is not None:
+        asked = counted(found.workload["queries"], "query", "queries")
+        console.print(_query_table(f"Relative error of {asked}", trials))
     reasons = [trial for trial in trials if not trial.verified]
     if reasons:
         why = show.table("Without a release that verifies", "algorithm", "", "reason")
@@ -190,9 +232,33 @@ def _table(title: str, trials: Sequence[Trial], figures: Sequence[_Figure]) -> r
     return made
 
 
+def _query_table(title: str, trials: Sequence[Trial]) -> rich.table.Table:
+    """Give the table of the errors of queries, by both estimators that the form of a release has."""
+    released = [trial for trial in trials if trial.is_feasible]
+    figures = [*_errors_by(0), *_errors_by(1)]
+    best = [figure.best(released) for figure in figures]
+    made = show.table(title, "algorithm", *(figure.heading for figure in figures), right=("average", "median"))
+    for trial in released:
+        made.add_row(trial.label, *(figure.cell(trial, least) for figure, least in zip(figures, best, strict=True)))
+    return made
+
+
+def _errors_by(place: int) -> list[_Figure]:
+    """Give the columns of one estimator: what is spread evenly comes first, then whatever could match."""
+
+    def average(trial: Trial) -> float:
+        return list(trial.query_errors.values())[place]
+
+    return [
+        _Figure("estimator", lambda trial: list(trial.query_errors)[place]),
+        _Figure("average", lambda trial: show.figure(average(trial)), average),
+        _Figure("median", lambda trial: show.figure(list(trial.median_query_errors.values())[place])),
+    ]
+
+
 def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
     """Say in words what is best, what is quickest, and what is exact."""
-    from indistinct.comparison import time_text
+    from indistinct.comparison import QUERY_ERROR, time_text
 
     if best is None:
         show.say("no algorithm gave a release that verifies", "yellow")
@@ -200,13 +266,20 @@ def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
     equal = [trial.label for trial in _equals(found, measure, best)]
     quickest = min((trial for trial in found.trials if trial.verified), key=lambda trial: trial.seconds)
     show.say(
-        f"best by {measure}: {', '.join(equal)} ({show.figure(best.measures[measure])}); "
+        f"best by {measure}: {', '.join(equal)} ({show.figure(best.figure_by(measure))}); "
         f"quickest: {quickest.label} ({time_text(quickest.seconds, quickest.is_warm)} s)",
         show.GOOD,
     )
     exact = [f"{trial.label} (by {trial.optimum_of})" for trial in found.trials if trial.optimum_of]
     if exact:
         show.say(f"proven to be the best of all that the algorithm considers: {', '.join(exact)}", show.QUIET)
+    apart = [trial.label for trial in found.trials if trial.has_two_tables]
+    if apart and measure != QUERY_ERROR:
+        show.say(
+            f"{', '.join(apart)}: two tables without generalized cells, of which {measure} says nothing; "
+            f"compare by queries (--queries --measure {QUERY_ERROR})",
+            show.QUIET,
+        )
     for trial in found.trials:
         if trial.is_proven is False and trial.gap:
             show.say(f"{trial.label}: not proven; the loss of its best may be lower by up to {trial.gap:.4f}", "yellow")
@@ -214,8 +287,13 @@ def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
 
 def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:
     """Give the trials that verify and have the loss of the best."""
-    loss = round(best.losses[measure], DIGITS)
-    return [trial for trial in found.trials if trial.verified and round(trial.losses[measure], DIGITS) == loss]
+    return [
+        trial
+        for trial in found.ranked(measure)
+        if trial.verified
+        and trial.has_two_tables == best.has_two_tables
+        and round(trial.loss_by(measure), DIGITS) == round(best.loss_by(measure), DIGITS)
+    ]
 
 
 def _refuse(path: Path, replace: bool) -> None:

@@ -19,6 +19,12 @@ def verify(
         str,
         typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False),
     ],
+    sensitive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE", help="The second table of a release of two without a manifest; RELEASE is the quasi table."
+        ),
+    ] = None,
     original: Annotated[
         str | None, typer.Option(metavar="TABLE", help="The private table, to prove that the release is true.")
     ] = None,
@@ -44,16 +50,18 @@ def verify(
     with ExitStack() as stack, show.progress() as watch:
         watch.report("verify")
         source = None if original is None else stack.enter_context(open_table(original, **limits, **text))
-        verdict = recount(release, policy, original=source, **limits, **released_text)
+        tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
+        verdict = recount(tables, policy, original=source, **limits, **released_text)
     if as_json:
         show.document(verdict.to_dict())
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)
     console = show.out()
     console.print(show.verdict(verdict))
-    found = f"{verdict.rows:,} rows in {verdict.groups:,} groups, the smallest of {verdict.smallest_group:,}"
+    found = f"{verdict.rows:,} rows in {verdict.groups_in_words}, the smallest of {verdict.smallest_group:,}"
     if not verdict.passed:
         show.say(f"FAILED: {found}. Do not hand this table out.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)
     show.say(f"verified: {found}", show.GOOD)
     if original is None:
-        show.next_steps(["verify", policy_path, release, "--original", "TABLE"])
+        second = [] if sensitive is None else ["--sensitive", sensitive]
+        show.next_steps(["verify", policy_path, release, *second, "--original", "TABLE"])

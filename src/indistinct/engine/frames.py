@@ -78,7 +78,7 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
     def restore(released: pa.Table, typed: frozenset[str]) -> object:
         own = _in_own_types(released, typed, table_schema)
         columns = {
-            labels[name]: _restore_pandas(own[name], dtypes[name] if name in typed else None)
+            labels.get(name, name): _restore_pandas(own[name], dtypes[name] if name in typed else None)
             for name in released.column_names
         }
         import pandas
