@@ -41,6 +41,8 @@ MAY_IMPORT = {
         "words",
     },
     "policyfile": {"algorithms", "errors", "hierarchy", "policy", "privacy", "quality"},
+    "link": {"errors", "policy"},
+    "class_truth": set(),
     "checks": {"engine", "frequency", "policy", "privacy", "words"},
     "plans": {"engine", "policy", "recoding"},
     "two_tables": {"checks", "engine", "frequency", "plans", "policy"},

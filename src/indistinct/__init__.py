@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from indistinct.release import Release
     from indistinct.verdict import Verdict, verify
     from indistinct.watch import Watch
+    from indistinct.workload import QueryErrors, Workload, queries
 
 __version__ = "0.1.0"
 
@@ -162,6 +163,7 @@ _HOMES = {
     "release": ["Release"],
     "verdict": ["Verdict", "verify"],
     "watch": ["Watch"],
+    "workload": ["QueryErrors", "Workload", "queries"],
 }
 """The module that each public name comes from, imported when the name is first asked for; "" for packages."""
 
@@ -210,6 +212,7 @@ __all__ = [
     "PrivacyModel",
     "Profile",
     "ProsecutorRisk",
+    "QueryErrors",
     "Regroup",
     "RelativeDistance",
     "Release",
@@ -221,6 +224,7 @@ __all__ = [
     "Verdict",
     "VerificationError",
     "Watch",
+    "Workload",
     "__version__",
     "anonymize",
     "attacks",
@@ -240,6 +244,7 @@ __all__ = [
     "prefix",
     "profile",
     "quasi",
+    "queries",
     "read_policy",
     "rounding",
     "sensitive",

@@ -40,12 +40,7 @@ class KSimilar:
     program_size: int = 1_000
 
     def __post_init__(self) -> None:
-        measure = measure_named(self.measure)
-        if not isinstance(measure, CellMeasure):
-            raise PolicyError(
-                f"measure: must add up over cells, such as precision, loss, ncp or entropy, got {measure!r}"
-            )
-        object.__setattr__(self, "measure", measure)
+        object.__setattr__(self, "measure", cell_measure(self.measure))
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
 
