@@ -83,7 +83,8 @@ def test_the_table_has_a_line_for_each_algorithm_the_best_first(example: tuple[s
         assert words in result.stdout
     lines = lines_of(result, *ALGORITHMS)
     assert {words[0] for words in lines} == set(ALGORITHMS)
-    precisions = [float(words[1]) for words in lines if words[-1] == "✓"]
+    two_tables = ("lossy-join", "anatomy")  # they generalize nothing, so they are no match for the others
+    precisions = [float(words[1]) for words in lines if words[-1] == "✓" and words[0] not in two_tables]
     assert precisions == sorted(precisions, reverse=True)
     assert ["lattice", "0.6917"] in [words[:2] for words in lines]
 

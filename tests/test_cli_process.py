@@ -90,7 +90,7 @@ import os, signal, sys
 from pathlib import Path
 from indistinct.engine.duckdb import DuckRows
 
-def break_off(self, folder):
+def break_off(self, folder, name="table"):
     (Path(folder) / "table.csv").write_text("half a ro")
     os.kill(os.getpid(), signal.{signal})
     while True:

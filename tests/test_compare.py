@@ -95,6 +95,9 @@ def test_the_figures_are_those_of_releases_made_one_by_one(k: int, limit: int | 
             assert trial.reason == str(release)
             continue
         with release:
+            if "table" not in release.tables:  # two tables: classes are drawn at random, and their sizes are not cells
+                assert (trial.ending, trial.verified) == ("released", True)
+                continue
             cells = Counter(zip(*(release.table[name].to_pylist() for name in QUASI), strict=True))
             assert (trial.ending, trial.verified, trial.reason) == ("released", True, None)
             assert trial.node == release.node

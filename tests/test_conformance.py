@@ -53,10 +53,12 @@ ALGORITHMS_TO_CHECK = {
     "mu-argus": ix.MuArgus(),
     "top-down": ix.TopDown(),
     "lossy-join": ix.LossyJoin(),
-    "anatomy": ix.Anatomy(),
+    "anatomy": ix.Anatomy(seed=1),
 }
-QUICK = [name for name in ALGORITHMS_TO_CHECK if not name.startswith("lattice for ")] + ["lattice for precision"]
-"""Lattice is the same search for every measure."""
+QUICK = [name for name in ALGORITHMS_TO_CHECK if not name.startswith("lattice for ") and name != "anatomy"] + [
+    "lattice for precision"
+]
+"""Lattice is the same search for every measure; Anatomy needs one sensitive column: tests/test_anatomy.py."""
 TABLE = table_of(HOSPITAL_COLUMNS, HOSPITAL).append_column("visits", pa.array(range(12)))
 
 
@@ -89,14 +91,14 @@ def test_every_measure_keeps_its_promises(name):
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.parametrize("model", MODELS_TO_CHECK)
 def test_every_algorithm_satisfies_every_model(name, model):
-    if name == "anatomy" and not MODELS_TO_CHECK[model].asks_sensitive:
-        with pytest.raises(ix.PolicyError, match="anatomy groups by one sensitive column"):
+    if name == "lossy-join" and not MODELS_TO_CHECK[model].asks_sensitive:
+        with pytest.raises(ix.PolicyError, match="needs a sensitive column"):
             testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=15)
         return
     testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=12)
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS_TO_CHECK if name not in QUICK])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS_TO_CHECK if name not in QUICK and name != "anatomy"])
 def test_lattice_finds_a_release_for_every_measure(name):
     testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[ix.KAnonymity(3)], examples=15)
 
@@ -206,7 +208,7 @@ class Relative(Parity):
     is_monotone: ClassVar[bool] = False
 
     def satisfied(self, groups):
-        return np.arange(len(groups)) > 0
+        return (np.arange(len(groups)) > 0) | (groups.sizes == 0)
 
 
 @dataclass(frozen=True)

@@ -63,4 +63,5 @@ def column_plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
         kept=frozenset([*(name for name, level in recoding.levels.items() if level == 0), *sensitive]),
         suppressed=plan_suppressed,
         blank=blank,
+        unblanked=frozenset(sensitive),
     )

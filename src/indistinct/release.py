@@ -105,7 +105,7 @@ class Release:
         recoding, columns = self.recoding, self.recoding.frequencies.columns
         if isinstance(recoding, Classes):
             tables = {name: list(rows.columns()) for name, rows in self._parts.items()}
-            said = {"form": TWO_TABLES, "link": LINK, "tables": tables, "not_protected": NOT_PROTECTED}
+            said = {"form": TWO_TABLES, "link": LINK, "tables": tables, "not_protected": _not_protected(self.policy)}
             return {"node": recoding.levels, **said}
         if isinstance(recoding, LocalRecoding):
             return {"node": None, "mean_levels": dict(zip(columns, recoding.mean_levels, strict=True))}
@@ -275,6 +275,15 @@ def _suppressed_as_one(recoding: AnyRecoding) -> Groups:
         tuples, rows = pieces.tuples[left], pieces.rows[left]
         tallies = recoding.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
     return Groups.of_sizes([recoding.suppressed_rows], tallies)
+
+
+def _not_protected(policy: Policy) -> str:
+    """Say what a release of two tables does not hide."""
+    unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
+    if not unasked:
+        return NOT_PROTECTED
+    names = ", ".join(map(repr, unasked))
+    return f"{NOT_PROTECTED} No model asks about {names}: all people of a class may have the same value there."
 
 
 def _missing_parents(goal: Path) -> list[Path]:

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from indistinct.policy import Policy
 from indistinct.privacy.base import BoolArray
 from indistinct.release import MANIFEST, Release
 from indistinct.truth import Covers
+from indistinct.words import counted
 
 FloatArray = NDArray[np.float64]
 Named = Mapping[str, BoolArray]
@@ -97,10 +98,10 @@ class QueryErrors:
     def __repr__(self) -> str:
         average, median = self.average, self.median
         said = [f"{name} {average[name]:.4f} on average, {median[name]:.4f} in the median" for name in self.estimates]
-        return f"QueryErrors({len(self.actual)} queries: {'; '.join(said)})"
+        return f"QueryErrors({counted(len(self.actual), 'query', 'queries')}: {'; '.join(said)})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Workload:
     """Queries that were drawn from an original table, to be asked of its releases.
 
@@ -115,15 +116,20 @@ class Workload:
     selectivity: float
     """The share of the rows that a query would match if columns were independent and values equally frequent."""
     seed: int
-    domains: Mapping[str, CompiledHierarchy] = field(repr=False)
+    domains: Mapping[str, CompiledHierarchy]
     """The values of each column that queries may ask about, with its hierarchy for them."""
-    named: tuple[Named, ...] = field(repr=False)
+    named: tuple[Named, ...]
     """For each query which values it names in which columns."""
-    counts: IntArray = field(repr=False)
+    counts: IntArray
     """The rows of the original that match each query; never 0."""
 
     def __len__(self) -> int:
         return len(self.named)
+
+    def __repr__(self) -> str:
+        about = counted(self.dimensions, "quasi column") + (f" and {self.sensitive!r}" if self.sensitive else "")
+        asked = counted(len(self), "query", "queries")
+        return f"Workload({asked} about {about}, selectivity {self.selectivity:g}, seed {self.seed})"
 
     @property
     def queries(self) -> tuple[Query, ...]:

@@ -147,7 +147,7 @@ def best_assignment(
     best = Found(start, ladders.cost(start), bound)
     beyond = partitioning.member_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k)
     ranked = np.sort(beyond)
-    for most in (effort.members // 8, effort.members):
+    for most in (effort.members // 16, effort.members // 4, effort.members):
         if best.cost - best.bound <= TOLERANCE * max(1.0, best.cost) or watch.time_is_up():
             break
         reach = min(best.cost - bound, float(ranked[most]) if most < len(ranked) else np.inf)

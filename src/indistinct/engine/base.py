@@ -48,7 +48,8 @@ class Plan:
     ``labels``      column -> (labels,) text of each label code, None for missing
     ``kept``        encoded columns whose map is the identity: released as they are, in their own type
     ``suppressed``  column -> (groups,) label codes: a row that equals one of these tuples is suppressed
-    ``blank``       False: suppressed rows are left out. True: they stay, with the columns of ``suppressed`` missing
+    ``blank``       False: suppressed rows are left out. True: they stay, with every mapped column missing
+    ``unblanked``   mapped columns that suppressed rows keep all the same
     """
 
     columns: tuple[str, ...]
@@ -57,6 +58,7 @@ class Plan:
     kept: frozenset[str] = frozenset()
     suppressed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     blank: bool = False
+    unblanked: frozenset[str] = frozenset()
 
     @property
     def copied(self) -> tuple[str, ...]:

@@ -473,7 +473,7 @@ class DuckRows(Rows):
         if column not in plan.maps:
             return f"rows.o{plan.copied.index(column)}"
         cell = f"l{encoding.position(column)}.shown"
-        is_blanked = plan.blank and column in plan.suppressed
+        is_blanked = plan.blank and column not in plan.unblanked
         return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if is_blanked else cell
 
     def _shuffle(self, unordered: str) -> str:
