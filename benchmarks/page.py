@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx
+from benchmarks import arx, wong_page
 from indistinct.report.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -24,8 +24,9 @@ def write(content: dict[str, Any], folder: Path) -> None:
     drawn = _charts(_figures(content, "growth"), folder)
     sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
     sections += [_frontier(content), _peers(content)]
-    sections += [_growth(content, drawn), _start(content), _bounds(content)]
+    sections += [_growth(content, drawn), _start(content), _queries(content), _bounds(content)]
     (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")
+    wong_page.write(content, folder)
 
 
 def _head(content: dict[str, Any]) -> str:
@@ -228,6 +229,16 @@ def _start(content: dict[str, Any]) -> str:
         for one in _figures(content, "start")
     ]
     return f"## Start\n\n{_table(('run', 'CPU', 'wall', 'peak memory'), rows)}\n" if rows else ""
+
+
+def _queries(content: dict[str, Any]) -> str:
+    if not _figures(content, "wong"):
+        return ""
+    return """## Queries
+
+How far COUNT(*) queries go wrong on releases of one and of two tables, the experiment of Wong et al. 2007, has a
+[page of its own](wong.md).
+"""
 
 
 def _bounds(content: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -668,3 +669,48 @@ def test_the_errors_can_be_what_counts(example: tuple[str, ...]) -> None:
     assert "say --queries" in run(*example, "--measure", "query-error", exit_code=2).output
     assert "dimensions" in run(*example, "--dimensions", "9", exit_code=2).output
     assert "selectivity" in run(*example, "--selectivity", "0", exit_code=2).output
+
+
+# The experiment of the paper.
+
+
+@pytest.fixture(scope="module")
+def wong() -> Any:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks import wong as module
+    finally:
+        sys.path.remove(str(ROOT))
+    return module
+
+
+def test_the_experiments_columns_are_those_of_table_8(wong: Any) -> None:
+    """Wong et al. 2007, Table 8: distinct values and heights."""
+    table_8 = {"age": (74, 4), "workclass": (7, 3), "education": (16, 4), "marital-status": (7, 3), "race": (5, 2)}
+    table_8 |= {"sex": (2, 1), "native-country": (41, 3), "salary-class": (2, 1), "occupation": (14, 2)}
+    assert (*wong.QUASI, wong.SENSITIVE) == tuple(table_8)
+    for name, (values, height) in table_8.items():
+        hierarchy = wong.hierarchy(name)
+        listed = map(str, range(17, 91)) if name == "age" else (row[0] for row in hierarchy.table())
+        compiled = hierarchy.compile(sorted(listed))
+        assert (len(compiled.values), compiled.height) == (values, height), name
+
+
+def test_the_experiments_files_are_read_as_they_are_published(wong: Any) -> None:
+    before = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0"
+    first = f"{before}, 40, Cuba, <=50K"
+    second = first.replace("Bachelors", "?").replace("<=50K", ">50K") + "\n" + first.replace("<=50K", ">50K.")
+    table = wong.read([first + "\n\n", "|1x3 Cross validator\n" + second + "\n"])
+    assert table.num_rows == 2
+    assert table["salary-class"].to_pylist() == ["<=50K", ">50K"]
+    assert table["native-country"].to_pylist() == ["Cuba", "Cuba"]
+
+
+def test_the_experiment_varies_one_factor_at_a_time(wong: Any) -> None:
+    default = wong.Case(8, 4, 0.05, wong.ROWS)
+    found = wong.cases(wong.ROWS)
+    assert default in found
+    for case in found:
+        changed = [name for name in ("d", "qd", "s", "n") if getattr(case, name) != getattr(default, name)]
+        assert len(changed) <= 1
+        assert case.qd <= case.d
