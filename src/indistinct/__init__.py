@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         top_bottom,
         tree,
     )
-    from indistinct.pipeline import anonymize, distance_matrix, frontier, solutions
+    from indistinct.pipeline import anonymize, best_tables, distance_matrix, frontier, solutions
     from indistinct.policy import Policy, identifier, other, quasi, sensitive, where
     from indistinct.policyfile import parse_policy, policy_schema, policy_toml, read_policy
     from indistinct.privacy import (
@@ -131,7 +131,7 @@ _HOMES = {
         "top_bottom",
         "tree",
     ],
-    "pipeline": ["anonymize", "distance_matrix", "frontier", "solutions"],
+    "pipeline": ["anonymize", "best_tables", "distance_matrix", "frontier", "solutions"],
     "policy": ["Policy", "identifier", "other", "quasi", "sensitive", "where"],
     "policyfile": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
     "privacy": [
@@ -228,6 +228,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "attacks",
+    "best_tables",
     "compare",
     "dates",
     "distance_matrix",

@@ -36,10 +36,12 @@ def cell_bound(frequencies: FrequencyList, measure: CellMeasure, k: int, watch: 
 
     A row that no label joins to k - 1 others counts as lost.
     """
+    whole = measure.prepared(frequencies).whole
+    if whole <= 0:
+        return 0.0
     space = Space.of(frequencies, measure)
     lost = charged(Ladders.of(space), k, watch)
-    whole = measure.prepared(frequencies).whole
-    return within_unit(1.0 - (space.whole_row * frequencies.rows - lost) / whole) if whole > 0 else 0.0
+    return within_unit(1.0 - (space.whole_row * frequencies.rows - lost) / whole)
 
 
 def charged(ladders: Ladders, k: int, watch: Watch) -> float:

@@ -18,6 +18,9 @@ from indistinct.kernels import partitioning
 from indistinct.quality.base import FloatArray
 from indistinct.recoding import Pieces
 
+USUAL_K = 10
+"""Limits are meant for groups of about this size."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ladders:
@@ -184,7 +187,11 @@ class Boxes:
 
     @classmethod
     def of(cls, ladders: Ladders, k: int, most: int) -> Boxes | None:
-        """List the boxes of at least k rows; None if they have about so many members or more."""
+        """List the boxes of at least k rows; None if they have about so many members or more.
+
+        The limit is lower for a large k, because to look through a box then takes longer.
+        """
+        most = most * USUAL_K // max(USUAL_K, k)
         members, starts, costs, is_complete = partitioning.closed_boxes(
             ladders.points, ladders.counts, ladders.labels, ladders.costs, k, most
         )

@@ -36,6 +36,9 @@ TAIL = 1e-5
 MOST_CANDIDATES = 20_000
 """Boxes that may give a column in one round, the best ones."""
 
+FEWEST_A_POINT = 4
+"""An integer program with fewer members for each point finds nothing new."""
+
 
 def linear_duals(boxes: Boxes, k: int, watch: Watch) -> FloatArray:
     """Give charges for the points that no group exceeds and that add up to nearly the linear program's value.
@@ -127,8 +130,8 @@ class Effort:
     """Members of all boxes at which no boxes are listed."""
     linear_rows: int = 5_000
     """Points times k above which the linear program is left alone."""
-    members: int = 12_000
-    """Members of boxes in an integer program."""
+    members: int = 6_000
+    """Members of boxes in an integer program, each a point that may go to a box."""
     nodes: int = 2_000
     """Nodes of its search tree."""
 
@@ -148,6 +151,8 @@ def best_assignment(
     beyond = partitioning.member_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k)
     ranked = np.sort(beyond)
     for most in (effort.members // 16, effort.members // 4, effort.members):
+        if most < FEWEST_A_POINT * len(boxes.counts):
+            continue
         if best.cost - best.bound <= TOLERANCE * max(1.0, best.cost) or watch.time_is_up():
             break
         reach = min(best.cost - bound, float(ranked[most]) if most < len(ranked) else np.inf)
@@ -185,6 +190,7 @@ class _Assignment:
         self._pass_to(solver)
         solver.setOptionValue("mip_rel_gap", 0.0)
         solver.setOptionValue("mip_abs_gap", TOLERANCE / 10)
+        solver.setOptionValue("mip_feasibility_tolerance", ROUNDING)
         solver.setOptionValue("mip_max_nodes", nodes)
         if watch.time_limit is not None:
             solver.setOptionValue("time_limit", watch.time_limit)

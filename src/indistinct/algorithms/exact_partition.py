@@ -27,6 +27,9 @@ MOST_STEPS = 20_000_000
 MOST_CHOICES = 1 << 20
 """Choices of rows that it tabulates."""
 
+MOST_ROWS = 60
+"""Rows above which it is not considered, however many are alike."""
+
 MOST_TABLES = 1_000
 """Tables of least cost that are told apart."""
 
@@ -60,8 +63,10 @@ def least_cost_tables(space: Space, k: int) -> list[Pieces] | None:
     Groupings that give every tuple the same labels are one table. Where labels of different levels cost the same, only
     the lowest ones count.
     """
+    if not k <= int(space.counts.sum()) <= MOST_ROWS:
+        return None
     ladders = Ladders.of(space)
-    if ladders.number_of_rows < k or steps(ladders, k) > MOST_STEPS:
+    if steps(ladders, k) > MOST_STEPS:
         return None
     dynamic = _Choices(ladders, k)
     tables = dynamic.tables(dynamic.all)
@@ -71,8 +76,10 @@ def least_cost_tables(space: Space, k: int) -> list[Pieces] | None:
 def steps(ladders: Ladders, k: int) -> float:
     """Give about how many groups dynamic programming would try; infinite if it would need too much memory."""
     rows = ladders.number_of_rows
-    choices = math.prod(count + 1 for count in ladders.counts[:64].tolist())
-    if len(ladders.counts) > 64 or choices > MOST_CHOICES:
+    if rows > MOST_ROWS:
+        return math.inf
+    choices = math.prod(count + 1 for count in ladders.counts.tolist())
+    if choices > MOST_CHOICES:
         return math.inf
     tried = sum(
         math.comb(rows, left) * sum(math.comb(left - 1, others) for others in range(k - 1, min(left, 2 * k - 1)))
