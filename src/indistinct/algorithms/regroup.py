@@ -1,4 +1,4 @@
-"""Regroup: groups of near rows, improved by ruining some and recreating them; the local algorithm to start with."""
+"""Regroup: groups of near rows, bettered by building some of them anew; the local algorithm to start with."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.base import Task
 from indistinct.algorithms.partition import partitioned
-from indistinct.algorithms.space import RANGE, RUN, Space
+from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
 from indistinct.errors import PolicyError
 from indistinct.frequency import IntArray, UIntArray
 from indistinct.kernels import regrouping
-from indistinct.kernels.regrouping import Log, Loose, Prices, State
+from indistinct.kernels.regrouping import GROUP, LENDER, NOBODY, ROWS, SIZE, TUPLE, Groups, Loose, Prices, Work
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
@@ -24,20 +24,24 @@ from indistinct.watch import Watch
 
 Ranks = NDArray[np.int32]
 
-NEAR, ORDERS, WINDOW = 8, 16, 6
-"""Each tuple knows so many near ones, met in so many orders among the next few."""
-FEWER_ORDERS, SMALLEST = 8, 64
-"""Tuples that are far from all others also meet among themselves, halving by halving, down to so few."""
+NEAR, WINDOW = 8, 4
+"""Each tuple knows so many near ones; it meets the next few in each of several orders."""
+LEAST_ORDERS = 10
+FEWEST_FAR = 64
+"""Tuples far from all others also meet among themselves, halving by halving, down to so few."""
 LENDERS = 3
 PARCELS = 5
-"""Rows of a tuple travel in parcels of k / 5 rows."""
-MOST_RUINED = 4
-REACH, MANY = 1.6, 10
-"""A group is ruined by chance, the more likely the more it costs; large groups, which cost much time, more seldom."""
-PASSES, ENOUGH = 12, 0.004
-"""So many passes at most, and none after one that gained less than this share."""
+"""The rows of a tuple travel in parcels of k / 5 rows."""
+REACH = 1.6
+"""Groups that cost so many times the average are always taken apart, cheaper ones less often."""
+VISITS = 6
+"""So often a pass comes to a group, on average."""
+MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
+"""Passes end after so many in a row that gained less than this share."""
+SLICE = 20_000
+"""Visits between two looks at the clock."""
+LONGEST_TABLE = 100
 SEED = 1
-LONGEST_TABLE = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,8 @@ class Regroup:
     """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
 
     Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
-    each time by the tuple that widens the group's labels least. Then groups are improved: one that costs much is
-    ruined together with some near it, and their rows are put together anew; what is no dearer is kept. Tuples with
+    each time by the tuple that widens the group's labels least. Then groups are bettered: one that costs much is
+    taken apart together with some near it, and their rows are put together anew; what is no dearer is kept. Tuples with
     more than k rows lend the surplus to groups that are short. Passes end when little is gained, or at the time limit.
 
     ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
@@ -89,91 +93,202 @@ def check_labels(labels: object, measure: object = None) -> None:
 
 def grouped(space: Space, k: int, watch: Watch) -> Pieces:
     """Group the tuples of a space into groups of at least k rows, at little cost."""
-    counts = space.counts
-    is_loose = counts < k
-    whole = np.flatnonzero(~is_loose)
-    if not is_loose.any():
-        return Pieces(whole, counts, np.arange(len(whole)))
-    order = np.argsort(space.sizes, kind="stable")
-    sizes = space.sizes[order]
-    own = np.flatnonzero(is_loose)
-    own = own[np.argsort(_keys(space.ranks[own][:, order], sizes, range(len(order))), kind="stable")]
-    lenders = np.flatnonzero(counts > k)
-    members = np.concatenate([own, lenders])
-    ranks = np.ascontiguousarray(space.ranks[members][:, order])
-    prices, width = _prices(space, order)
-    generator = np.random.default_rng(SEED)
-    loose, floors = _neighbourhood(ranks, len(own), counts[members], k, sizes, prices, generator)
-    parcels = _parcels(counts[own], k, loose.parcel_at)
-    state = _state(parcels, width, counts[members], len(own), k)
-    regrouping.gather(k, np.argsort(floors, kind="stable"), loose, state, prices)
-    regrouping.settle(k, loose, state, prices)
-    _improve(k, loose, state, prices, watch)
-    return _pieces(space, k, whole, own, members, state)
+    loose_rows = _loose_rows(space, k)
+    if not loose_rows.any():
+        return Pieces(np.arange(len(space.counts)), space.counts, np.arange(len(space.counts)))
+    columns = np.argsort(space.sizes, kind="stable")
+    sizes = space.sizes[columns]
+    prices, width = _prices(space, columns)
+    own = np.flatnonzero(loose_rows)
+    own = own[np.argsort(_keys(space.ranks[own][:, columns], sizes, range(len(columns))), kind="stable")]
+    homes = np.flatnonzero(space.counts - loose_rows > k)
+    members = np.concatenate([own, homes])
+    ranks = np.ascontiguousarray(space.ranks[members][:, columns])
+    loose, seeds = _neighbourhood(ranks, loose_rows[own], k, _Finder(sizes, prices, watch))
+    spare = np.append(np.zeros(len(own), np.int64), (space.counts - loose_rows)[homes] - k)
+    groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
+    regrouping.gather(k, seeds, loose, groups, prices)
+    regrouping.settle(k, loose, groups, prices)
+    _improve(k, loose, groups, prices, watch)
+    return _pieces(space.counts - loose_rows, members, groups, k)
 
 
-def _improve(k: int, loose: Loose, state: State, prices: Prices, watch: Watch) -> None:
-    """Go over all groups again and again as long as it pays."""
-    room = (3 * MOST_RUINED + 8) * k + 64
-    entries, width = room + MOST_RUINED + 64, state.boxes.shape[1]
-    log = Log(
-        np.zeros((entries, width), np.int32),
-        np.zeros((entries, 3), np.int64),
-        np.zeros(entries),
-        np.zeros(entries, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros((MOST_RUINED + 1, 2), np.int64),
-        np.zeros(4, np.int64),
+def _loose_rows(space: Space, k: int) -> IntArray:
+    """Give the rows of each tuple that need company: all of a tuple with fewer than k, none of the others.
+
+    If they are fewer than k in all, the tuple nearest to them gives what they lack, or all if too few would remain.
+    """
+    rows = np.where(space.counts < k, space.counts, 0)
+    while 0 < rows.sum() < k:
+        others = np.flatnonzero(rows == 0)
+        ranks = space.ranks.astype(np.int64)
+        lost = ranks[rows > 0]
+        low, high = np.minimum(ranks[others], lost.min(axis=0)), np.maximum(ranks[others], lost.max(axis=0))
+        nearest = others[np.argmin(space.run_costs(low, high))]
+        lacking = k - rows.sum()
+        rows[nearest] = lacking if space.counts[nearest] >= k + lacking else space.counts[nearest]
+    return rows
+
+
+def _improve(k: int, loose: Loose, groups: Groups, prices: Prices, watch: Watch) -> None:
+    """Go over the groups again and again as long as it pays."""
+    work = _work(k, groups)
+    total = regrouping.refresh(k, loose.ranks, groups, prices)
+    parcels, poor = len(groups.parcels), 0
+    for number in range(MOST_PASSES):
+        step = max(1, parcels // (VISITS * int((groups.facts[:, ROWS] > 0).sum())))
+        reach = REACH * total / max(1, int(groups.parcels[:, SIZE].sum()))
+        for start in range(number % step, parcels, SLICE * step):
+            watch.report("search", number, MOST_PASSES)
+            if total <= 0.0 or watch.time_is_up():
+                return
+            visits = np.array([start, min(parcels, start + SLICE * step), step])
+            regrouping.regroup(visits, k, reach, loose, groups, prices, work)
+        before, total = total, regrouping.refresh(k, loose.ranks, groups, prices)
+        poor = poor + 1 if before - total < ENOUGH * before else 0
+        if poor == PATIENCE:
+            return
+
+
+def _work(k: int, groups: Groups) -> Work:
+    most = regrouping.MOST_APART * (regrouping.LARGE + 1) * k
+    return Work(
+        pool=np.zeros(most, np.int64),
+        taken=np.zeros(most, np.int64),
+        taken_to=np.zeros((regrouping.MOST_APART, 2), np.int64),
+        logged=np.zeros(most + regrouping.MOST_APART, np.int64),
+        boxes=np.zeros((most + regrouping.MOST_APART, groups.boxes.shape[1]), np.int32),
+        facts=np.zeros((most + regrouping.MOST_APART, groups.facts.shape[1]), np.int64),
+        costs=np.zeros(most + regrouping.MOST_APART),
+        trial=np.zeros((most, 2), np.int64),
+        bounds=np.zeros(most),
+        counters=np.zeros(5, np.int64),
     )
-    for number in range(PASSES):
-        watch.report("search", number, PASSES)
-        before = _total(k, state)
-        if before <= 0.0 or watch.time_is_up():
-            return
-        reach = REACH * max(1.0, k / MANY) * before / len(state.parcels)
-        regrouping.regroup(k, MOST_RUINED, reach, loose, state, prices, log)
-        regrouping.tighten(k, loose, state, prices)
-        if before - _total(k, state) < ENOUGH * before:
-            return
 
 
-def _total(k: int, state: State) -> float:
-    rows = state.facts[:, regrouping.ROWS]
-    return float((np.maximum(rows, k) * state.costs)[rows > 0].sum())
+# Costs.
 
 
-def _prices(space: Space, order: IntArray) -> tuple[Prices, int]:
-    """Lay the columns' costs out as the kernels take them; also give the width of a box."""
+def _prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
+    """Lay the columns' costs out as the kernels take them; also give the words of a box."""
     lines, parts, at, box = [], [], 0, 0
-    for column in order.tolist():
-        values, kind, levels = int(space.sizes[column]), int(space.kinds[column]), 0
-        slope, start = float(space.slopes[column]), float(space.starts[column])
-        first = int(space.table_at[column])
-        width = 2
-        if kind == RUN and first >= 0:
-            numbers = space.table[first : first + values * values]
-        elif kind == RUN:
-            kind, levels = regrouping.CLIMB, int(space.heights[column]) + 1
-            codes = space.labels[column, :levels, :values].astype(np.int64)
-            costs = [space.label_costs[column, level][codes[level]] for level in range(levels)]
-            numbers = np.stack([codes.astype(np.float64), np.stack(costs)], axis=1).ravel()
-        elif kind == RANGE:
-            positions = space.table[first : first + values]
-            if values <= LONGEST_TABLE:
-                kind = regrouping.RUN
-                spans = np.abs(positions[None, :] - positions[:, None]) + 1
-                numbers = np.where(np.eye(values, dtype=np.bool_), 0.0, start + slope * spans).ravel()
-            else:
-                numbers = np.append(positions * slope, start + slope)
-        else:
-            numbers = np.where(np.arange(values + 1) > 0, start + slope * (np.arange(values + 1) + 1), 0.0)
-            width = 1 + (values + 15) // 16
-        lines.append((kind, box, at, values, levels))
+    for column in columns.tolist():
+        values = int(space.sizes[column])
+        kind, numbers = _numbers(space, column, values)
+        lines.append((kind, box, at, values))
         parts.append(numbers)
         at += len(numbers)
-        box += width
-    return Prices(np.array(lines, np.int64), np.concatenate(parts)), box
+        box += 1 + -(-values // 2**regrouping.VALUES_A_WORD) if kind == regrouping.SET else 2
+    return Prices(np.array(lines, np.int64).reshape(-1, 4), np.concatenate(parts)), box
+
+
+def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
+    """Give the kind and the costs of one column, see ``Prices``."""
+    at, slope, start = int(space.table_at[column]), float(space.slopes[column]), float(space.starts[column])
+    kind = int(space.kinds[column])
+    if kind == SET:
+        others = np.arange(values + 1)
+        return regrouping.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
+    if kind == RANGE:
+        return regrouping.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
+    assert kind == RUN
+    if at >= 0 and values <= LONGEST_TABLE:
+        return regrouping.TABLE, space.table[at : at + values * values]
+    alone, steps = _steps(space, column, values)
+    rows = [alone, np.append(steps, 0.0)]
+    length = 1
+    while 2 * length < max(2, values):
+        longer = rows[-1].copy()
+        longer[:-length] = np.maximum(longer[:-length], rows[-1][length:])
+        rows.append(longer)
+        length *= 2
+    return regrouping.STEPS, np.concatenate(rows)
+
+
+def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArray]:
+    """Give what each rank costs alone, and what it costs together with the next."""
+    at = int(space.table_at[column])
+    if at >= 0:
+        table = space.table[at : at + values * values].reshape(values, values)
+        return table.diagonal().copy(), table.diagonal(1).copy()
+    steps = np.full(values - 1, NEVER)
+    for level in range(int(space.heights[column]), -1, -1):
+        codes = space.labels[column, level, :values]
+        costs = space.label_costs[column, level][codes]
+        steps = np.where(codes[:-1] == codes[1:], costs[:-1], steps)
+    return space.label_costs[column, 0][space.labels[column, 0, :values]], steps
+
+
+# What is near.
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds near tuples by sorting them in many ways."""
+
+    sizes: IntArray
+    prices: Prices
+    watch: Watch
+
+    def orders(self, ranks: Ranks) -> Iterator[IntArray]:
+        """Give orders of the tuples by shuffled columns, each in turn the least significant, while there is time."""
+        columns = ranks.shape[1]
+        generator = np.random.default_rng(SEED)
+        for turn in range(max(LEAST_ORDERS, columns)):
+            if self.watch.time_is_up():
+                return
+            shuffled = generator.permutation(columns)
+            last = turn % columns
+            yield np.argsort(_keys(ranks, self.sizes, [*shuffled[shuffled != last].tolist(), last]), kind="stable")
+
+    def nearest(self, ranks: Ranks) -> tuple[Ranks, NDArray[np.float32]]:
+        """Give near tuples of each tuple, nearest first, and what a row costs with both."""
+        near = np.full((len(ranks), NEAR), NOBODY, np.int32)
+        costs = np.full((len(ranks), NEAR), np.inf, np.float32)
+        if len(ranks) <= FEWEST_FAR:
+            regrouping.link(np.arange(len(ranks)), len(ranks), ranks, self.prices, near, costs)
+            return near, costs
+        for order in self.orders(ranks):
+            regrouping.link(order, WINDOW, ranks, self.prices, near, costs)
+        if not self.watch.time_is_up():
+            regrouping.link_further(ranks, self.prices, near, costs)
+        return near, costs
+
+    def homes(self, ranks: Ranks, loose: int) -> tuple[Ranks, FloatArray]:
+        """Give the homes, which stand after the loose tuples, that are nearest to each loose one."""
+        number = min(LENDERS, len(ranks) - loose)
+        homes = np.full((loose, number), NOBODY, np.int32)
+        costs = np.full((loose, number), np.inf)
+        for order in self.orders(ranks) if number else ():
+            regrouping.link_homes(order, ranks, self.prices, homes, costs)
+        return homes, costs
+
+
+def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: _Finder) -> tuple[Loose, IntArray]:
+    """Find who is near whom; also give the loose tuples, those first that find k rows nearby.
+
+    Tuples far from all others need each other, though each has nearer ones among the rest: so the half that is
+    farthest from its neighbours meets once more among itself, then the half of those, and so on.
+    """
+    own = np.ascontiguousarray(ranks[: len(counts)])
+    far = np.arange(len(own))
+    near, costs = finder.nearest(own)
+    lists = [(far, near)]
+    while len(far) // 2 >= FEWEST_FAR and not finder.watch.time_is_up():
+        far = np.sort(far[np.argsort(-costs[far, -1], kind="stable")[: len(far) // 2]])
+        lists.append((far, finder.nearest(np.ascontiguousarray(own[far]))[0]))
+    degrees = np.zeros(len(own), np.int64)
+    for members, found in lists:
+        degrees[members] += (found != NOBODY).sum(axis=1)
+    near_at = np.append(0, np.cumsum(degrees))
+    links, ends = np.empty(int(near_at[-1]), np.int32), near_at[:-1].copy()
+    for members, found in lists:
+        regrouping.write_links(members, found, ends, links)
+    parcel_at = np.append(0, np.cumsum(-(-counts // _parcel_size(k))))
+    rows_near = np.cumsum(np.where(near != NOBODY, counts[near], 0), axis=1) + counts[:, None]
+    enough = np.minimum((rows_near < k).sum(axis=1), NEAR - 1)
+    seeds = np.argsort(np.take_along_axis(costs, enough[:, None], axis=1)[:, 0], kind="stable")
+    return Loose(ranks, parcel_at, near_at, links, *finder.homes(ranks, len(own))), seeds
 
 
 def _keys(ranks: Ranks, sizes: IntArray, columns: Iterable[int]) -> UIntArray:
@@ -187,137 +302,49 @@ def _keys(ranks: Ranks, sizes: IntArray, columns: Iterable[int]) -> UIntArray:
     return keys
 
 
-def _orders(ranks: Ranks, sizes: IntArray, number: int, generator: np.random.Generator) -> Iterator[IntArray]:
-    """Give orders of the tuples by their columns, shuffled, each column in turn the least significant."""
-    columns = ranks.shape[1]
-    for turn in range(number):
-        shuffled = generator.permutation(columns)
-        last = turn % columns
-        yield np.argsort(_keys(ranks, sizes, np.append(shuffled[shuffled != last], last)), kind="stable")
+# Groups.
 
 
-def _nearest(
-    ranks: Ranks, sizes: IntArray, orders: int, prices: Prices, generator: np.random.Generator
-) -> tuple[Ranks, FloatArray]:
-    """Give near tuples of each tuple, nearest first, and their distance."""
-    near = np.full((len(ranks), NEAR), regrouping.NOBODY, np.int32)
-    costs = np.full((len(ranks), NEAR), np.inf)
-    if len(ranks) <= 2 * WINDOW:
-        regrouping.link(np.arange(len(ranks)), len(ranks), ranks, prices, near, costs)
-        return near, costs
-    for order in _orders(ranks, sizes, orders, generator):
-        regrouping.link(order, WINDOW, ranks, prices, near, costs)
-    regrouping.link_further(ranks, prices, near, costs)
-    return near, costs
+def _parcel_size(k: int) -> int:
+    return max(1, k // PARCELS)
 
 
-def _neighbourhood(
-    ranks: Ranks,
-    loose: int,
-    counts: IntArray,
-    k: int,
-    sizes: IntArray,
-    prices: Prices,
-    generator: np.random.Generator,
-) -> tuple[Loose, FloatArray]:
-    """Find who is near whom; also give what each loose tuple costs at least to find company."""
-    own = np.ascontiguousarray(ranks[:loose])
-    near, costs = _nearest(own, sizes, ORDERS, prices, generator)
-    rows = np.cumsum(np.where(near >= 0, counts[near], 0), axis=1) + counts[:loose, None]
-    floors = np.take_along_axis(costs, np.minimum((rows < k).sum(axis=1), NEAR - 1)[:, None], axis=1)[:, 0]
-    lists = [(np.arange(loose), near)]
-    far, distance = np.arange(loose), np.where(np.isfinite(costs[:, -1]), costs[:, -1], np.inf)
-    while len(far) // 2 >= SMALLEST:
-        far = np.sort(far[np.argsort(-distance[far], kind="stable")[: len(far) // 2]])
-        among, _ = _nearest(np.ascontiguousarray(own[far]), sizes, FEWER_ORDERS, prices, generator)
-        lists.append((far, np.where(among >= 0, far[among], regrouping.NOBODY).astype(np.int32)))
-    degrees = np.zeros(loose, np.int64)
-    for some, found in lists:
-        degrees[some] += (found >= 0).sum(axis=1)
-    near_at = np.append(0, np.cumsum(degrees))
-    chained, fill = np.empty(int(near_at[-1]), np.int32), near_at[:-1].copy()
-    for some, found in lists:
-        regrouping.chain(some, found, chained, fill)
-    number = LENDERS if loose < len(ranks) else 0
-    lenders = np.full((loose, number), regrouping.NOBODY, np.int32)
-    lender_costs = np.full((loose, number), np.inf)
-    if number:
-        for order in _orders(ranks, sizes, FEWER_ORDERS, generator):
-            regrouping.link_lenders(order, loose, 2, ranks, prices, lenders, lender_costs)
-    size = max(1, k // PARCELS)
-    parcel_at = np.append(0, np.cumsum(-(-counts[:loose] // size)))
-    return Loose(ranks, parcel_at, near_at, chained, lenders, lender_costs), floors
-
-
-def _parcels(counts: IntArray, k: int, parcel_at: IntArray) -> IntArray:
-    """Divide the rows of each loose tuple into parcels."""
-    size = max(1, k // PARCELS)
+def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> IntArray:
+    """Divide the rows of each loose tuple into parcels; the last may be smaller."""
     number = np.diff(parcel_at)
-    parcels = np.full((int(parcel_at[-1]), 4), regrouping.NOBODY, np.int64)
-    parcels[:, regrouping.TUPLE] = np.repeat(np.arange(len(counts)), number)
-    parcels[:, regrouping.SIZE] = size
-    parcels[parcel_at[1:] - 1, regrouping.SIZE] = counts - (number - 1) * size
+    parcels = np.full((int(parcel_at[-1]), 4), NOBODY, np.int64)
+    parcels[:, TUPLE] = np.repeat(np.arange(len(counts)), number)
+    parcels[:, SIZE] = _parcel_size(k)
+    parcels[parcel_at[1:] - 1, SIZE] = counts - (number - 1) * _parcel_size(k)
     return parcels
 
 
-def _state(parcels: IntArray, width: int, counts: IntArray, loose: int, k: int) -> State:
-    """Give a state without groups; a group has a parcel, so there are never more than parcels."""
-    most = len(parcels) + 8
-    facts = np.full((most, 5), regrouping.NOBODY, np.int64)
-    facts[:, regrouping.ROWS] = 0
-    spare = np.where(np.arange(len(counts)) < loose, 0, counts - k)
-    return State(
-        np.zeros((most, width), np.int32),
-        facts,
-        np.zeros(most),
-        parcels,
-        spare.astype(np.int64),
-        np.arange(most)[::-1].copy(),
-        np.array([most, 12345, 0], np.int64),
+def _without_groups(parcels: IntArray, width: int, spare: IntArray, k: int) -> Groups:
+    """Give a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed."""
+    most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + 1
+    facts = np.full((most, 5), NOBODY, np.int64)
+    facts[:, ROWS] = 0
+    return Groups(
+        boxes=np.zeros((most, width), np.int32),
+        facts=facts,
+        costs=np.zeros(most),
+        parcels=parcels,
+        spare=spare,
+        free=np.arange(most)[::-1].copy(),
+        counters=np.array([most, SEED, 0], np.int64),
     )
 
 
-def _pieces(space: Space, k: int, whole: IntArray, own: IntArray, members: IntArray, state: State) -> Pieces:
-    """Give the groups as pieces: whole tuples first, less what they lent, then the groups of loose ones."""
-    tuples, rows = own[state.parcels[:, regrouping.TUPLE]], state.parcels[:, regrouping.SIZE]
-    group_of = np.where(
-        state.parcels[:, regrouping.GROUP] >= 0, state.parcels[:, regrouping.GROUP] + len(whole), regrouping.NOBODY
-    )
-    is_short = (state.facts[:, regrouping.LENDER] >= 0) & (state.facts[:, regrouping.ROWS] > 0)
-    is_short &= state.facts[:, regrouping.ROWS] < k
-    short = np.flatnonzero(is_short)
-    lent_by = members[state.facts[short, regrouping.LENDER]]
-    lent = k - state.facts[short, regrouping.ROWS]
-    kept = space.counts[whole] - np.bincount(lent_by, lent, len(space.counts)).astype(np.int64)[whole]
-    tuples = np.concatenate([whole, tuples, lent_by])
-    rows = np.concatenate([kept, rows, lent])
-    groups = np.concatenate([np.arange(len(whole)), group_of, short + len(whole)])
-    groups = _placed(space, tuples, rows, groups)
-    _, groups = np.unique(groups, return_inverse=True)
-    pairs, where = np.unique(np.stack([tuples, groups.ravel()]), axis=1, return_inverse=True)
-    return Pieces(pairs[0], np.bincount(where.ravel(), rows).astype(np.int64), pairs[1])
-
-
-def _placed(space: Space, tuples: IntArray, rows: IntArray, groups: IntArray) -> IntArray:
-    """Put what found no group, since nobody near it has one, where it costs least; if there is no group, into one."""
-    lost = np.flatnonzero(groups < 0)
-    if not len(lost):
-        return groups
-    groups = groups.copy()
-    if len(lost) == len(groups):
-        return np.zeros(len(groups), np.int64)
-    numbers, place = np.unique(groups[groups >= 0], return_inverse=True)
-    ranks = space.ranks[tuples].astype(np.int64)
-    low = np.full((len(numbers), ranks.shape[1]), np.iinfo(np.int64).max)
-    high = np.full((len(numbers), ranks.shape[1]), -1)
-    np.minimum.at(low, place.ravel(), ranks[groups >= 0])
-    np.maximum.at(high, place.ravel(), ranks[groups >= 0])
-    sizes = np.bincount(place.ravel(), rows[groups >= 0])
-    for one in lost.tolist():
-        costs = space.run_costs(np.minimum(low, ranks[one]), np.maximum(high, ranks[one]))
-        added = (sizes + rows[one]) * costs - sizes * space.run_costs(low, high)
-        chosen = int(np.argmin(added))
-        groups[one] = numbers[chosen]
-        low[chosen], high[chosen] = np.minimum(low[chosen], ranks[one]), np.maximum(high[chosen], ranks[one])
-        sizes[chosen] += rows[one]
-    return groups
+def _pieces(home_rows: IntArray, members: IntArray, groups: Groups, k: int) -> Pieces:
+    """Give the groups as pieces: homes less what they lent, then the parcels, then what was lent to them."""
+    rows, lenders = groups.facts[:, ROWS], groups.facts[:, LENDER]
+    short = np.flatnonzero((lenders != NOBODY) & (rows > 0) & (rows < k))
+    lent_by, lent = members[lenders[short]], k - rows[short]
+    homes = np.flatnonzero(home_rows)
+    kept = home_rows[homes] - np.bincount(lent_by, lent, len(home_rows)).astype(np.int64)[homes]
+    tuples = np.concatenate([homes, members[groups.parcels[:, TUPLE]], lent_by])
+    numbers = np.concatenate([np.arange(len(homes)), groups.parcels[:, GROUP] + len(homes), short + len(homes)])
+    number_of, numbers = np.unique(numbers, return_inverse=True)
+    pairs, places = np.unique(tuples * len(number_of) + numbers.ravel(), return_inverse=True)
+    sizes = np.bincount(places.ravel(), np.concatenate([kept, groups.parcels[:, SIZE], lent])).astype(np.int64)
+    return Pieces(pairs // len(number_of), sizes, pairs % len(number_of))

@@ -1,8 +1,10 @@
-"""Grouping rows at little cost: near neighbours first, then ruin a few groups and recreate them, again and again.
+"""Regrouping: rows in groups of at least k, bettered by taking a few groups apart and building them anew.
 
-A group is a box: per column the lowest and highest rank in it, or, for a set, the number of values and a bit for each.
-Loose tuples have fewer than k rows and must share; lenders have more than k and can spare the surplus. Rows of a loose
-tuple travel in parcels of at most k / 5 rows, so that large k costs no more than small k.
+The rows of one tuple travel in *parcels*, so that a tuple can be split. A tuple with k rows or more is a *home*: a
+group of its own that costs nothing; the rows it can spare may be lent to a group that is short. All others are *loose*.
+A group's *box* says what its cells span in every column; from it follows what a row of the group costs.
+
+Functions on the hot path have one exit and no ``continue``: numba then counts no references to their arrays.
 """
 
 from __future__ import annotations
@@ -11,208 +13,183 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+TABLE, STEPS, RANGE, SET = range(4)
+"""How a column's costs are laid out, see ``Prices``."""
+KIND, BOX, NUMBERS, STRIDE = range(4)
+"""A column: its kind, where it stands in a box, where its numbers start, and how far their rows are apart."""
+ROWS, HEAD, LENDER, SEEN, LOGGED = range(5)
+"""A group: the rows of its parcels, the last parcel that came, the home it borrows from, and two marks."""
+TUPLE, SIZE, GROUP, NEXT = range(4)
+"""A parcel: its tuple, its rows, its group, and the parcel that came to the group before it."""
+FREE, RANDOM, TICK = range(3)
+"""Counters of groups: how many are free, the state of the random numbers, the last mark."""
+POOL, LOG, APART, TURN, FREE_BEFORE = range(5)
+"""Counters of work: parcels in the pool, groups in the log, groups taken apart, the turn, the groups free before it."""
 
-RUN, RANGE, SET, CLIMB = 0, 1, 2, 3
-"""How a column is priced: a table over runs, positions, a table over numbers of values, or labels level by level."""
-KIND, BOX, AT, VALUES, LEVELS = 0, 1, 2, 3, 4
-"""What is said of a column: its kind, where it stands in a box and in the numbers, its values and levels."""
-ROWS, HEAD, LENDER, SEEN, LOGGED = 0, 1, 2, 3, 4
-"""What is said of a group: rows of its own, its first parcel, who lends it the rest, and two marks."""
-TUPLE, SIZE, GROUP, NEXT = 0, 1, 2, 3
-"""What is said of a parcel: its tuple, rows, group, and the next parcel of that group."""
-FREE, RANDOM, TICK = 0, 1, 2
-ENTRIES, POOL, RUINED, TURN = 0, 1, 2, 3
 NOBODY = -1
-LARGEST = 1 << 30
-PRIME = 2147483647
+VALUES_A_WORD = 4
+"""A word of a set holds 2**4 values."""
+MOST_APART = 4
+"""At most so many groups are taken apart together."""
+TRIES = 4
+"""The next group to take apart is the costliest of so many."""
+LARGE = 4
+"""Of a group of more than LARGE * k rows only a part, of 2 k rows or a little more, is taken."""
+TOLERANCE = 1e-9
+"""As good within this share is good enough: walking along a plateau leads out of dead ends."""
+PRIME, FACTOR = 2**31 - 1, 48271
 
 
 class Prices(NamedTuple):
-    """What boxes cost per row: a line of facts per column, and the numbers that they point to."""
+    """What a row costs in a group, by the ranks that the group spans in each column.
 
-    columns: Array
-    numbers: Array
+    ``columns``  (columns, 4) int64: KIND, BOX, NUMBERS, STRIDE
+    ``numbers``  float64, where ``low`` and ``high`` are the ends of the span
+                 TABLE  the cost of low..high at low * stride + high
+                 STEPS  the cost of low..high is the most that a step between neighbours in it costs;
+                        row 0: each rank alone, row r: the most that 2**(r - 1) steps from each rank on cost
+                 RANGE  each rank's share of the cost, then what a range costs besides
+                 SET    at n: the cost of n values and one more
+    """
+
+    columns: Any
+    numbers: Any
 
 
 class Loose(NamedTuple):
-    """The loose tuples, and after them the lenders: ranks, parcels, near loose tuples, near lenders and their cost."""
+    """The loose tuples, and what is near them.
 
-    ranks: Array
-    parcel_at: Array
-    near_at: Array
-    near: Array
-    lenders: Array
-    lender_costs: Array
+    ``ranks``       (tuples, columns) int32: the loose tuples, then the homes that can lend
+    ``parcel_at``   (loose + 1,) int64: where the parcels of each loose tuple start
+    ``near_at``     (loose + 1,) int64, ``near`` int32: the loose tuples near each, its row of ``near``
+    ``homes``       (loose, most) int32: the nearest homes that can lend, by their place in ``ranks``, or NOBODY
+    ``home_costs``  (loose, most) float64: what a row costs in a group of the tuple and that home
+    """
 
-
-class State(NamedTuple):
-    """All groups and parcels, the rows that lenders can spare, the numbers of unused groups, and counters."""
-
-    boxes: Array
-    facts: Array
-    costs: Array
-    parcels: Array
-    spare: Array
-    free: Array
-    counters: Array
+    ranks: Any
+    parcel_at: Any
+    near_at: Any
+    near: Any
+    homes: Any
+    home_costs: Any
 
 
-class Log(NamedTuple):
-    """What must be put back if a change does not pay."""
+class Groups(NamedTuple):
+    """A state of the groups.
 
-    boxes: Array
-    facts: Array
-    costs: Array
-    groups: Array
-    pool: Array
-    taken: Array
-    taken_to: Array
-    counters: Array
+    ``boxes``     (groups, words) int32: low and high per column; for a set the number of values, then their bits
+    ``facts``     (groups, 5) int64: ROWS, HEAD, LENDER, SEEN, LOGGED; a free group has no rows
+    ``costs``     (groups,) float64: what a row of the group costs
+    ``parcels``   (parcels, 4) int64: TUPLE, SIZE, GROUP, NEXT
+    ``spare``     (tuples,) int64: the rows that a home can still lend
+    ``free``      (groups,) int64: a stack of free groups
+    ``counters``  (3,) int64: FREE, RANDOM, TICK
+
+    A group with fewer than k rows of its own borrows the rest from its lender, so it counts as k rows.
+    """
+
+    boxes: Any
+    facts: Any
+    costs: Any
+    parcels: Any
+    spare: Any
+    free: Any
+    counters: Any
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _run_price(column: int, low: Any, high: Any, columns: Array, numbers: Array) -> float:
-    """Give what the run from low to high costs in a column."""
-    at, values = columns[column, AT], columns[column, VALUES]
-    if columns[column, KIND] == RUN:
-        return float(numbers[at + low * values + high])
-    if columns[column, KIND] == RANGE:
-        return float(numbers[at + high] - numbers[at + low] + numbers[at + values]) if low < high else 0.0
-    for level in range(columns[column, LEVELS]):
-        codes = at + 2 * level * values
-        if numbers[codes + low] == numbers[codes + high]:
-            return float(numbers[codes + values + low])
-    return float(LARGEST)
+class Work(NamedTuple):
+    """What is needed to build a few groups anew, and to undo it.
+
+    ``pool``      (most,) int64: parcels without a group
+    ``taken``     (most,) int64: the same parcels in the order in which they were taken
+    ``taken_to``  (MOST_APART, 2) int64: for each group taken apart, the end of its parcels in ``taken``, and the first
+                  parcel that it kept
+    ``logged``    (most,) int64: groups that changed; ``boxes``, ``facts``, ``costs`` are what they were
+    ``trial``     (most, 2) int64: what ``grow`` tries and what it takes; ``bounds`` (most,) float64
+    ``counters``  (5,) int64: POOL, LOG, APART, TURN, FREE_BEFORE
+    """
+
+    pool: Any
+    taken: Any
+    taken_to: Any
+    logged: Any
+    boxes: Any
+    facts: Any
+    costs: Any
+    trial: Any
+    bounds: Any
+    counters: Any
+
+
+# Costs.
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def apart(one: Any, other: Any, ranks: Array, columns: Array, numbers: Array) -> float:
-    """Give what a row costs in a group of two tuples: their distance."""
+def span_cost(column: int, low: Any, high: Any, columns: Any, numbers: Any) -> float:
+    """Give the cost of the span of ranks low..high in a column that is no set."""
+    at, stride = columns[column, NUMBERS], columns[column, STRIDE]
     cost = 0.0
-    for column in range(ranks.shape[1]):
+    if columns[column, KIND] == TABLE:
+        cost = numbers[at + low * stride + high]
+    elif columns[column, KIND] == RANGE:
+        cost = numbers[at + high] - numbers[at + low] + (numbers[at + stride] if low < high else 0.0)
+    else:
+        distance, half = high - low, 0  # half: the largest power of two in the distance
+        while distance > 0:
+            distance >>= 1
+            half = 2 * half if half > 0 else 1
+            at += stride
+        cost = max(numbers[at + low], numbers[at + high - half])
+    return cost  # type: ignore[no-any-return, unused-ignore]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def pair_cost(one: int, other: int, ranks: Any, columns: Any, numbers: Any) -> float:
+    """Give what a row costs in a group of two tuples."""
+    cost = 0.0
+    for column in range(columns.shape[0]):
         a, b = np.int64(ranks[one, column]), np.int64(ranks[other, column])
         if columns[column, KIND] == SET:
-            cost += numbers[columns[column, AT] + 1] if a != b else 0.0
+            cost += numbers[columns[column, NUMBERS] + (1 if a != b else 0)]
         else:
-            cost += _run_price(column, min(a, b), max(a, b), columns, numbers)
+            cost += span_cost(column, min(a, b), max(a, b), columns, numbers)
     return cost
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def widened(group: int, one: int, ranks: Array, boxes: Array, columns: Array, numbers: Array) -> float:
-    """Give what a row costs in a group's box once a tuple is in it."""
+def cost_with(group: int, tuple_: Any, ranks: Any, boxes: Any, columns: Any, numbers: Any) -> float:
+    """Give what a row costs in a group once a tuple has joined it."""
     cost = 0.0
-    for column in range(ranks.shape[1]):
-        value, box = np.int64(ranks[one, column]), columns[column, BOX]
+    for column in range(columns.shape[0]):
+        value, box = np.int64(ranks[tuple_, column]), columns[column, BOX]
         if columns[column, KIND] == SET:
-            is_there = (boxes[group, box + 1 + (value >> 4)] >> (value & 15)) & 1
-            cost += numbers[columns[column, AT] + boxes[group, box] - is_there]
+            has_it = (boxes[group, box + 1 + (value >> VALUES_A_WORD)] >> (value & (2**VALUES_A_WORD - 1))) & 1
+            cost += numbers[columns[column, NUMBERS] + boxes[group, box] - has_it]
         else:
-            low = min(np.int64(boxes[group, box]), value)
-            high = max(np.int64(boxes[group, box + 1]), value)
-            cost += _run_price(column, low, high, columns, numbers)
+            low, high = min(np.int64(boxes[group, box]), value), max(np.int64(boxes[group, box + 1]), value)
+            cost += span_cost(column, low, high, columns, numbers)
     return cost
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def offer(one: Any, other: Any, cost: float, near: Array, costs: Array) -> None:
-    """Put a neighbour into the sorted list of a tuple's nearest, if it is near enough."""
-    last = near.shape[1] - 1
-    if last < 0 or cost >= costs[one, last]:
-        return
-    for place in range(last + 1):
-        if near[one, place] == other:
-            return
-    place = last
-    while place > 0 and costs[one, place - 1] > cost:
-        costs[one, place], near[one, place] = costs[one, place - 1], near[one, place - 1]
-        place -= 1
-    costs[one, place], near[one, place] = cost, other
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def link(order: Array, window: int, ranks: Array, prices: Prices, near: Array, costs: Array) -> None:
-    """Introduce every tuple to the next ones in an order."""
-    for place in range(len(order)):
-        for other in range(place + 1, min(len(order), place + 1 + window)):
-            cost = apart(order[place], order[other], ranks, prices.columns, prices.numbers)
-            offer(order[place], order[other], cost, near, costs)
-            offer(order[other], order[place], cost, near, costs)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def link_further(ranks: Array, prices: Prices, near: Array, costs: Array) -> None:
-    """Introduce every tuple to the neighbours of its neighbours."""
-    tuples, most = near.shape
-    seen = np.full(tuples, NOBODY, np.int64)
-    for one in range(tuples):
-        seen[one] = one
-        for place in range(most):
-            if near[one, place] >= 0:
-                seen[near[one, place]] = one
-        for place in range(most):
-            between = near[one, place]
-            if between < 0:
-                break
-            for further in range(most):
-                other = near[between, further]
-                if other < 0:
-                    break
-                if seen[other] != one:
-                    seen[other] = one
-                    offer(one, other, apart(one, other, ranks, prices.columns, prices.numbers), near, costs)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def link_lenders(
-    order: Array, loose: int, window: int, ranks: Array, prices: Prices, near: Array, costs: Array
-) -> None:
-    """Introduce loose tuples to the lenders before and after them in an order of all."""
-    recent = np.full(window, NOBODY, np.int64)
-    for turn in range(2):
-        recent[:] = NOBODY
-        at = 0
-        for place in range(len(order)):
-            one = order[place] if turn == 0 else order[len(order) - 1 - place]
-            if one >= loose:
-                recent[at] = one
-                at = (at + 1) % window
-                continue
-            for lender in recent:
-                if lender >= 0:
-                    offer(one, lender, apart(one, lender, ranks, prices.columns, prices.numbers), near, costs)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def chain(members: Array, lists: Array, near: Array, fill: Array) -> None:
-    """Append lists of neighbours to the lists of some tuples."""
-    for place in range(len(members)):
-        for column in range(lists.shape[1]):
-            if lists[place, column] >= 0:
-                near[fill[members[place]]] = lists[place, column]
-                fill[members[place]] += 1
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _empty(group: int, boxes: Array, columns: Array) -> None:
+def clear(group: int, boxes: Any, columns: Any) -> None:
+    """Make a box span nothing."""
     for word in range(boxes.shape[1]):
         boxes[group, word] = 0
-    for column in range(len(columns)):
+    for column in range(columns.shape[0]):
         if columns[column, KIND] != SET:
-            boxes[group, columns[column, BOX]] = LARGEST
+            boxes[group, columns[column, BOX]] = 2**30
             boxes[group, columns[column, BOX] + 1] = -1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _cover(group: int, one: int, ranks: Array, boxes: Array, columns: Array) -> None:
-    """Widen a group's box so that it holds a tuple."""
-    for column in range(ranks.shape[1]):
-        value, box = ranks[one, column], columns[column, BOX]
+def cover(group: int, tuple_: int, ranks: Any, boxes: Any, columns: Any) -> None:
+    """Widen a box so that it spans a tuple."""
+    for column in range(columns.shape[0]):
+        value, box = ranks[tuple_, column], columns[column, BOX]
         if columns[column, KIND] == SET:
-            word, bit = box + 1 + (value >> 4), 1 << (value & 15)
+            word, bit = box + 1 + (value >> VALUES_A_WORD), 1 << (value & (2**VALUES_A_WORD - 1))
             if boxes[group, word] & bit == 0:
                 boxes[group, word] |= bit
                 boxes[group, box] += 1
@@ -221,380 +198,534 @@ def _cover(group: int, one: int, ranks: Array, boxes: Array, columns: Array) -> 
             boxes[group, box + 1] = max(boxes[group, box + 1], value)
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _enter(parcel: int, group: int, parcels: Array, facts: Array) -> None:
-    facts[group, ROWS] += parcels[parcel, SIZE]
-    parcels[parcel, NEXT] = facts[group, HEAD]
-    facts[group, HEAD] = parcel
-    parcels[parcel, GROUP] = group
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _borrowed(group: int, k: int, facts: Array) -> int:
-    """Give the rows that a group borrows from its lender."""
-    return max(0, k - facts[group, ROWS]) if facts[group, LENDER] >= 0 else 0
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _draw(below: int, counters: Array) -> int:
-    """Draw a number, the same each time the search is run."""
-    counters[RANDOM] = counters[RANDOM] * 48271 % PRIME
-    return int(counters[RANDOM] % below)
+# What is near.
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def gather(k: int, seeds: Array, loose: Loose, state: State, prices: Prices) -> None:
-    """Make groups: around each seed the near tuples that widen its box least, until k rows are together."""
-    tuples = len(loose.parcel_at) - 1
-    candidates, bounds = np.empty(tuples, np.int64), np.empty(tuples)
-    mark, taken = np.full(tuples, NOBODY, np.int64), np.empty(tuples, np.int64)
-    columns, numbers = prices.columns, prices.numbers
-    parcels, facts, boxes, ranks = state.parcels, state.facts, state.boxes, loose.ranks
-    left = np.empty(tuples, np.int64)
+def offer(one: int, other: int, cost: float, near: Any, costs: Any) -> None:
+    """Put a tuple among the nearest of another, if it belongs there; the nearest come first."""
+    last = near.shape[1] - 1
+    is_wanted = cost < costs[one, last]
+    place = 0
+    while is_wanted and place <= last:
+        is_wanted = near[one, place] != other
+        place += 1
+    if is_wanted:
+        place = last
+        while place > 0 and costs[one, place - 1] > cost:
+            near[one, place], costs[one, place] = near[one, place - 1], costs[one, place - 1]
+            place -= 1
+        near[one, place], costs[one, place] = other, cost
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def link(order: Any, window: int, ranks: Any, prices: Prices, near: Any, costs: Any) -> None:
+    """Offer tuples to each other that stand close in an order.
+
+    IN      order        (tuples,) int64
+    IN OUT  near, costs  (tuples, most) int32 and float32: the nearest tuples so far, NOBODY and infinity where none
+    """
+    columns, numbers = prices
+    for place in range(len(order)):
+        for next_place in range(place + 1, min(len(order), place + 1 + window)):
+            one, other = order[place], order[next_place]
+            cost = pair_cost(one, other, ranks, columns, numbers)
+            offer(one, other, cost, near, costs)
+            offer(other, one, cost, near, costs)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def link_further(ranks: Any, prices: Prices, near: Any, costs: Any) -> None:
+    """Offer each tuple those that are near to what is near to it.
+
+    IN OUT  near, costs  as in ``link``
+    """
+    columns, numbers = prices
+    tuples, most = near.shape
+    met = np.full(tuples, NOBODY, np.int64)
     for one in range(tuples):
-        left[one] = loose.parcel_at[one + 1] - loose.parcel_at[one]
+        met[one] = one
+        for place in range(most):
+            if near[one, place] != NOBODY:
+                met[near[one, place]] = one
+        for place in range(most):
+            if near[one, place] != NOBODY:
+                between = near[one, place]
+                for further in range(most):
+                    other = near[between, further]
+                    if other != NOBODY and met[other] != one:
+                        met[other] = one
+                        offer(one, other, pair_cost(one, other, ranks, columns, numbers), near, costs)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def link_homes(order: Any, ranks: Any, prices: Prices, homes: Any, home_costs: Any) -> None:
+    """Offer each loose tuple the homes that come next before and after it in an order.
+
+    IN      order              (tuples,) int64 of loose tuples and, after them, homes
+    IN OUT  homes, home_costs  (loose, most) int32 and float64, as in ``link``
+    """
+    columns, numbers = prices
+    loose, length = len(homes), len(order)
+    for way in range(2):
+        home = NOBODY
+        for place in range(length):
+            one = order[place] if way == 0 else order[length - 1 - place]
+            if one >= loose:
+                home = one
+            elif home != NOBODY:
+                offer(one, home, pair_cost(one, home, ranks, columns, numbers), homes, home_costs)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def write_links(members: Any, near: Any, ends: Any, links: Any) -> None:
+    """Append what is near to some tuples to their lists.
+
+    IN      members  (members,) int64: the tuples
+    IN      near     (members, most) int32: by their place in ``members``, or NOBODY
+    IN OUT  ends     (tuples,) int64: where the list of each tuple ends so far
+    OUT     links    int32
+    """
+    for member in range(len(members)):
+        for place in range(near.shape[1]):
+            if near[member, place] != NOBODY:
+                links[ends[members[member]]] = members[near[member, place]]
+                ends[members[member]] += 1
+
+
+# Groups.
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def draw(below: int, counters: Any) -> int:
+    """Give the next random number in 0..below - 1 (the minimal standard generator of Park and Miller)."""
+    counters[RANDOM] = counters[RANDOM] * FACTOR % PRIME
+    return counters[RANDOM] % below  # type: ignore[no-any-return, unused-ignore]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def enter(parcel: int, group: int, parcels: Any, facts: Any) -> None:
+    """Put a parcel into a group whose box spans it."""
+    facts[group, ROWS] += parcels[parcel, SIZE]
+    parcels[parcel, GROUP], parcels[parcel, NEXT] = group, facts[group, HEAD]
+    facts[group, HEAD] = parcel
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def borrow(group: int, k: int, sign: int, facts: Any, spare: Any) -> None:
+    """Take from the lender of a group the rows that it is short of, or give them back."""
+    if facts[group, LENDER] != NOBODY and facts[group, ROWS] < k:
+        spare[facts[group, LENDER]] -= sign * (k - facts[group, ROWS])
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def join(parcel: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
+    """Put a parcel into a group; what the group borrows falls."""
+    boxes, facts, _, parcels, spare, _, _ = groups
+    borrow(group, k, -1, facts, spare)
+    cover(group, parcels[parcel, TUPLE], ranks, boxes, columns)
+    enter(parcel, group, parcels, facts)
+    borrow(group, k, 1, facts, spare)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
+    """Make a free group one that borrows from a home."""
+    boxes, facts, _, _, spare, _, counters = groups
+    counters[FREE] -= 1
+    clear(group, boxes, columns)
+    cover(group, home, ranks, boxes, columns)
+    facts[group, LENDER] = home
+    borrow(group, k, 1, facts, spare)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def best_place(
+    parcel: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
+) -> tuple[float, float, int, int]:
+    """Give the cheapest way to put a parcel into a group near it, or into a new one with a home.
+
+    OUT  what it adds to the cost of all groups (``most`` if every way adds as much), what a row of the group then
+         costs, the group (NOBODY if it is a new one), and the home (NOBODY if none)
+    """
+    ranks, parcel_at, near_at, near, homes, home_costs = loose
+    boxes, facts, costs, parcels, spare, _, counters = groups
+    columns, numbers = prices
+    tuple_, size = parcels[parcel, TUPLE], parcels[parcel, SIZE]
+    least, cost, group, home = most, 0.0, NOBODY, NOBODY
+    counters[TICK] += 1
+    for place in range(near_at[tuple_] - 1, near_at[tuple_ + 1]):
+        other = tuple_ if place < near_at[tuple_] else np.int64(near[place])
+        for friend in range(parcel_at[other], parcel_at[other + 1]):
+            there = parcels[friend, GROUP]
+            if there != NOBODY and facts[there, SEEN] != counters[TICK]:
+                facts[there, SEEN] = counters[TICK]
+                rows, cost_there = facts[there, ROWS], cost_with(there, tuple_, ranks, boxes, columns, numbers)
+                added = max(rows + size, k) * cost_there - max(rows, k) * costs[there]
+                if added < least:
+                    least, cost, group = added, cost_there, there
+    for place in range(homes.shape[1]):
+        lender: Any = np.int64(homes[tuple_, place])
+        if lender != NOBODY and k * home_costs[tuple_, place] < least and spare[lender] >= k - size:
+            least, cost, group, home = k * home_costs[tuple_, place], home_costs[tuple_, place], NOBODY, lender
+    return least, cost, group, home
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices) -> None:
+    """Start groups at tuples, one after the other, and let each take the cheapest tuple near it until it has k rows.
+
+    IN      seeds   (seeds,) int64: loose tuples
+    IN OUT  groups  all free at first
+    """
+    ranks, parcel_at, near_at, near, _, _ = loose
+    boxes, facts, costs, parcels, _, free, counters = groups
+    columns, numbers = prices
+    tuples = len(parcel_at) - 1
+    left = parcel_at[1:] - parcel_at[:-1]  # parcels of each tuple that have no group yet; they are its first ones
+    met = np.full(tuples, NOBODY, np.int64)
+    candidates, bounds = np.empty(tuples, np.int64), np.empty(tuples, np.float64)
+    taken = np.empty(tuples, np.int64)
     for seed in seeds:
         if left[seed] == 0:
             continue
-        group = state.free[state.counters[FREE] - 1]
-        _empty(group, boxes, columns)
-        number, members, rows, cost, new = 0, 0, 0, 0.0, seed
-        mark[seed] = seed
-        while True:
-            _cover(group, new, ranks, boxes, columns)
-            place = left[new]
-            while place > 0 and rows < k:
-                place -= 1
-                rows += parcels[loose.parcel_at[new] + place, SIZE]
+        group = free[counters[FREE] - 1]
+        clear(group, boxes, columns)
+        met[seed] = seed
+        new, cost, rows, number, members = seed, 0.0, 0, 0, 0
+        while new != NOBODY:
+            cover(group, new, ranks, boxes, columns)
             taken[members] = new
             members += 1
-            if rows >= k:
-                break
-            for at in range(loose.near_at[new], loose.near_at[new + 1]):
-                other = loose.near[at]
-                if left[other] > 0 and mark[other] != seed:
-                    mark[other] = seed
+            parcel = parcel_at[new] + left[new]
+            while rows < k and parcel > parcel_at[new]:
+                parcel -= 1
+                rows += parcels[parcel, SIZE]
+            for place in range(near_at[new], near_at[new + 1]):
+                other = near[place]
+                if left[other] > 0 and met[other] != seed:
+                    met[other] = seed
                     candidates[number], bounds[number] = other, 0.0
                     number += 1
-            best, chosen = 1e18, NOBODY
-            for candidate in range(number):
-                if bounds[candidate] < best:  # a box only grows, so what was found before is a bound
-                    bounds[candidate] = widened(group, candidates[candidate], ranks, boxes, columns, numbers)
-                    if bounds[candidate] < best:
-                        best, chosen = bounds[candidate], candidate
-                        if best <= cost:
-                            break
-            if chosen < 0:
-                break
-            cost, new = best, candidates[chosen]
-            number -= 1
-            candidates[chosen], bounds[chosen] = candidates[number], bounds[number]
+            new, least, chosen = NOBODY, np.inf, NOBODY
+            place = 0
+            while rows < k and place < number:
+                if bounds[place] < least:  # a candidate's cost only rises as the group grows
+                    bounds[place] = cost_with(group, candidates[place], ranks, boxes, columns, numbers)
+                    if bounds[place] < least:
+                        least, chosen = bounds[place], place
+                place = number if least <= cost else place + 1
+            if chosen != NOBODY:
+                new, cost = candidates[chosen], least
+                number -= 1
+                candidates[chosen], bounds[chosen] = candidates[number], bounds[number]
         if rows < k:
             continue
-        state.counters[FREE] -= 1
-        state.costs[group] = cost
-        rows = 0
-        for place in range(members):
-            one = taken[place]
-            while left[one] > 0 and rows < k:
-                left[one] -= 1
-                parcel = loose.parcel_at[one] + left[one]
-                _enter(parcel, group, parcels, facts)
-                rows += parcels[parcel, SIZE]
+        counters[FREE] -= 1
+        costs[group] = cost
+        for member in range(members):
+            tuple_ = taken[member]
+            while left[tuple_] > 0 and facts[group, ROWS] < k:
+                left[tuple_] -= 1
+                enter(parcel_at[tuple_] + left[tuple_], group, parcels, facts)
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _best_place(
-    parcel: int, k: int, bound: float, loose: Loose, state: State, prices: Prices
-) -> tuple[float, int, float, int]:
-    """Give what it costs to put a parcel where it is cheapest, the group, its new cost per row, and a lender.
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
+    """Give every parcel a group: the best near it, or else one with parcels that follow each other.
 
-    The group is one of a near tuple, or NOBODY if none costs less than the bound; with a lender it is a new one.
+    IN OUT  groups  those that exist have k rows; all parcels together have at least k; ``refresh`` gives the costs
     """
-    facts, costs, parcels = state.facts, state.costs, state.parcels
-    one, rows = parcels[parcel, TUPLE], parcels[parcel, SIZE]
-    best, best_group, best_cost, best_lender = bound, NOBODY, 0.0, NOBODY
-    state.counters[TICK] += 1
-    tick = state.counters[TICK]
-    for at in range(loose.near_at[one] - 1, loose.near_at[one + 1]):
-        other = one if at < loose.near_at[one] else loose.near[at]
-        for neighbour in range(loose.parcel_at[other], loose.parcel_at[other + 1]):
-            group = parcels[neighbour, GROUP]
-            if group < 0 or facts[group, SEEN] == tick:
-                continue
-            facts[group, SEEN] = tick
-            cost = widened(group, one, loose.ranks, state.boxes, prices.columns, prices.numbers)
-            added = max(facts[group, ROWS] + rows, k) * cost - max(facts[group, ROWS], k) * costs[group]
-            if added < best:
-                best, best_group, best_cost = added, group, cost
-    for place in range(loose.lenders.shape[1]):
-        lender = loose.lenders[one, place]
-        if lender < 0:
-            break
-        cost = loose.lender_costs[one, place]
-        if k * cost < best and state.spare[lender] >= k - rows:
-            best, best_group, best_cost, best_lender = k * cost, 0, cost, lender
-    return best, best_group, best_cost, best_lender
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _lend(parcel: int, group: int, lender: int, k: int, loose: Loose, state: State, columns: Array) -> None:
-    """Make a group of a parcel and rows of a lender."""
-    _empty(group, state.boxes, columns)
-    _cover(group, lender, loose.ranks, state.boxes, columns)
-    _cover(group, state.parcels[parcel, TUPLE], loose.ranks, state.boxes, columns)
-    _enter(parcel, group, state.parcels, state.facts)
-    state.facts[group, LENDER] = lender
-    state.spare[lender] -= k - state.facts[group, ROWS]
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _join(parcel: int, group: int, k: int, loose: Loose, state: State, columns: Array) -> None:
-    """Put a parcel into a group; a lender gets back what is no longer needed."""
-    before = _borrowed(group, k, state.facts)
-    _cover(group, state.parcels[parcel, TUPLE], loose.ranks, state.boxes, columns)
-    _enter(parcel, group, state.parcels, state.facts)
-    if before > 0:
-        state.spare[state.facts[group, LENDER]] += before - _borrowed(group, k, state.facts)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def settle(k: int, loose: Loose, state: State, prices: Prices) -> None:
-    """Put every parcel that has no group where it costs least; one without neighbours in groups stays."""
-    for parcel in range(len(state.parcels)):
-        if state.parcels[parcel, GROUP] >= 0:
-            continue
-        _, group, cost, lender = _best_place(parcel, k, 1e18, loose, state, prices)
-        if group < 0:
-            continue
-        if lender >= 0:
-            state.counters[FREE] -= 1
-            group = state.free[state.counters[FREE]]
-            _lend(parcel, group, lender, k, loose, state, prices.columns)
-        else:
-            _join(parcel, group, k, loose, state, prices.columns)
-        state.costs[group] = cost
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _remember(group: int, state: State, log: Log) -> None:
-    """Note how a group is before it is changed for the first time in this turn."""
-    turn = log.counters[TURN]
-    if state.facts[group, LOGGED] == turn:
-        return
-    state.facts[group, LOGGED] = turn
-    entry = log.counters[ENTRIES]
-    log.counters[ENTRIES] += 1
-    log.groups[entry], log.costs[entry] = group, state.costs[group]
-    for fact in range(3):
-        log.facts[entry, fact] = state.facts[group, fact]
-    for word in range(state.boxes.shape[1]):
-        log.boxes[entry, word] = state.boxes[group, word]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _undo(k: int, state: State, log: Log) -> None:
-    """Put back everything as it was before this turn."""
-    facts, parcels = state.facts, state.parcels
-    for entry in range(log.counters[ENTRIES]):
-        group = log.groups[entry]
-        if facts[group, LENDER] >= 0:
-            state.spare[facts[group, LENDER]] += _borrowed(group, k, facts)
-        state.costs[group] = log.costs[entry]
-        for fact in range(3):
-            facts[group, fact] = log.facts[entry, fact]
-        if facts[group, LENDER] >= 0:
-            state.spare[facts[group, LENDER]] -= _borrowed(group, k, facts)
-        for word in range(state.boxes.shape[1]):
-            state.boxes[group, word] = log.boxes[entry, word]
-    at = 0
-    for ruined in range(log.counters[RUINED]):
-        end = log.taken_to[ruined, 0]
-        for place in range(at, end):
-            parcel = log.taken[place]
-            parcels[parcel, GROUP] = log.groups[ruined]
-            parcels[parcel, NEXT] = log.taken[place + 1] if place + 1 < end else log.taken_to[ruined, 1]
-        at = end
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _ruin(group: int, k: int, state: State, log: Log) -> float:
-    """Take the parcels of a group out, of a large one only some, and give what they cost there."""
-    facts, parcels = state.facts, state.parcels
-    _remember(group, state, log)
-    before = max(facts[group, ROWS], k) * state.costs[group]
-    is_whole = facts[group, ROWS] <= 3 * k
-    parcel, rows, at = facts[group, HEAD], 0, log.counters[POOL]
-    while parcel >= 0 and (is_whole or rows < 2 * k):
-        log.taken[at] = parcel
-        log.pool[at] = parcel
-        at += 1
-        parcels[parcel, GROUP] = NOBODY
-        rows += parcels[parcel, SIZE]
-        parcel = parcels[parcel, NEXT]
-    log.counters[POOL] = at
-    ruined = log.counters[RUINED]
-    log.counters[RUINED] += 1
-    log.taken_to[ruined, 0], log.taken_to[ruined, 1] = at, parcel
-    if is_whole:
-        if facts[group, LENDER] >= 0:
-            state.spare[facts[group, LENDER]] += _borrowed(group, k, facts)
-        facts[group, ROWS], facts[group, HEAD], facts[group, LENDER] = 0, NOBODY, NOBODY
-        state.costs[group] = 0.0
-        state.free[state.counters[FREE]] = group
-        state.counters[FREE] += 1
-        return float(before)
-    facts[group, HEAD] = parcel
-    facts[group, ROWS] -= rows
-    return float(before - facts[group, ROWS] * state.costs[group])
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _grow(
-    place: int,
-    left: int,
-    new: int,
-    k: int,
-    most: float,
-    loose: Loose,
-    state: State,
-    prices: Prices,
-    log: Log,
-    work: Any,
-) -> tuple[int, int, float]:
-    """Try to make a group of parcels of the pool around one of them, for less than so much a row.
-
-    Give its rows, how many parcels were chosen, and its cost per row.
-    """
-    candidates, bounds, chosen = work
-    parcels, boxes, ranks = state.parcels, state.boxes, loose.ranks
-    columns, numbers = prices.columns, prices.numbers
-    _empty(new, boxes, columns)
-    _cover(new, parcels[log.pool[place], TUPLE], ranks, boxes, columns)
-    for candidate in range(left):
-        candidates[candidate], bounds[candidate] = candidate, 0.0
-    number = left - 1
-    candidates[place] = number
-    chosen[0] = place
-    members, rows, cost = 1, parcels[log.pool[place], SIZE], 0.0
-    while rows < k:
-        best, found = most, NOBODY
-        for candidate in range(number):
-            if bounds[candidate] < best:
-                one = parcels[log.pool[candidates[candidate]], TUPLE]
-                bounds[candidate] = widened(new, one, ranks, boxes, columns, numbers)
-                if bounds[candidate] < best:
-                    best, found = bounds[candidate], candidate
-                    if best <= cost:
-                        break
-        if found < 0:
-            break
-        cost = best
-        chosen[members] = candidates[found]
-        members += 1
-        parcel = log.pool[candidates[found]]
-        rows += parcels[parcel, SIZE]
-        number -= 1
-        candidates[found], bounds[found] = candidates[number], bounds[number]
-        _cover(new, parcels[parcel, TUPLE], ranks, boxes, columns)
-    return rows, members, cost
-
-
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _near_group(loose: Loose, state: State, log: Log) -> int:
-    """Draw a group near the pool that costs something and has not been touched in this turn; NOBODY if none is met."""
-    for _ in range(6):
-        one = state.parcels[log.pool[_draw(log.counters[POOL], state.counters)], TUPLE]
-        degree = loose.near_at[one + 1] - loose.near_at[one]
-        if degree == 0:
-            continue
-        other = loose.near[loose.near_at[one] + _draw(degree, state.counters)]
-        parcels = loose.parcel_at[other + 1] - loose.parcel_at[other]
-        group = state.parcels[loose.parcel_at[other] + _draw(parcels, state.counters), GROUP]
-        if group >= 0 and state.costs[group] > 0.0 and state.facts[group, LOGGED] != log.counters[TURN]:
-            return int(group)
-    return NOBODY
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def regroup(k: int, most: int, reach: float, loose: Loose, state: State, prices: Prices, log: Log) -> None:
-    """Go over all parcels once: ruin a group and up to so many near it, recreate them, keep what is no dearer."""
-    parcels, facts, costs, counters = state.parcels, state.facts, state.costs, state.counters
-    room = len(log.pool)
-    work = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int64))
-    for centre in range(len(parcels)):
-        group = parcels[centre, GROUP]
-        if group < 0 or costs[group] * PRIME <= reach * _draw(PRIME, counters):
-            continue
-        for counter in range(3):
-            log.counters[counter] = 0
-        log.counters[TURN] += 1
-        free_before = counters[FREE]
-        budget = _ruin(group, k, state, log)
-        for _ in range(_draw(most, counters)):
-            group = _near_group(loose, state, log)
-            if group < 0:
-                break
-            budget += _ruin(group, k, state, log)
-        left = log.counters[POOL]
-        limit = budget + 1e-9 * (1.0 + budget)
-        spent = 0.0
-        while left > 0 and spent <= limit:
-            place = _draw(left, counters)
-            parcel = log.pool[place]
-            best, group, cost, lender = _best_place(parcel, k, limit - spent, loose, state, prices)
-            new = state.free[counters[FREE] - 1]
-            rows, members, new_cost = _grow(
-                place, left, new, k, best / parcels[parcel, SIZE], loose, state, prices, log, work
-            )
-            if rows >= k:
-                counters[FREE] -= 1
-                _remember(new, state, log)
-                for member in range(members):
-                    _enter(log.pool[work[2][member]], new, parcels, facts)
-                costs[new] = new_cost
-                spent += rows * new_cost
-                kept = 0
-                for place in range(left):
-                    if parcels[log.pool[place], GROUP] < 0:
-                        log.pool[kept] = log.pool[place]
-                        kept += 1
-                left = kept
-            elif group >= 0:
-                if lender >= 0:
-                    counters[FREE] -= 1
-                    group = new
-                    _remember(group, state, log)
-                    _lend(parcel, group, lender, k, loose, state, prices.columns)
-                else:
-                    _remember(group, state, log)
-                    _join(parcel, group, k, loose, state, prices.columns)
+    boxes, _, costs, parcels, _, free, counters = groups
+    for parcel in range(len(parcels)):
+        if parcels[parcel, GROUP] == NOBODY:
+            _, cost, group, home = best_place(parcel, k, np.inf, loose, groups, prices)
+            if home != NOBODY:
+                group = free[counters[FREE] - 1]
+                start_with_home(group, home, k, loose.ranks, groups, prices.columns)
+            if group != NOBODY:
+                join(parcel, group, k, loose.ranks, groups, prices.columns)
                 costs[group] = cost
-                left -= 1
-                log.pool[place] = log.pool[left]
-                spent += best
-            else:
-                break
-        if left > 0 or spent > limit:
-            _undo(k, state, log)
-            counters[FREE] = free_before
+    start, rows, last = 0, 0, NOBODY
+    for parcel in range(len(parcels)):
+        if parcels[parcel, GROUP] != NOBODY:
+            last = parcels[parcel, GROUP]
+        else:
+            rows += parcels[parcel, SIZE]
+        if rows >= k:
+            counters[FREE] -= 1
+            last = free[counters[FREE]]
+            clear(last, boxes, prices.columns)
+            join_all(start, parcel + 1, last, k, loose.ranks, groups, prices.columns)
+            start, rows = parcel + 1, 0
+    join_all(start, len(parcels), last, k, loose.ranks, groups, prices.columns)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def tighten(k: int, loose: Loose, state: State, prices: Prices) -> None:
-    """Draw every box anew around what is in it: parcels that left may have stretched it."""
-    for group in range(len(state.facts)):
-        parcel = state.facts[group, HEAD]
-        if parcel < 0:
-            continue
-        first = state.parcels[parcel, TUPLE]
-        _empty(group, state.boxes, prices.columns)
-        if state.facts[group, LENDER] >= 0:
-            if state.facts[group, ROWS] < k:
-                _cover(group, state.facts[group, LENDER], loose.ranks, state.boxes, prices.columns)
-            else:
-                state.facts[group, LENDER] = NOBODY
-        while parcel >= 0:
-            _cover(group, state.parcels[parcel, TUPLE], loose.ranks, state.boxes, prices.columns)
-            parcel = state.parcels[parcel, NEXT]
-        state.costs[group] = widened(group, first, loose.ranks, state.boxes, prices.columns, prices.numbers)
+def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
+    """Put all parcels in start..end - 1 that have no group into one."""
+    for parcel in range(start, end):
+        if groups.parcels[parcel, GROUP] == NOBODY:
+            join(parcel, group, k, ranks, groups, columns)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def refresh(k: int, ranks: Any, groups: Groups, prices: Prices) -> float:
+    """Give every group the smallest box and its cost, and return the cost of all groups.
+
+    A group that lost parcels or no longer borrows may have a wider box than it needs.
+    """
+    boxes, facts, costs, parcels, _, _, _ = groups
+    columns, numbers = prices
+    total = 0.0
+    for group in range(len(facts)):
+        parcel = facts[group, HEAD]
+        if parcel != NOBODY:
+            clear(group, boxes, columns)
+            if facts[group, ROWS] >= k:
+                facts[group, LENDER] = NOBODY
+            elif facts[group, LENDER] != NOBODY:
+                cover(group, facts[group, LENDER], ranks, boxes, columns)
+            while parcel != NOBODY:
+                cover(group, parcels[parcel, TUPLE], ranks, boxes, columns)
+                parcel = parcels[parcel, NEXT]
+            costs[group] = cost_with(group, parcels[facts[group, HEAD], TUPLE], ranks, boxes, columns, numbers)
+            total += max(facts[group, ROWS], k) * costs[group]
+    return total
+
+
+# Regrouping: Shaw 1998 and Schrimpf et al. 2000 call it large neighbourhood search, ruin and recreate.
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def regroup(visits: Any, k: int, reach: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+    """Take apart groups around some parcels and build them anew, keep what is no worse, and return what was gained.
+
+    IN      visits  (3,) int64: the first parcel, the end, and the step between those that are visited
+    IN      reach   a group in which a row costs as much is always taken apart, one that costs less in proportion
+    IN OUT  groups
+    """
+    costs, parcels, counters = groups.costs, groups.parcels, groups.counters
+    gained = 0.0
+    for parcel in range(visits[0], visits[1], visits[2]):
+        if costs[parcels[parcel, GROUP]] * PRIME > reach * draw(PRIME, counters):
+            gained += rebuild(parcels[parcel, GROUP], k, loose, groups, prices, work)
+    return gained
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def rebuild(group: int, k: int, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+    """Take a group and some near it apart and build them anew; return what was gained, or undo it and return 0."""
+    work.counters[POOL], work.counters[LOG], work.counters[APART] = 0, 0, 0
+    work.counters[TURN] += 1
+    work.counters[FREE_BEFORE] = groups.counters[FREE]
+    before = take_apart(group, k, groups, work)
+    for _ in range(draw(MOST_APART, groups.counters)):
+        other = neighbour(loose, groups, work)
+        if other != NOBODY:
+            before += take_apart(other, k, groups, work)
+    most = before + TOLERANCE * (1.0 + before)
+    after = put_together(k, most, loose, groups, prices, work)
+    gained = 0.0
+    if after <= most:
+        gained = before - after
+    else:
+        undo(k, groups, work)
+    return gained
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def neighbour(loose: Loose, groups: Groups, work: Work) -> int:
+    """Give the costliest of a few groups near the pool, or NOBODY."""
+    _, parcel_at, near_at, near, _, _ = loose
+    _, facts, costs, parcels, _, _, counters = groups
+    found = NOBODY
+    for _ in range(TRIES):
+        tuple_ = parcels[work.pool[draw(work.counters[POOL], counters)], TUPLE]
+        if near_at[tuple_] < near_at[tuple_ + 1]:
+            other = near[near_at[tuple_] + draw(near_at[tuple_ + 1] - near_at[tuple_], counters)]
+            parcel = parcel_at[other] + draw(parcel_at[other + 1] - parcel_at[other], counters)
+            group = parcels[parcel, GROUP]
+            is_new = group != NOBODY and facts[group, LOGGED] != work.counters[TURN]
+            if is_new and costs[group] > (0.0 if found == NOBODY else costs[found]):
+                found = group
+    return found
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def remember(group: int, boxes: Any, facts: Any, costs: Any, work: Work) -> None:
+    """Log what a group is before it changes for the first time in this turn."""
+    _, _, _, logged, old_boxes, old_facts, old_costs, _, _, counters = work
+    if facts[group, LOGGED] != counters[TURN]:
+        facts[group, LOGGED] = counters[TURN]
+        entry = counters[LOG]
+        logged[entry], old_costs[entry] = group, costs[group]
+        for fact in range(SEEN):
+            old_facts[entry, fact] = facts[group, fact]
+        for word in range(boxes.shape[1]):
+            old_boxes[entry, word] = boxes[group, word]
+        counters[LOG] += 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
+    """Bring the parcels of a group, or a part of a large one, into the pool, and return what they cost there."""
+    boxes, facts, costs, parcels, spare, free, free_counters = groups
+    pool, taken, taken_to, _, _, _, _, _, _, counters = work
+    remember(group, boxes, facts, costs, work)
+    all_rows, rows = facts[group, ROWS], 0
+    most = all_rows if all_rows <= LARGE * k else 2 * k
+    parcel, end = facts[group, HEAD], counters[POOL]
+    while rows < most:
+        pool[end] = taken[end] = parcel
+        end += 1
+        rows += parcels[parcel, SIZE]
+        parcels[parcel, GROUP] = NOBODY
+        parcel = parcels[parcel, NEXT]
+    counters[POOL] = end
+    taken_to[counters[APART], 0], taken_to[counters[APART], 1] = end, parcel
+    counters[APART] += 1
+    cost = max(all_rows, k) * costs[group]
+    if rows < all_rows:
+        facts[group, HEAD], facts[group, ROWS] = parcel, all_rows - rows
+        cost -= facts[group, ROWS] * costs[group]
+    else:
+        borrow(group, k, -1, facts, spare)
+        facts[group, HEAD], facts[group, ROWS], facts[group, LENDER] = NOBODY, 0, NOBODY
+        costs[group] = 0.0
+        free[free_counters[FREE]] = group
+        free_counters[FREE] += 1
+    return cost  # type: ignore[no-any-return, unused-ignore]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+    """Give the parcels of the pool new groups, and return what they cost; stop when that is more than ``most``."""
+    boxes, facts, costs, parcels, spare, free, counters = groups
+    pool, trial = work.pool, work.trial
+    left, rows_left, spent = work.counters[POOL], 0, 0.0
+    for place in range(left):
+        rows_left += parcels[pool[place], SIZE]
+    while left > 0 and spent <= most:
+        place = draw(left, counters)
+        parcel = pool[place]
+        size, new = parcels[parcel, SIZE], free[counters[FREE] - 1]
+        added, cost, group, home = best_place(parcel, k, most - spent, loose, groups, prices)
+        members, rows, new_cost, lender = 0, 0, 0.0, NOBODY
+        if rows_left >= k or loose.homes.shape[1] > 0:
+            work.counters[POOL] = left
+            members, rows, new_cost = grow(place, new, added / size, k, loose.ranks, groups, prices, work)
+            if rows < k:
+                new_cost, lender = lender_of(new, parcels[parcel, TUPLE], rows, k, added / size, loose, groups, prices)
+        if rows >= k or lender != NOBODY:
+            remember(new, boxes, facts, costs, work)
+            counters[FREE] -= 1
+            costs[new] = new_cost
+            if lender != NOBODY:
+                cover(new, lender, loose.ranks, boxes, prices.columns)
+                facts[new, LENDER] = lender
+                spare[lender] -= k - rows
+            for member in range(members):
+                enter(pool[trial[member, 1]], new, parcels, facts)
+            kept = 0
+            for other in range(left):
+                if parcels[pool[other], GROUP] == NOBODY:
+                    pool[kept] = pool[other]
+                    kept += 1
+            left, rows_left, spent = kept, rows_left - rows, spent + max(rows, k) * new_cost
+        elif group != NOBODY or home != NOBODY:
+            if home != NOBODY:
+                group = new
+            remember(group, boxes, facts, costs, work)
+            if home != NOBODY:
+                start_with_home(group, home, k, loose.ranks, groups, prices.columns)
+            join(parcel, group, k, loose.ranks, groups, prices.columns)
+            costs[group] = cost
+            left, rows_left, spent = left - 1, rows_left - size, spent + added
+            pool[place] = pool[left]
+        else:
+            spent = np.inf
+    return spent
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def lender_of(
+    group: int, tuple_: int, rows: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
+) -> tuple[float, int]:
+    """Give the home from which a new group that is short borrows best, if its own rows then cost less than ``most``."""
+    ranks, _, _, _, homes, _ = loose
+    boxes, _, _, _, spare, _, _ = groups
+    columns, numbers = prices
+    least, found = most * rows / k, NOBODY
+    for place in range(homes.shape[1]):
+        home: Any = np.int64(homes[tuple_, place])
+        if home != NOBODY and spare[home] >= k - rows:
+            cost = cost_with(group, home, ranks, boxes, columns, numbers)
+            if cost < least:
+                least, found = cost, home
+    return least, found
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def grow(
+    place: int, group: int, most: float, k: int, ranks: Any, groups: Groups, prices: Prices, work: Work
+) -> tuple[int, int, float]:
+    """Let a free group start at a parcel of the pool and take the cheapest others until it has k rows.
+
+    OUT  how many parcels it takes (their places in the pool: ``trial[:, 1]``), their rows (fewer than k if it cannot
+         go on for less than ``most`` a row), and what a row costs
+    """
+    boxes, _, _, parcels, _, _, _ = groups
+    columns, numbers = prices
+    pool, _, _, _, _, _, _, trial, bounds, counters = work
+    clear(group, boxes, columns)
+    cover(group, parcels[pool[place], TUPLE], ranks, boxes, columns)
+    number, members, rows, cost = counters[POOL] - 1, 1, parcels[pool[place], SIZE], 0.0
+    for candidate in range(number):
+        trial[candidate, 0], bounds[candidate] = candidate, 0.0
+    if place < number:
+        trial[place, 0] = number
+    trial[0, 1] = place
+    chosen = place
+    while rows < k and chosen != NOBODY:
+        least, chosen = most, NOBODY
+        candidate = 0
+        while candidate < number:
+            if bounds[candidate] < least:  # a candidate's cost only rises as the group grows
+                tuple_ = parcels[pool[trial[candidate, 0]], TUPLE]
+                bounds[candidate] = cost_with(group, tuple_, ranks, boxes, columns, numbers)
+                if bounds[candidate] < least:
+                    least, chosen = bounds[candidate], candidate
+            candidate = number if least <= cost else candidate + 1
+        if chosen != NOBODY:
+            parcel = pool[trial[chosen, 0]]
+            cover(group, parcels[parcel, TUPLE], ranks, boxes, columns)
+            trial[members, 1] = trial[chosen, 0]
+            members, rows, cost, number = members + 1, rows + parcels[parcel, SIZE], least, number - 1
+            trial[chosen, 0], bounds[chosen] = trial[number, 0], bounds[number]
+    return members, rows, cost
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def undo(k: int, groups: Groups, work: Work) -> None:
+    """Make all groups what they were before this turn."""
+    boxes, facts, costs, parcels, spare, _, free_counters = groups
+    _, taken, taken_to, logged, old_boxes, old_facts, old_costs, _, _, counters = work
+    for entry in range(counters[LOG]):
+        group = logged[entry]
+        borrow(group, k, -1, facts, spare)
+        costs[group] = old_costs[entry]
+        for fact in range(SEEN):
+            facts[group, fact] = old_facts[entry, fact]
+        for word in range(boxes.shape[1]):
+            boxes[group, word] = old_boxes[entry, word]
+        borrow(group, k, 1, facts, spare)
+    place = 0
+    for apart in range(counters[APART]):  # the groups that were taken apart are the first in the log
+        while place < taken_to[apart, 0]:
+            parcel = taken[place]
+            place += 1
+            is_last = place == taken_to[apart, 0]
+            parcels[parcel, GROUP] = logged[apart]
+            parcels[parcel, NEXT] = taken_to[apart, 1] if is_last else taken[place]
+    free_counters[FREE] = counters[FREE_BEFORE]
