@@ -26,9 +26,11 @@ MAY_IMPORT = {
     "frequency": {"errors", "hierarchy", "kernels"},
     "privacy": {"errors", "frequency", "hierarchy"},
     "labels": set(),
-    "recoding": {"frequency", "hierarchy", "labels"},
-    "quality": {"errors", "frequency", "recoding"},
+    "covering": {"frequency", "hierarchy", "labels"},
+    "recoding": {"covering", "frequency"},
+    "quality": {"covering", "errors", "frequency", "recoding"},
     "algorithms": {
+        "covering",
         "errors",
         "frequency",
         "hierarchy",

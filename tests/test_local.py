@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms import Task
+from indistinct.covering import Labels
 from indistinct.engine import open_table
 from indistinct.frequency import FrequencyList
 from indistinct.labels import range_label, read_label, set_label
 from indistinct.quality import MEASURES
-from indistinct.recoding import SUPPRESSED, Labels, LocalRecoding, Pieces, Recoding
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces, Recoding
 from indistinct.watch import Watch
 
 
@@ -107,6 +108,71 @@ def test_ranges_and_sets_cover_what_is_there_and_no_more():
     }
     ages = dict(zip(recoding.labels[0].texts, recoding.labels[0].leaves, strict=True))
     assert ages == {"[17, 33]": 4, "[18, 47] or missing": 5}
+
+
+NUMBERS = ["2", "3", "5", "10", "11", "12", None]
+ODD_OR_EVEN = [["3", "odd", "*"], ["5", "odd", "*"], ["11", "odd", "*"], ["2", "even", "*"], ["10", "even", "*"]]
+ODD_OR_EVEN += [["12", "even", "*"], [None, "unknown", "*"]]
+LETTERS = [["a", "vowel", "*"], ["e", "vowel", "*"], ["b", "consonant", "*"], ["c", "consonant", "*"], ["*", "*", "*"]]
+
+
+def cover_of(values, listed, is_ordered):
+    """Give the text of the narrowest label over some values, and the ground values under it, the obvious way."""
+    paths = {row[0]: row for row in listed}
+    values = sorted(values, key=lambda value: (value is None, int(value) if is_ordered and value else 0, value or ""))
+    if len(values) == 1:
+        return values[0], 1
+    level = next(level for level in (1, 2) if len({paths[value][level] for value in values}) == 1)
+    label = paths[values[0]][level]
+    under = sum(path[level] == label for path in paths.values())
+    if is_ordered:
+        present = [value for value in values if value is not None]
+        domain = sorted(int(value) for value in paths if value is not None)
+        inside = [number for number in domain if int(present[0]) <= number <= int(present[-1])]
+        text = range_label(present[0], present[-1], None in values)
+        width = len(inside) + (None in values)
+    else:
+        text, width = set_label(values), len(values)
+    return (text, width) if width < under else (label, under)
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None)
+def test_every_range_and_set_is_the_narrowest_there_is(data):
+    """Numbers whose labels are no ranges, a missing one, and a value that reads like the label above it."""
+    cells = st.tuples(st.sampled_from(NUMBERS), st.sampled_from([row[0] for row in LETTERS]))
+    rows = data.draw(st.lists(cells, min_size=1, max_size=8, unique=True))
+    columns = {"n": ix.quasi(ix.levels(ODD_OR_EVEN)), "c": ix.quasi(ix.levels(LETTERS))}
+    table = pa.table({"n": [row[0] for row in rows], "c": [row[1] for row in rows]})
+    frequencies = frequencies_of(table, ix.Policy(columns=columns, privacy=[ix.KAnonymity(1)]))
+    group_of = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
+    recoding = LocalRecoding.of_pieces(frequencies, Pieces.whole(frequencies, group_of), "ranges")
+    carried = [
+        [(labels.texts[code], int(labels.leaves[code])) for code in codes]
+        for labels, codes in zip(recoding.labels, recoding.codes, strict=True)
+    ]
+    assert len({tuple(texts) for texts in zip(*carried, strict=True)}) == recoding.released_groups, "each group once"
+    listed = (ODD_OR_EVEN, LETTERS)
+    wanted = [
+        {
+            group: cover_of(
+                {
+                    hierarchy.values[int(code)]
+                    for code, own in zip(frequencies.base.label_codes(column), group_of, strict=True)
+                    if own == group
+                },
+                listed[column],
+                column == 0,
+            )
+            for group in set(group_of.tolist())
+        }
+        for column, hierarchy in enumerate(frequencies.hierarchies)
+    ]
+    widest = [{text: max(w for t, w in own.values() if t == text) for text, _ in own.values()} for own in wanted]
+    for piece, group in zip(recoding.pieces.tuples.tolist(), recoding.pieces.groups.tolist(), strict=True):
+        for column in range(2):
+            text, _ = wanted[column][int(group_of[piece])]
+            assert carried[column][group] == (text, widest[column][text])
 
 
 @given(st.lists(st.one_of(st.none(), st.text(min_size=1, max_size=5)), min_size=2, max_size=5, unique=True))

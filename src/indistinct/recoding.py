@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.covering import LabelKind, Labels, distinct, lowest_labels
 from indistinct.frequency import FrequencyList, Groups, IntArray, Node
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.labels import range_label, set_label
-
-LabelKind = Literal["hierarchy", "ranges"]
-"""What the cells of a group carry: the lowest label of the hierarchy, or ranges of numbers and dates, and sets."""
 
 SUPPRESSED = -1
 """The group of rows that are not released."""
@@ -142,27 +138,6 @@ class Recoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
-    """Labels of one column: their text, where they lie, and how much they cover."""
-
-    texts: tuple[str | None, ...]
-    levels: IntArray
-    """The level of each; for a range or a set the lowest level that has one label for all its values."""
-    leaves: IntArray
-    """The ground values of the domain under each."""
-    rows: IntArray
-    """The rows of the table under each."""
-
-    @classmethod
-    def at_level(cls, frequencies: FrequencyList, column: int, level: int) -> Labels:
-        """Give all labels of one level of a column's hierarchy."""
-        hierarchy = frequencies.hierarchies[column]
-        texts = hierarchy.labels[level]
-        rows = np.bincount(hierarchy.maps[level], frequencies.value_counts(column), len(texts)).astype(np.int64)
-        return cls(texts, np.full(len(texts), level), hierarchy.leaves[level], rows)
-
-
-@dataclass(frozen=True, slots=True)
 class Pieces:
     """Which rows go where: so many rows of a tuple to a group. A tuple's rows may go to several groups.
 
@@ -216,7 +191,7 @@ class LocalRecoding:
         numbers, group_of = np.unique(pieces.groups[is_released], return_inverse=True)
         tuples = pieces.tuples[is_released]
         found = [
-            _lowest_labels(frequencies, column, tuples, group_of, len(numbers), kind)
+            lowest_labels(frequencies, column, tuples, group_of, len(numbers), kind)
             for column in range(len(frequencies.columns))
         ]
         codes = np.stack([codes for _, codes in found]) if found else np.zeros((0, len(numbers)), np.int64)
@@ -241,10 +216,9 @@ class LocalRecoding:
     ) -> LocalRecoding:
         """Give every group the labels that are said for it; groups that carry the same ones become one."""
         if codes.shape[1]:
-            codes, merged = np.unique(codes, axis=1, return_inverse=True)
-            groups = np.where(
-                pieces.groups == SUPPRESSED, SUPPRESSED, merged.ravel()[np.maximum(pieces.groups, 0)]
-            ).astype(np.int64)
+            chosen, merged = distinct(*codes)
+            codes = codes[:, chosen]
+            groups = np.where(pieces.groups == SUPPRESSED, SUPPRESSED, merged[np.maximum(pieces.groups, 0)])
             pieces = Pieces(pieces.tuples, pieces.rows, groups)
         is_released = pieces.groups != SUPPRESSED
         sizes = np.bincount(pieces.groups[is_released], pieces.rows[is_released], codes.shape[1]).astype(np.int64)
@@ -406,112 +380,6 @@ class Classes:
 
 
 AnyRecoding = Recoding | LocalRecoding | Classes
-
-
-def _lowest_labels(
-    frequencies: FrequencyList, column: int, tuples: IntArray, group_of: IntArray, groups: int, kind: LabelKind
-) -> tuple[Labels, IntArray]:
-    """Give the labels of one column that cover each group, and which one each group carries."""
-    hierarchy = frequencies.hierarchies[column]
-    values = frequencies.entry_codes(column)[tuples]
-    members = np.unique(group_of * len(hierarchy.values) + values)
-    group_of, values = np.divmod(members, len(hierarchy.values))
-    starts = np.searchsorted(group_of, np.arange(groups))
-    levels, codes = _common_labels(hierarchy, values, starts)
-    if kind == "ranges" and hierarchy.height:
-        return _covers(frequencies, column, values, np.append(starts, len(values)), levels, codes)
-    most = max(map(len, hierarchy.labels))
-    pairs, places = np.unique(levels * most + codes, return_inverse=True)
-    found = [divmod(int(pair), most) for pair in pairs]
-    per_level = {level: Labels.at_level(frequencies, column, level) for level, _ in found}
-    labels = Labels(
-        tuple(hierarchy.labels[level][code] for level, code in found),
-        np.array([level for level, _ in found], np.int64),
-        np.array([per_level[level].leaves[code] for level, code in found], np.int64),
-        np.array([per_level[level].rows[code] for level, code in found], np.int64),
-    )
-    return _each_once(labels, places.ravel())
-
-
-def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Give the lowest level at which the values from each start on share a label, and that label's code."""
-    levels, found = np.full(len(starts), -1), np.zeros(len(starts), np.int64)
-    if not len(starts):
-        return levels, found
-    for level, codes_of in enumerate(hierarchy.maps):
-        codes = codes_of[values]
-        lowest = np.minimum.reduceat(codes, starts)
-        is_new = (lowest == np.maximum.reduceat(codes, starts)) & (levels < 0)
-        levels[is_new], found[is_new] = level, lowest[is_new]
-    if (levels < 0).any():
-        raise ValueError("a group has values of a column that is never generalized and so has no label for them")
-    return levels, found
-
-
-def _covers(
-    frequencies: FrequencyList, column: int, values: IntArray, starts: IntArray, levels: IntArray, codes: IntArray
-) -> tuple[Labels, IntArray]:
-    """Give each group the range or set of its values, or a hierarchy's label where that covers no more."""
-    hierarchy = frequencies.hierarchies[column]
-    counts = frequencies.value_counts(column)
-    positions = hierarchy.find_positions()
-    by_position = np.argsort(positions) if positions is not None else np.zeros(0, np.int64)
-    rows_before = np.append(0, np.cumsum(counts[by_position]))
-    sorted_positions = positions[by_position] if positions is not None else by_position
-    known: dict[tuple[int, ...], int] = {}
-    texts: list[str | None] = []
-    numbers: list[tuple[int, int, int]] = []
-    places = np.empty(len(levels), np.int64)
-    for group, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-        members = values[start:end]
-        has_missing = hierarchy.values[members[-1]] is None  # a missing value has the last code
-        present = members[:-1] if has_missing else members
-        key: tuple[int, ...]
-        if len(members) == 1:
-            key = (int(members[0]),)
-        elif positions is not None and len(present):
-            ends = positions[present]
-            key = (int(present[ends.argmin()]), int(present[ends.argmax()]), -2 if has_missing else -1)
-        else:
-            key = tuple(members.tolist())
-        if key not in known:
-            level, code = int(levels[group]), int(codes[group])
-            if len(key) == 1:
-                text, leaves, rows = hierarchy.values[key[0]], 1, int(counts[key[0]])
-            elif key[-1] < 0 and positions is not None:
-                low, high = int(positions[key[0]]), int(positions[key[1]])
-                inside = slice(*np.searchsorted(sorted_positions, [low, high + 1]).tolist())
-                text = range_label(hierarchy.values[key[0]], hierarchy.values[key[1]], has_missing)
-                leaves = high - low + 1 + has_missing
-                rows = int(rows_before[inside.stop] - rows_before[inside.start])
-                rows += int(counts[members[-1]]) * has_missing
-            else:
-                text = set_label([hierarchy.values[value] for value in key])
-                leaves, rows = len(key), int(counts[members].sum())
-            if len(key) > 1 and leaves >= hierarchy.leaves[level][code]:
-                text, leaves = hierarchy.labels[level][code], int(hierarchy.leaves[level][code])
-                rows = int(counts[hierarchy.maps[level] == code].sum())
-            known[key] = len(texts)
-            texts.append(text)
-            numbers.append((level, leaves, rows))
-        places[group] = known[key]
-    table = np.array(numbers, np.int64).reshape(-1, 3)
-    return _each_once(Labels(tuple(texts), table[:, 0], table[:, 1], table[:, 2]), places)
-
-
-def _each_once(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
-    """Give labels without repeated texts, and where each place went.
-
-    A label that reads the same on two levels says no more than on the higher one, since nobody can tell which is meant.
-    """
-    last = {text: position for position, text in enumerate(labels.texts)}
-    if len(last) == len(labels.texts):
-        return labels, places
-    number = {text: position for position, text in enumerate(last)}
-    moved = np.array([number[text] for text in labels.texts], np.int64)
-    chosen = np.fromiter(last.values(), np.int64, len(last))
-    kept = Labels(tuple(last), labels.levels[chosen], labels.leaves[chosen], labels.rows[chosen])
-    return kept, moved[places]
 
 
 def _over_suppressed(frequencies: FrequencyList, pieces: Pieces, values: LabelValues) -> float:

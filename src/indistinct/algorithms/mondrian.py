@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.base import Task
 from indistinct.algorithms.partition import blocks_of
+from indistinct.covering import LabelKind
 from indistinct.errors import PolicyError
 from indistinct.frequency import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import cutting
 from indistinct.privacy import KAnonymity
 from indistinct.privacy.base import BoolArray
-from indistinct.recoding import SUPPRESSED, LabelKind, LocalRecoding, Pieces
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.watch import Watch
 
 Choice = Literal["loss", "widest"]

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.base import Task, with_level
 from indistinct.algorithms.blanking import Combination, Greedy, LeastLoss, Rule
+from indistinct.covering import Labels
 from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.frequency import FrequencyList, Groups, IntArray, Node
 from indistinct.privacy.base import BoolArray
-from indistinct.recoding import Labels, LocalRecoding, Pieces
+from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.watch import Watch
 
 NOT, MOST, MORE, IDENTIFYING = range(4)

@@ -13,12 +13,13 @@ import numpy as np
 
 from indistinct.algorithms.base import Task
 from indistinct.algorithms.space import Space
+from indistinct.covering import LabelKind
 from indistinct.errors import InfeasibleError
 from indistinct.frequency import IntArray
 from indistinct.privacy.base import BoolArray
 from indistinct.quality.base import within_unit
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import SUPPRESSED, LabelKind, LocalRecoding, Pieces
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.watch import Watch
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from indistinct.algorithms.base import Task
 from indistinct.algorithms.partition import partitioned
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
+from indistinct.covering import LabelKind
 from indistinct.errors import PolicyError
 from indistinct.frequency import IntArray, UIntArray
 from indistinct.kernels import regrouping
@@ -19,7 +20,7 @@ from indistinct.kernels.regrouping import GROUP, LENDER, NOBODY, ROWS, SIZE, TUP
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import LabelKind, LocalRecoding, Pieces
+from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.watch import Watch
 
 Ranks = NDArray[np.int32]

@@ -10,10 +10,11 @@ import numpy as np
 from indistinct.algorithms.base import Task
 from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, numbered, sums
+from indistinct.covering import Labels
 from indistinct.errors import PolicyError
 from indistinct.frequency import FrequencyList, IntArray
 from indistinct.privacy.base import BoolArray
-from indistinct.recoding import SUPPRESSED, Labels, LocalRecoding, Pieces
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.watch import Watch
 
 

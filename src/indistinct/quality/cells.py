@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.covering import Labels
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
-from indistinct.recoding import Labels, LabelValues, LocalRecoding, Outcome
+from indistinct.recoding import LabelValues, LocalRecoding, Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from indistinct.covering import Labels
 from indistinct.frequency import FrequencyList
 from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import Labels, Outcome
+from indistinct.recoding import Outcome
 
 
 @dataclass(frozen=True)
