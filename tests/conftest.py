@@ -1,14 +1,19 @@
-"""What all tests share: the helpers in this folder can be imported, and hypothesis is steady in CI."""
+"""What all tests share: the helpers in this folder can be imported, hypothesis is steady in CI, and PostgreSQL runs."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+import postgres  # noqa: E402  (found in this folder)
 
 SHARED = {
     "deadline": None,
@@ -18,3 +23,34 @@ settings.register_profile("local", max_examples=50, **SHARED)
 settings.register_profile("ci", max_examples=50, derandomize=True, database=None, print_blob=True, **SHARED)
 settings.register_profile("thorough", max_examples=1000, **SHARED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "local"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Give the URL of a PostgreSQL server of our own, without the name of a database."""
+    if postgres.programs() is None:
+        reason = "NOT CHECKED: ledgers in PostgreSQL. Install its server: apt-get install postgresql"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> str:
+    """Give the URL of a new, empty PostgreSQL database."""
+    import psycopg
+
+    name = f"ledger_{secrets.token_hex(8)}"
+    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"{postgres_server}/{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
+    """Give the URL of a ledger that is still to be made, and a folder for its files; once for each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.db"), tmp_path / "store"
+    return request.getfixturevalue("postgres_url"), tmp_path / "store"

@@ -99,6 +99,7 @@ ABOVE_THE_PIPELINE = {
     "cli",
     "comparison",
     "examples",
+    "ledger",
     "profiling",
     "report",
     "studio",
@@ -175,7 +176,7 @@ def test_the_order_of_the_design_has_no_way_back():
         assert "engine" not in below(part), f"{part} must not know where rows came from"
 
 
-def test_only_the_engine_knows_duckdb():
+def test_only_the_engine_knows_duckdb_and_only_the_ledger_sqlalchemy():
     for part, path in modules():
         tree = ast.parse(path.read_text("utf-8"))
         roots = {
@@ -191,6 +192,8 @@ def test_only_the_engine_knows_duckdb():
         }
         if "duckdb" in roots:
             assert part in ("engine", "cli"), path
+        if "sqlalchemy" in roots:
+            assert part == "ledger", path
         if part == "kernels":
             assert "indistinct" not in roots, path
 
@@ -202,7 +205,20 @@ def loaded_by(code):
     return set(done.stdout.split())
 
 
-HEAVY = ("numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "pydantic", "typer", "rich", "scipy", "hypothesis")
+HEAVY = (
+    "numpy",
+    "numba",
+    "duckdb",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "pydantic",
+    "typer",
+    "rich",
+    "scipy",
+    "hypothesis",
+    "sqlalchemy",
+)
 
 
 def test_importing_the_package_loads_no_heavy_module():

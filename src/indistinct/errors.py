@@ -6,8 +6,10 @@
     ├── TableError                  2  the table cannot be read
     ├── OutputError                 2  the release cannot be written where it was asked for
     ├── MissingExtraError           2  an optional part is not installed
+    ├── LedgerError                 2  the ledger cannot be opened or written, or is not one
     ├── InfeasibleError             3  no release of this table can satisfy the policy
-    ├── VerificationError           4  a recount found that a release does not hold what it promises
+    ├── VerificationError           4  a recount found that a release, or a ledger, does not hold what it promises
+    ├── RefusedError                5  the release is refused because of an earlier one
     └── InterruptedSearchError      1  a time limit or a cancellation stopped the search before it had any answer
 
 Messages say what is wrong, where, and what to do next. They never quote a cell of the private table.
@@ -66,6 +68,12 @@ class MissingExtraError(IndistinctError):
     exit_code = 2
 
 
+class LedgerError(IndistinctError):
+    """The ledger cannot be opened or written, or is not one; nothing was changed."""
+
+    exit_code = 2
+
+
 class InfeasibleError(IndistinctError):
     """No release of this table can satisfy the policy; the message says what stands in the way."""
 
@@ -73,9 +81,15 @@ class InfeasibleError(IndistinctError):
 
 
 class VerificationError(IndistinctError):
-    """A recount found that a release does not hold what it promises."""
+    """A recount found that a release, or a ledger, does not hold what it promises."""
 
     exit_code = 4
+
+
+class RefusedError(IndistinctError):
+    """The release is refused because of an earlier one; the message says which, and why."""
+
+    exit_code = 5
 
 
 class InterruptedSearchError(IndistinctError):

@@ -16,6 +16,7 @@ from indistinct.cli import (
     doctor,
     frontier,
     init,
+    ledger,
     mu_argus,
     schema,
     solutions,
@@ -47,6 +48,7 @@ for command in (
 ):
     app.command(cls=Command)(command)
 app.add_typer(attack.app)
+app.add_typer(ledger.app)
 
 
 def _print_version(is_asked: bool) -> None:

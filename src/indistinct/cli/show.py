@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from indistinct.checks import Check
     from indistinct.errors import IndistinctError
     from indistinct.verdict import Verdict
     from indistinct.watch import Watch
@@ -191,8 +192,13 @@ def measures(figures: Mapping[str, float]) -> Table:
 
 def verdict(found: Verdict, title: str = "Verification") -> Table:
     """Give every check of a recount and what it found."""
+    return checks(found.checks, title)
+
+
+def checks(found: Iterable[Check], title: str) -> Table:
+    """Give checks, whether each passed, and what was found."""
     made = table(title, "", "check", "found")
-    for check in found.checks:
+    for check in found:
         made.add_row(mark(check.passed), check.name, check.detail)
     return made
 

@@ -1,0 +1,221 @@
+"""``indistinct ledger``: what was released to whom, and whether the record is still what was entered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.command import Command
+from indistinct.cli.options import AsJson
+from indistinct.errors import VerificationError
+from indistinct.words import counted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.ledger.entry import Entry
+    from indistinct.ledger.store import Store
+
+app = typer.Typer(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
+
+Ledger = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        "-l",
+        metavar="URL",
+        envvar="INDISTINCT_LEDGER",
+        help="The ledger: the path of its file, or postgresql://user@host/database.",
+        show_default=False,
+    ),
+]
+StoreFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="FOLDER",
+        envvar="INDISTINCT_LEDGER_STORE",
+        help="Where the ledger's files are, if they are not where they were when it was made.",
+        show_default=False,
+    ),
+]
+Number = Annotated[int, typer.Argument(min=1, metavar="N", help="The number of the entry.", show_default=False)]
+
+
+@app.callback()
+def ledger() -> None:
+    """Remember what was released to whom."""
+
+
+@app.command(cls=Command)
+def init(
+    url: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            envvar="INDISTINCT_LEDGER",
+            help="A new file for the ledger, or postgresql://user@host/database.",
+            show_default=False,
+        ),
+    ],
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the released tables are kept; PostgreSQL needs one. Else URL.store beside the file.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an empty ledger: a file and a folder that only you can read, or tables in PostgreSQL and the folder."""
+    from indistinct.ledger.store import Store
+
+    with Store.create(url, folder=store) as made:
+        if as_json:
+            show.document({"ledger": made.name, "store": str(made.files.folder), "head": made.head})
+            return
+        show.say(f"made the ledger {made.name}", show.GOOD)
+        show.say(f"its files are kept in {made.files.folder}")
+        show.say("keep both private and back both up: the ledger holds the secret by which it knows people again")
+
+
+@app.command("list", cls=Command)
+def list_entries(
+    url: Ledger,
+    source: Annotated[str | None, typer.Option(help="Only releases of this source.")] = None,
+    recipient: Annotated[str | None, typer.Option(help="Only releases to this recipient.")] = None,
+    folder: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the releases in the order in which they were entered."""
+    with _opened(url, folder) as store:
+        every = store.entries()
+        head = every[-1].hash if every else store.start
+    entries = [entry for entry in every if source in (None, entry.source) and recipient in (None, entry.recipient)]
+    if as_json:
+        show.document({"ledger": store.name, "head": head, "entries": [_summary(entry) for entry in entries]})
+        return
+    show.out().print(_listed(entries))
+    show.say(f"{counted(len(entries), 'entry', 'entries')}, head {head}")
+    if every:
+        show.say("note the head where nobody who can write to the ledger can change it", show.QUIET)
+
+
+@app.command("show", cls=Command)
+def show_entry(number: Number, url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> None:
+    """Show all that one entry says: recipient, purpose, manifest, policy, files and hashes."""
+    with _opened(url, folder) as store:
+        entry = store.entry(number)
+    if as_json:
+        show.document(entry.to_dict())
+        return
+    console = show.out()
+    console.print(show.facts(_facts(entry)))
+    files = show.table("Files", "file", "SHA-256")
+    for name, sha256 in entry.files.items():
+        files.add_row(name, sha256)
+    console.print(files)
+    console.print("Policy", style="bold")
+    console.print(entry.policy, soft_wrap=True)
+
+
+@app.command(cls=Command)
+def verify(
+    url: Ledger,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A head that was noted earlier; it must be in the chain.")
+    ] = None,
+    folder: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no entry and no stored file was changed, removed or inserted.
+
+    Exit code 4 says that a check failed.
+    """
+    with _opened(url, folder) as store:
+        found = store.verify(head)
+    if as_json:
+        show.document(found.to_dict())
+        raise typer.Exit(0 if found.passed else VerificationError.exit_code)
+    show.out().print(show.checks(found.checks, "The ledger"))
+    if not found.passed:
+        show.say("FAILED: the ledger is not what was entered. Restore it from a backup.", show.BAD)
+        raise typer.Exit(VerificationError.exit_code)
+    show.say(f"verified: {counted(found.entries, 'entry', 'entries')}, head {found.head}", show.GOOD)
+    if head is None:
+        show.say("entries removed from the end show only with a head that was noted earlier: --head", show.QUIET)
+
+
+@app.command(cls=Command)
+def export(
+    number: Number,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write.", show_default=False)
+    ],
+    url: Ledger,
+    folder: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the release of one entry as a folder, as its recipient got it."""
+    with _opened(url, folder) as store:
+        entry = store.entry(number)
+        goal = store.files.export(entry, output)
+    if as_json:
+        show.document({"entry": number, "recipient": entry.recipient, "written": str(goal)})
+        return
+    show.say(f"wrote the release of entry {number}, for {entry.recipient}, to {goal}", show.GOOD)
+
+
+@app.command(cls=Command)
+def sweep(url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> None:
+    """Remove files without an entry, which a writer left that was stopped more than an hour ago."""
+    with _opened(url, folder) as store:
+        number = store.sweep()
+    if as_json:
+        show.document({"removed": number})
+        return
+    show.say(f"removed {counted(number, 'folder')} without an entry")
+
+
+def _opened(url: str, folder: Path | None) -> Store:
+    from indistinct.ledger.store import Store
+
+    return Store(url, folder=folder)
+
+
+def _summary(entry: Entry) -> dict[str, Any]:
+    """Give what a list says of an entry."""
+    said = ("number", "time", "source", "recipient", "purpose", "hash")
+    return {name: getattr(entry, name) for name in said} | {"released": entry.manifest.get("released")}
+
+
+def _listed(entries: list[Entry]) -> Table:
+    made = show.table(None, "entry", "time", "source", "recipient", "purpose", "rows", "hash", right=("entry", "rows"))
+    for entry in entries:
+        rows = entry.manifest.get("released", "")
+        made.add_row(
+            str(entry.number),
+            entry.time.replace("+00:00", "Z"),
+            entry.source,
+            entry.recipient,
+            entry.purpose,
+            show.figure(rows),
+            entry.hash[:12],
+        )
+    return made
+
+
+def _facts(entry: Entry) -> list[tuple[str, object]]:
+    said = ("number", "time", "source", "recipient", "purpose")
+    facts: list[tuple[str, object]] = [(name, getattr(entry, name)) for name in said]
+    facts += [(name, value) for name, value in entry.details.items()]
+    facts += [
+        (words, entry.manifest[name])
+        for name, words in (("algorithm", "algorithm"), ("released", "rows"), ("suppressed", "suppressed rows"))
+        if name in entry.manifest
+    ]
+    return [*facts, ("previous", entry.previous), ("hash", entry.hash)]
