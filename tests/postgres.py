@@ -35,7 +35,13 @@ def server() -> Iterator[str]:
     def run(program: str, *arguments: object) -> None:
         command = [str(bin_folder / program), *map(str, arguments)]
         done = subprocess.run(
-            command, user=user, cwd=folder, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False
+            command,
+            user=user,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
         )
         assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
 

@@ -26,6 +26,8 @@ from indistinct.ledger.files import PRIVATE_FILE, make_private_folder
 
 PATIENCE = 60
 """Seconds that a writer waits for the others; a transaction takes milliseconds."""
+GONE_AFTER = 60
+"""Seconds after which PostgreSQL takes the lock from a writer that says nothing: its machine may be gone."""
 WRITERS_LOCK = int.from_bytes(b"indistin", "big")
 """The advisory lock that a writer holds in PostgreSQL; it needs no right but to insert."""
 
@@ -78,7 +80,7 @@ class Database:
     def __init__(self, url: str | os.PathLike[str]) -> None:
         where = _where(os.fspath(url))
         self.path = where if isinstance(where, Path) else None
-        self.name = str(where) if isinstance(where, Path) else where.render_as_string(hide_password=True)
+        self.name = str(where) if isinstance(where, Path) else _without_password(where)
         self._engine = _sqlite(where) if isinstance(where, Path) else _postgresql(where)
 
     @property
@@ -107,9 +109,8 @@ class Database:
                 connection = connection.execution_options(begin="BEGIN IMMEDIATE")
             with connection.begin():
                 if self.path is None:
-                    # a writer whose machine is gone must not hold the lock for ever
-                    for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
-                        connection.exec_driver_sql(f"SET LOCAL {setting} = '{PATIENCE}s'")
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+                    connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{GONE_AFTER}s'")
                     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": WRITERS_LOCK})
                 yield connection
 
@@ -183,6 +184,10 @@ def _where(url: str) -> Path | URL:
     if kind in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
     raise LedgerError(f"a ledger is a file or a PostgreSQL database; {parsed.drivername}:// is neither")
+
+
+def _without_password(url: URL) -> str:
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
 def _sqlite(path: Path) -> Engine:
