@@ -19,6 +19,7 @@ from indistinct.ledger.entry import Draft, Entry
 from indistinct.ledger.store import HeadMoved, Store
 
 FILE_BYTES = 20_000
+AT_A_TIME = 5
 
 
 def write_files(folder: Path) -> None:
@@ -70,14 +71,14 @@ def together(url: str, folder: str, writers: int, each: int) -> int:
 
 
 def killed(url: str, folder: str, times: int, seed: int) -> int:
-    """Kill two writers at a time, each at a moment of its own; give how many of them ended before that."""
+    """Kill writers, several at a time, each at a moment of its own; give how many of them ended before that."""
     chance = random.Random(seed)
     usual = seconds_for_one(url, folder)
     ended = 0
-    for _ in range(times // 2):
-        processes = [forked(url, folder, "the killed") for _ in range(2)]
+    for _ in range(times // AT_A_TIME):
+        processes = [forked(url, folder, "the killed") for _ in range(AT_A_TIME)]
         for process in processes:
-            time.sleep(chance.uniform(0, 2 * usual))
+            time.sleep(chance.uniform(0, usual))
             os.kill(process, signal.SIGKILL)
             ended += os.waitpid(process, 0)[1] != signal.SIGKILL
     return ended

@@ -216,8 +216,12 @@ def test_every_command_and_every_option_is_in_the_command_page() -> None:
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         assert f"\n## {name}\n" in text, name
-        for option in (o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts)):
-            assert not option.startswith("--") or f"`{option}" in text, f"{name} {option}"
+        section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        for below in getattr(command, "commands", {}):
+            assert f"{name} {below}" in section, f"{name} {below}"
+        for made in (command, *getattr(command, "commands", {}).values()):
+            for option in (o for parameter in made.params for o in (*parameter.opts, *parameter.secondary_opts)):
+                assert not option.startswith("--") or f"`{option}" in text, f"{name} {made.name} {option}"
 
 
 def test_every_error_has_its_exit_code_in_the_api_page() -> None:

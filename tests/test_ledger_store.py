@@ -31,7 +31,9 @@ from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.ledger import database, files
 from indistinct.ledger.entry import Draft, Entry, Unreadable, canonical, chain_findings, from_row, to_row
+from indistinct.ledger.policies import policy_text
 from indistinct.ledger.store import HeadMoved, Store
+from indistinct.manifest import policy_digest
 
 PLACE = "0123456789abcdef" * 2
 NO_ENTRY = "0" * 64
@@ -113,6 +115,22 @@ def test_entries_come_back_as_they_were_entered(store: Store) -> None:
     assert json.loads(json.dumps(first.to_dict()))["recipient"] == said["recipient"]
 
 
+def test_texts_of_all_kinds_survive_the_database(store: Store) -> None:
+    texts = [
+        "'; DROP TABLE x; --",
+        "\x01\x7f\r\n\t",
+        "עברית 👩‍👩‍👧 \U0010ffff",
+        "%s :name {x} \\",
+        "NaN",
+        "x" * 100_000,
+    ]
+    for said in texts:
+        enter(store, recipient=said, source=said, purpose=said, policy=said, manifest={said: [said]}, details={said: 0})
+    assert [entry.recipient for entry in store.entries()] == texts
+    assert [entry.manifest for entry in store.entries()] == [{said: [said]} for said in texts]
+    assert store.verify().passed
+
+
 def test_entries_are_found_by_source_and_number(filled: Store) -> None:
     assert [entry.number for entry in filled.entries(source="main")] == [1, 2, 3]
     assert [entry.number for entry in filled.entries(after=2)] == [3, 4]
@@ -191,6 +209,36 @@ def test_a_file_outside_the_entry_is_refused(name: str) -> None:
         draft(files={name: NO_ENTRY})
     with pytest.raises(ix.LedgerError, match="32 hexadecimal digits"):
         draft(place="../0123456789abcdef0123456789abc")
+
+
+def test_a_kept_policy_needs_no_other_file(tmp_path: Path) -> None:
+    rows = tmp_path / "race.csv"
+    rows.write_text('white;person;*\n"a, ""b""";person;*\n;unknown;*\n', "utf-8")
+    written = """
+        version = 1
+        [columns]
+        name = { role = "identifier" }
+        race = { role = "quasi", hierarchy = { levels = { source = "race.csv", delimiter = ";" } } }
+        zip = { role = "quasi", hierarchy = { prefix = 5 } }
+        [[privacy]]
+        model = "k-anonymity"
+        k = 2
+    """
+    policy = ix.parse_policy(written, base=tmp_path)
+    rows.unlink()
+    kept = policy_text(policy)
+    assert "race.csv" not in kept
+    again = ix.parse_policy(kept)
+    assert policy_digest(again) == policy_digest(policy)
+    assert again.columns["race"].hierarchy.label(None, 1) == "unknown"
+
+
+def test_a_policy_that_no_file_can_hold_is_described() -> None:
+    class Measure(ix.Loss):
+        """A measure from elsewhere."""
+
+    policy = ix.Policy(columns={"a": ix.quasi()}, privacy=[ix.KAnonymity(2)], options={"measure": Measure()})
+    assert json.loads(policy_text(policy))["privacy"] == [{"model": "k-anonymity", "k": 2}]
 
 
 # The chain, as a function of its entries.
@@ -525,6 +573,15 @@ def test_sweeping_spares_entries_young_folders_and_what_is_not_ours(filled: Stor
     assert foreign.exists()
     assert (folder / young.place).exists()
     assert filled.verify().passed
+
+
+def test_a_store_that_is_gone_is_told(filled: Store, tmp_path: Path) -> None:
+    filled.files.folder.rename(tmp_path / "gone")
+    for act in (lambda: enter(filled), filled.sweep):
+        with pytest.raises(ix.LedgerError, match=r"the store .* No such file or directory"):
+            act()
+    assert set(failed(filled)) == {"files", "store"}
+    assert len(filled.entries()) == 4
 
 
 def test_nothing_is_swept_from_a_ledger_that_was_changed(filled: Store) -> None:

@@ -17,8 +17,9 @@ import indistinct
 from indistinct.cli import show
 from indistinct.cli.options import AsJson
 
-NEEDED = ("duckdb", "numba", "numpy", "pyarrow", "pydantic", "rich", "typer")
-OPTIONAL = ("pandas", "polars")
+NEEDED = ("duckdb", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
+OPTIONAL = {"pandas": "pandas frames", "polars": "polars frames", "psycopg": "ledgers in PostgreSQL"}
+"""What works without, and what it is for."""
 LITTLE_SPACE = 1 << 30
 
 
@@ -63,9 +64,9 @@ def _software() -> list[Finding]:
         found = _version(name)
         advice = "" if found else f"{Path(sys.executable).name} -m pip install {name}"
         findings.append(Finding(name, found or "missing", found is not None, advice))
-    for name in OPTIONAL:
+    for name, use in OPTIONAL.items():
         found = _version(name)
-        advice = "" if found else f"for {name} frames: {Path(sys.executable).name} -m pip install {name}"
+        advice = "" if found else f"for {use}: {Path(sys.executable).name} -m pip install {name}"
         findings.append(Finding(name, found or "not installed (optional)", True, advice))
     return findings
 

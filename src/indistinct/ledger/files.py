@@ -31,7 +31,7 @@ PRIVATE_FILE = 0o600
 LEFT_OVER_AFTER = 3600.0
 """Seconds after which a folder that no entry refers to was left by a writer that is gone."""
 
-_OWN_NAMES = re.compile(rf"(?P<adopted>{PLACE.pattern})|\.(?P<other>{PLACE.pattern})\.(?:partial|swept)")
+_OWN_NAMES = re.compile(rf"(?P<adopted>{PLACE.pattern})|\.{PLACE.pattern}\.(?:partial|swept)")
 
 
 @dataclass(frozen=True, slots=True)

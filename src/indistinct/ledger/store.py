@@ -187,7 +187,10 @@ class Store:
         """
         with self._database.writing():
             places = {entry.place for entry in self.entries()}
-            aside = [self.files.put_aside(folder) for folder in self.files.left_over(places, older_than)]
+            try:
+                aside = [self.files.put_aside(folder) for folder in self.files.left_over(places, older_than)]
+            except OSError as error:
+                raise LedgerError(f"cannot sweep the store {self.files.folder}: {error.strerror}") from None
         for folder in aside:
             shutil.rmtree(folder, ignore_errors=True)
         return len(aside)
