@@ -27,6 +27,7 @@ import brute_force
 import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms import Task
+from indistinct.algorithms.counters import GroupCounter, Stairs
 from indistinct.cli import app
 from indistinct.engine import open_table
 from indistinct.frequency import FrequencyList, Groups, Tally
@@ -641,6 +642,34 @@ def test_samarati_finds_the_least_height(given):
     assert recoding.node in found
     assert sum(recoding.node) == min(map(sum, found))
     assert recoding.suppressed_rows == len(found[recoding.node].suppressed)
+
+
+@given(searches(), st.integers(0, 16))
+@settings(max_examples=25)
+def test_a_count_that_stops_early_is_right_about_too_many(given, at_most):
+    task = given.counted()
+    for node in given.case.nodes():
+        groups, _ = task.frequencies.roll_up(node)
+        full, short = task.unsafe(groups), task.unsafe(groups, at_most)
+        assert not (short & ~full).any()
+        if groups.sizes[full].sum() <= at_most:
+            assert (short == full).all()
+        else:
+            assert groups.sizes[short].sum() > at_most
+
+
+@given(searches(), st.randoms(use_true_random=False), st.sampled_from([1, 20, 1000]))
+@settings(max_examples=25)
+def test_stairs_give_the_groups_of_each_node_in_any_order(given, random, room):
+    task = given.counted()
+    stairs = Stairs(GroupCounter(task), room)
+    nodes = list(given.case.nodes())
+    random.shuffle(nodes)
+    for node in nodes:
+        one, other = stairs.outcome(node), task.recoding(task.frequencies.roll_up(node)[0])
+        assert one.node == node
+        assert one.suppressed_rows == other.suppressed_rows
+        assert sorted(one.released_sizes.tolist()) == sorted(other.released_sizes.tolist())
 
 
 def test_the_proof_agrees_with_the_search_where_one_model_changes_what_another_sees():

@@ -213,7 +213,7 @@ def test_a_chain_of_exchanges_is_found_where_quasi_identifiers_are_divided():
     table = table_of(("who", "illness"), original)
     for values, is_true in (("123", True), ("124", True), ("234", True), ("134", True), ("114", False), ("344", False)):
         sensitive = [(1, value) for value in values]
-        verdict = ix.verify(tables_of(quasi, sensitive), policy_of(ix.KAnonymity(1)), original=table)
+        verdict = ix.verify(tables_of(quasi, sensitive), policy_of(ix.LDiversity(1)), original=table)
         assert verdict.passed == is_true, values
         assert is_true == adversary.can_be_true(quasi, sensitive, [((who,), (value,)) for who, value in original])
 
@@ -266,7 +266,7 @@ def test_a_missing_cell_is_a_value_of_its_own():
 
 def test_classes_of_different_sizes_are_counted():
     verdict = ix.verify(
-        tables_of([(1, "a"), (1, "b"), (2, "c")], [(1, "x"), (2, "y"), (2, "z")]), policy_of(ix.KAnonymity(1))
+        tables_of([(1, "a"), (1, "b"), (2, "c")], [(1, "x"), (2, "y"), (2, "z")]), policy_of(ix.LDiversity(1))
     )
     assert failed(verdict) == {"classes"}
     assert "2 classes; 2 classes have other numbers of rows in the sensitive table" in str(verdict)
@@ -341,6 +341,18 @@ def test_a_policy_that_allows_no_two_tables_is_told_everything_at_once(algorithm
         "suppressed_rows: rows of a release of two tables are removed, never left blank; say 'remove', or leave it out",
     )
     assert caught.value.exit_code == 2
+
+
+@BOTH
+@pytest.mark.parametrize("models", [[ix.KAnonymity(2)], [ix.KAnonymity(2), ix.AverageRisk(0.5)]], ids=["k", "k, risk"])
+def test_two_tables_that_hide_no_value_are_refused(algorithm, models):
+    """Sensitive values are all that such a release hides; where no model asks about them a class may have but one."""
+    table = table_of(("who", "illness"), [("a", "HIV"), ("b", "HIV"), ("c", "flu"), ("d", "flu")])
+    with pytest.raises(ix.PolicyError, match="no model asks about sensitive values") as caught:
+        ix.anonymize(table, policy_of(*models), algorithm=algorithm)
+    assert caught.value.exit_code == 2
+    in_one = tables_of([(1, "a"), (1, "b"), (2, "c"), (2, "d")], [(1, "HIV"), (1, "HIV"), (2, "flu"), (2, "flu")])
+    assert failed(ix.verify(in_one, policy_of(*models))) == {"sensitive values"}
 
 
 def test_it_is_told_before_the_search():

@@ -8,12 +8,16 @@ from indistinct.policy import Policy
 LINK = "class_id"
 """The column that links the two tables of a release."""
 
+NOTHING_HIDDEN = "no model asks about sensitive values, and they are all that a release of two tables hides"
+
 
 def check_link(policy: Policy) -> None:
     """Raise one error with every reason why a policy allows no release of two tables."""
     mistakes = []
     if not policy.with_role("sensitive"):
         mistakes.append("columns: a release of two tables needs a sensitive column; declare one with sensitive()")
+    elif not policy.asked_sensitive:
+        mistakes.append(f"privacy: {NOTHING_HIDDEN}; add one such as AlphaK or LDiversity, or release one table")
     mistakes += [
         f"columns.{name}: {LINK!r} is the column that links the two tables; give your column another name"
         for name in policy.columns

@@ -127,7 +127,8 @@ def frontier(
 ) -> Frontier:
     """Give the whole trade-off: for every node and every k the rows to suppress and the measures, in one sweep.
 
-    The policy's own k and suppression limit play no part in it.
+    The policy's own k and suppression limit play no part in it. Models other than k-anonymity are refused: what they
+    cost cannot be read from the sizes of groups.
     """
     watch = watch or Watch()
     with open_table(table, **reading) as rows:

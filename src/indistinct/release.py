@@ -58,7 +58,7 @@ class Release:
             check_link(policy)
             return cls(rows.divide(class_plan(recoding, policy)), recoding, policy, algorithm)
         blank = policy.suppressed_rows == "blank"
-        if blank and recoding.suppressed_rows:
+        if blank and (recoding.suppressed_rows or isinstance(recoding, LocalRecoding)):
             _refuse_unsafe_blanks(recoding, policy)
         plan = (
             local_plan(recoding, policy, blank)
@@ -250,6 +250,8 @@ def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
             "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
             "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"
         )
+    if not recoding.suppressed_rows:
+        return
     blanks = _suppressed_as_one(recoding)
     for _, _, model in policy.requirements():
         if model.asks_whole_table:

@@ -11,7 +11,7 @@ from indistinct.checks import Check, columns_check, counted_groups, model_check
 from indistinct.class_truth import untruths
 from indistinct.engine import Rows, ValueCounts
 from indistinct.frequency import Groups, IntArray
-from indistinct.link import LINK
+from indistinct.link import LINK, NOTHING_HIDDEN
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.words import counted
 
@@ -38,6 +38,8 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
         return [*checks, Check("rows", False, f"the {'sensitive' if ours else 'quasi'} table has no rows")], nothing
     checks.append(_same_classes(ours, theirs))
     sizes = np.fromiter(ours.values(), np.int64, len(ours))
+    if not policy.asked_sensitive:
+        checks.append(Check("sensitive values", False, NOTHING_HIDDEN))
     for model in policy.privacy:
         asked = sensitive_columns(model, policy)
         groups = counted_groups(sensitive, [LINK], policy, model) if asked else Groups.of_sizes(sizes)

@@ -85,7 +85,7 @@ class Task:
         """The largest k that any model asks for; 1 if none does."""
         return max((getattr(model.floor, "k", getattr(model, "k", 1)) for model in self.models), default=1)
 
-    def unsafe(self, groups: Groups) -> BoolArray:
+    def unsafe(self, groups: Groups, at_most: int | None = None) -> BoolArray:
         """Tell which groups must be suppressed, and no more than that.
 
         With one quasi-identifier these are the groups that fail (Samarati 2001, Lemma 4.1). With several, a row that
@@ -93,6 +93,8 @@ class Task:
         none is left. For monotone models what remains is the largest set of rows that satisfies all: the union of two
         sets that satisfy all satisfies all. Models that ask about the whole table come last, since what is suppressed
         changes the table that they compare with.
+
+        Whoever has no use for more than ``at_most`` suppressed rows is told some that are more, not all of them.
         """
         is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
         if is_one and not any(model.asks_whole_table for model in self.models):
@@ -103,9 +105,11 @@ class Task:
             while int(is_suppressed.sum()) > before:
                 before = int(is_suppressed.sum())
                 for requirement in self.requirements:
-                    left = groups.without(is_suppressed)
+                    left = groups.without(is_suppressed) if is_suppressed.any() else groups
                     merged, group_of = (left, np.arange(len(left))) if is_one else left.only(requirement.columns)
                     is_suppressed |= ~requirement.satisfied(merged, alone=alone)[group_of]
+                if at_most is not None and int(groups.sizes[is_suppressed].sum()) > at_most:
+                    return is_suppressed
         return is_suppressed
 
     def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
@@ -137,9 +141,12 @@ class Task:
         entries = self.frequencies.entries
         return np.arange(len(entries)), entries.counts, np.zeros(len(entries), np.int64)
 
-    def recoding(self, groups: Groups) -> Recoding:
-        """Give the recoding to a node, with the least suppression that satisfies the policy."""
-        return Recoding(self.frequencies, groups, self.unsafe(groups))
+    def recoding(self, groups: Groups, at_most: int | None = None) -> Recoding:
+        """Give the recoding to a node, with the least suppression that satisfies the policy.
+
+        If that is more than ``at_most`` rows, only so much is right about it.
+        """
+        return Recoding(self.frequencies, groups, self.unsafe(groups, at_most))
 
     def infeasible(self, budget: int) -> InfeasibleError:
         """Say why no node satisfies the policy within this budget."""

@@ -7,6 +7,7 @@ quicker the answer.
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.base import Task, with_level
 from indistinct.frequency import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
 from indistinct.privacy import KAnonymity
@@ -48,31 +49,69 @@ class Counter(Protocol):
     base: Source
 
     def outcome(self, node: Node, source: Source) -> Outcome:
-        """Give what a measure may ask of a node, with the least suppression that satisfies the policy."""
+        """Give what a measure may ask of a node, with the least suppression that satisfies the policy.
+
+        Of a node that suppresses too many rows it need only be right that they are too many.
+        """
 
     def reduced(self, node: Node, source: Source) -> Source:
         """Give the groups at a node as a source for the nodes above it."""
 
 
-def counter_for(task: Task, measure: QualityMeasure | None = None) -> Counter:
-    """Give the quickest counter that serves a task and a measure."""
+def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int | None = None) -> Counter:
+    """Give the quickest counter that serves a task and a measure; ``at_most`` so many suppressed rows are of use."""
     if TupleCounter.serves(task) and (measure is None or measure.asks_counts_only):
         return TupleCounter(task, measure)
-    return GroupCounter(task)
+    return GroupCounter(task, at_most)
 
 
 class GroupCounter:
     """Rolls groups up and builds recodings: for any model, measure and number of quasi-identifiers."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, at_most: int | None = None) -> None:
         self.task = task
+        self.at_most = at_most
         self.base: Source = task.frequencies.base
 
     def outcome(self, node: Node, source: Any) -> Outcome:
-        return self.task.recoding(self.reduced(node, source))
+        return self.task.recoding(self.reduced(node, source), self.at_most)
 
     def reduced(self, node: Node, source: Any) -> Any:
         return source if source.node == node else self.task.frequencies.roll_up(node, source)[0]
+
+
+class Stairs:
+    """Counts nodes in any order by way of a few below: each column climbs in turn, those with fewest levels first.
+
+    Nodes have the levels of their first columns in common with many others, so the groups there are kept.
+    """
+
+    def __init__(self, counter: GroupCounter, most_tuples: int) -> None:
+        self.counter = counter
+        heights = counter.task.frequencies.heights
+        self._order = sorted(range(len(heights)), key=lambda column: heights[column])
+        self._kept: OrderedDict[Node, Source] = OrderedDict()
+        self._room = most_tuples
+
+    def outcome(self, node: Node) -> Outcome:
+        """Give what a measure may ask of a node."""
+        source = self.counter.base
+        for column in self._order[:-1]:
+            step = with_level(source.node, column, node[column])
+            if step == source.node:
+                continue
+            if step not in self._kept:
+                self._keep(self.counter.reduced(step, source))
+            self._kept.move_to_end(step)
+            source = self._kept[step]
+        return self.counter.outcome(node, source)
+
+    def _keep(self, source: Source) -> None:
+        """Keep groups for the nodes above; those that were not used for longest go first."""
+        self._kept[source.node] = source
+        self._room -= len(source.sizes)
+        while self._room < 0 and len(self._kept) > 1:
+            self._room += len(self._kept.popitem(last=False)[1].sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from indistinct.privacy import KAnonymity
 from indistinct.privacy.base import BoolArray
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
+from indistinct.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,19 @@ class Datafly:
                 return Recoding(task.frequencies, groups, suppressed)
             column = self._next_column(task, groups, weights)
             if column is None:
-                raise self._infeasible(task, weights, int(groups.sizes[outliers].sum()), min(limit, stop_at))
+                raise self._infeasible(task, weights, int(groups.sizes[outliers].sum()), rows, min(limit, stop_at))
             node = with_level(groups.node, column, groups.node[column] + 1)
             groups, _ = task.frequencies.roll_up(node, groups)
             watch.report("search", sum(node), sum(task.frequencies.heights))
 
-    def _infeasible(self, task: Task, weights: list[float], outliers: int, allowed: int) -> InfeasibleError:
+    def _infeasible(self, task: Task, weights: list[float], outliers: int, rows: int, allowed: int) -> InfeasibleError:
         """Say why no column can be generalized further."""
+        if outliers <= allowed and outliers < task.frequencies.rows:
+            return InfeasibleError(
+                f"{counted(outliers, 'row')} must be suppressed, fewer than k = {task.largest_k()}, and with the "
+                f"smallest group to hide them among {rows} of {task.frequencies.rows}, but {allowed} may be; allow "
+                "more suppression, or say complementary = false"
+            )
         fixed = [name for name, weight in zip(task.frequencies.columns, weights, strict=True) if weight == 0]
         if not fixed:
             return task.infeasible(allowed)

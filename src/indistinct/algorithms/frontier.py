@@ -19,6 +19,7 @@ from indistinct.algorithms.search import DIGITS
 from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.frequency import FrequencyList, IntArray, Node
 from indistinct.policy import suppression_in_rows
+from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.cells import CellMeasure
 from indistinct.recoding import LabelValues
@@ -163,7 +164,7 @@ def sweep(
     """
     frequencies = task.frequencies
     if not TupleCounter.serves(task):
-        raise PolicyError("a frontier is drawn for k-anonymity on one quasi-identifier; leave other models out")
+        raise PolicyError(_not_served(task))
     size = math.prod(height + 1 for height in frequencies.heights)
     if size > LARGEST_SWEEP:
         raise PolicyError(f"the hierarchies span {size:,} nodes; a frontier sweeps at most {LARGEST_SWEEP:,}")
@@ -176,6 +177,17 @@ def sweep(
     values = {scale.name: swept.spread(scale.value(swept)) for scale in scales}
     nodes = np.concatenate(swept.node, axis=1).astype(np.int16)
     return Frontier(frequencies.columns, frequencies.rows, chosen, nodes, swept.suppressed_rows, losses, values)
+
+
+def _not_served(task: Task) -> str:
+    """Say what of a policy a sweep cannot answer for: to leave it out silently would promise releases that are none."""
+    others = sorted({model.name for model in task.models if not isinstance(model, KAnonymity)})
+    if not others:
+        return "a frontier is drawn for one quasi-identifier; ask for each with a policy of its own"
+    return (
+        f"a frontier counts k-anonymity only and cannot tell what {', '.join(others)} would cost; use compare, or a "
+        "policy with k-anonymity alone"
+    )
 
 
 @dataclass(frozen=True)

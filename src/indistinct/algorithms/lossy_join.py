@@ -44,17 +44,19 @@ class LossyJoin:
         if name in NO_GROUPING or (name == self.grouping and name not in safe):
             raise PolicyError(f"grouping: {name!r} makes no safe groups; choose one of {', '.join(safe)}")
 
-    def _algorithm(self) -> Algorithm:
+    def grouping_of(self, task: Task) -> tuple[Algorithm, Task]:
+        """Give the algorithm that makes the groups, and its task: every model on all columns."""
         from indistinct.algorithms import algorithm_named
 
-        return algorithm_named(self.grouping) if isinstance(self.grouping, str) else self.grouping
-
-    def run(self, task: Task, watch: Watch) -> Classes:
-        """Give the classes, or raise InfeasibleError if the grouping finds none."""
         check_link(task.policy)
         everything = tuple(range(len(task.frequencies.columns)))
         on_all_columns = replace(task, requirements=(Requirement(everything, task.models),))
-        found = self._algorithm().run(on_all_columns, watch)
+        return algorithm_named(self.grouping) if isinstance(self.grouping, str) else self.grouping, on_all_columns
+
+    def run(self, task: Task, watch: Watch) -> Classes:
+        """Give the classes, or raise InfeasibleError if the grouping finds none."""
+        algorithm, on_all_columns = self.grouping_of(task)
+        found = algorithm.run(on_all_columns, watch)
         pieces = _as_pieces(found) if isinstance(found, Recoding) else found.pieces
         return Classes.of_pieces(task.frequencies, together(task, pieces))
 

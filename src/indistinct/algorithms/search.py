@@ -15,13 +15,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from indistinct.algorithms.base import Task, with_level
-from indistinct.algorithms.counters import Counter, Source, counter_for, possible_groups
+from indistinct.algorithms.counters import GroupCounter, Source, Stairs, counter_for, possible_groups
 from indistinct.errors import InterruptedSearchError
 from indistinct.frequency import Node
 from indistinct.quality import NonUniformEntropy, QualityMeasure
@@ -77,7 +78,6 @@ class Search:
         self.bottom: Node = (0,) * len(self.heights)
         self.checks = 0
         self._passed: dict[Node, bool] = {}
-        self._counter: Counter | None = None
 
     @property
     def is_monotone(self) -> bool:
@@ -96,12 +96,17 @@ class Search:
     def passes(self, node: Node) -> bool:
         """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``."""
         if node not in self._passed:
-            if self._counter is None:
-                self._counter = counter_for(self.task)
             self.checks += 1
-            outcome = self._counter.outcome(node, self._counter.base)
-            self._passed[node] = outcome.suppressed_rows <= self.budget
+            self._passed[node] = self._outcome(node).suppressed_rows <= self.budget
         return self._passed[node]
+
+    @cached_property
+    def _outcome(self) -> Callable[[Node], Outcome]:
+        """What counts a node."""
+        counter = counter_for(self.task, at_most=self.budget)
+        if isinstance(counter, GroupCounter):
+            return Stairs(counter, CACHED_TUPLES).outcome
+        return lambda node: counter.outcome(node, counter.base)
 
     def minimal(self) -> list[Node]:
         """Every node that passes while no node below it does: the k-minimal generalizations, lowest first.
@@ -181,10 +186,13 @@ class _Best:
             threads = min(os.cpu_count() or 1, MOST_THREADS) if len(self.frequencies.base) >= LONG_LIST else 1
         # each thread has a counter, since counters work in place
         task = search.task if search.is_monotone else search.task.floor
-        self.counters = [counter_for(task, measure) for _ in range(threads)]
+        self.counters = [counter_for(task, measure, search.budget) for _ in range(threads)]
         self.counter = self.counters[0]
         # where models are not monotone, nodes are ruled out by what they imply, and judged by a counter of their own
-        self.judges = None if search.is_monotone else [counter_for(search.task, measure) for _ in range(threads)]
+        self.judges: list[Stairs] | None = None
+        if not search.is_monotone:
+            room = CACHED_TUPLES // threads
+            self.judges = [Stairs(GroupCounter(search.task, search.budget), room) for _ in range(threads)]
         parts = measure.level_losses(self.frequencies)
         self.level_losses = [[0.0] * (height + 1) for height in search.heights] if parts is None else _lists(parts)
         # a measure without parts is split by those of entropy, which tell best how columns merge groups
@@ -226,7 +234,7 @@ class _Best:
     def _judged(self, thread: int, node: Node) -> Outcome:
         """Count a node for the policy itself."""
         assert self.judges is not None  # asked only then
-        return self.judges[thread].outcome(node, self.judges[thread].base)
+        return self.judges[thread].outcome(node)
 
     def _take(self, heap: list[tuple[tuple[float, int, int, Node], Box]]) -> list[Box]:
         """Take the boxes of least bound, one for each counter; none if nothing better can be left."""

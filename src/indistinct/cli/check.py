@@ -11,7 +11,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
-from indistinct.errors import PolicyError
+from indistinct.errors import InfeasibleError, PolicyError
 
 if TYPE_CHECKING:
     from indistinct.algorithms import Task
@@ -40,6 +40,7 @@ def check(
     Exit code 2 says that there are mistakes, 3 that no release can satisfy the policy.
     """
     from indistinct.algorithms import Task
+    from indistinct.algorithms.feasibility import refusal
     from indistinct.engine import open_table
     from indistinct.policyfile import read_policy
 
@@ -52,7 +53,9 @@ def check(
         except PolicyError as error:
             _tell_mistakes(error, _unknown_values(rows, policy) if show_values else {}, as_json)
         report = feasibility(task, rows.count())
-    _tell_feasibility(task, report, as_json)
+        watch.report("search")
+        refused = refusal(task, watch)
+    _tell_feasibility(report, refused, as_json)
     if not as_json:
         show.next_steps(["anonymize", policy_path, table, "-o", "release"])
 
@@ -123,21 +126,10 @@ def _tell_mistakes(error: PolicyError, unknown: Mapping[str, list[str | None]], 
 
 
 def feasibility(task: Task, rows: int) -> dict[str, Any]:
-    """Tell how anonymous a table is as it is, and whether its policy can be met.
-
-    For monotone models rows to suppress never rise on the way up the lattice, so what must go at its top must go
-    anywhere. For others every node is tried.
-    """
+    """Tell how anonymous a table is as it is, and what would be suppressed at the top of the lattice."""
     frequencies = task.frequencies
     sizes = frequencies.base.sizes
-    nodes = math.prod(height + 1 for height in frequencies.heights)
     top, _ = frequencies.roll_up(frequencies.heights)
-    at_top = int(top.sizes[task.unsafe(top)].sum())
-    as_it_is = int(sizes[task.unsafe(frequencies.base)].sum())
-    allowed = _allowed_suppression(task)
-    is_feasible = bool(at_top <= allowed and at_top < frequencies.rows and frequencies.rows >= task.largest_k())
-    if not is_feasible and not task.is_monotone and allowed and frequencies.rows >= task.largest_k():
-        is_feasible = _passes_somewhere(task)
     return {
         "rows": rows,
         "eligible": frequencies.rows,
@@ -145,39 +137,25 @@ def feasibility(task: Task, rows: int) -> dict[str, Any]:
         "unique_rows": int((sizes == 1).sum()),
         "k_of_the_table": int(sizes.min(initial=frequencies.rows)),
         "k_of_the_policy": task.largest_k(),
-        "unsafe_rows": as_it_is,
-        "lattice_nodes": nodes,
-        "suppression_allowed": allowed,
-        "suppression_at_the_top": at_top,
-        "feasible": is_feasible,
+        "unsafe_rows": int(sizes[task.unsafe(frequencies.base)].sum()),
+        "lattice_nodes": math.prod(height + 1 for height in frequencies.heights),
+        "suppression_allowed": _allowed_suppression(task),
+        "suppression_at_the_top": int(top.sizes[task.unsafe(top)].sum()),
     }
 
 
-def _passes_somewhere(task: Task) -> bool:
-    """Tell whether any node satisfies the policy."""
-    from indistinct.algorithms.search import Search
-    from indistinct.quality import Completeness
-    from indistinct.watch import Watch
-
-    return Search(task, Watch()).optimum(Completeness()) is not None
-
-
 def _allowed_suppression(task: Task) -> int:
-    """Give the rows that the policy's algorithm may suppress, and refuse a lattice that it cannot search."""
-    from indistinct.algorithms.search import Search
-    from indistinct.watch import Watch
-
+    """Give the rows that the policy's algorithm may suppress; a release of nothing is none."""
     policy = task.policy
     if policy.algorithm == "datafly":
         return task.largest_k() if policy.max_suppression is None else task.budget
-    return Search(task, Watch(), budget=0 if policy.algorithm == "mingen" else None).budget
+    return 0 if policy.algorithm == "mingen" else min(task.budget, task.frequencies.rows - 1)
 
 
-def _tell_feasibility(task: Task, report: Mapping[str, Any], as_json: bool) -> None:
+def _tell_feasibility(report: Mapping[str, Any], refusal: InfeasibleError | None, as_json: bool) -> None:
     """Tell what was found, and leave if the policy cannot be met."""
-    refusal = None if report["feasible"] else task.infeasible(report["suppression_allowed"])
     if as_json:
-        show.document(dict(report) | ({} if refusal is None else show.described(refusal)))
+        show.document({**report, "feasible": refusal is None} | ({} if refusal is None else show.described(refusal)))
         raise typer.Exit(0 if refusal is None else refusal.exit_code)
     share = report["unsafe_rows"] / max(1, report["eligible"])
     show.out().print(

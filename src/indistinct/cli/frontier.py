@@ -67,7 +67,8 @@ def frontier(
 ) -> None:
     """Show which k the table can afford: the best release for every k and suppression limit.
 
-    The whole lattice is counted once; a release is made by anonymize.
+    The whole lattice is counted once, for k-anonymity on one quasi-identifier; policies with other models are refused.
+    A release is made by anonymize.
     """
     from indistinct import pipeline
     from indistinct.policyfile import read_policy
