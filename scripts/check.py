@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 PEER = "pycanon==1.3.6"
-"""Another implementation that tests compare with. It pins old versions of NumPy and pandas, so it cannot be an extra."""
+"""Another implementation that tests compare with. It pins old versions of NumPy and pandas, so it is no extra."""
 
 CHECKS = [
     ["ruff", "check", "."],
