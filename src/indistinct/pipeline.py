@@ -39,7 +39,7 @@ def anonymize(
     encoding.
     """
     watch = watch or Watch()
-    chosen = _chosen(algorithm, policy)
+    chosen = chosen_algorithm(algorithm, policy)
     rows = open_table(table, **reading)
     try:
         task = task_for(rows, policy, watch)
@@ -162,7 +162,8 @@ def task_for(rows: Any, policy: Policy, watch: Watch) -> Task:
     return task
 
 
-def _chosen(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
+def chosen_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
+    """Give the algorithm that was asked for, by itself or by its name, or else the policy's."""
     if algorithm is None:
         return algorithm_of(policy)
     if not isinstance(algorithm, str):

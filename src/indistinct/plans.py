@@ -12,12 +12,12 @@ from indistinct.recoding import Classes, LocalRecoding, Recoding
 __all__ = ["LINK", "class_plan", "column_plan", "local_plan"]
 
 
-def class_plan(recoding: Classes, policy: Policy) -> ClassPlan:
-    """Give the plan of two tables: quasi and other columns as they are, and sensitive ones apart."""
+def class_plan(recoding: Classes, policy: Policy, extra: tuple[str, ...] = ()) -> ClassPlan:
+    """Give the plan of two tables: quasi, other and extra columns as they are, and sensitive ones apart."""
     frequencies, pieces = recoding.frequencies, recoding.pieces
     tuples = {name: frequencies.entry_codes(c)[pieces.tuples] for c, name in enumerate(frequencies.columns)}
     return ClassPlan(
-        tables={"quasi": policy.with_role("quasi", "other"), "sensitive": policy.with_role("sensitive")},
+        tables={"quasi": (*policy.with_role("quasi", "other"), *extra), "sensitive": policy.with_role("sensitive")},
         tuples=tuples | {name: codes[pieces.tuples] for name, codes in frequencies.entries.codes.items()},
         rows=pieces.rows,
         groups=pieces.groups,
@@ -25,14 +25,14 @@ def class_plan(recoding: Classes, policy: Policy) -> ClassPlan:
     )
 
 
-def local_plan(recoding: LocalRecoding, policy: Policy, blank: bool) -> LocalPlan:
+def local_plan(recoding: LocalRecoding, policy: Policy, blank: bool, extra: tuple[str, ...] = ()) -> LocalPlan:
     """Put a local recoding in the engine's terms: the tuple, rows and group of each piece, and each group's labels."""
     frequencies, pieces = recoding.frequencies, recoding.pieces
     names = frequencies.columns
     tuples = {name: frequencies.entry_codes(column)[pieces.tuples] for column, name in enumerate(names)}
     kept = [name for name, labels in zip(names, recoding.labels, strict=True) if not labels.levels.any()]
     return LocalPlan(
-        columns=policy.with_role("quasi", "sensitive", "other"),
+        columns=(*policy.with_role("quasi", "sensitive", "other"), *extra),
         tuples=tuples | {name: codes[pieces.tuples] for name, codes in frequencies.entries.codes.items()},
         rows=pieces.rows,
         groups=pieces.groups,
@@ -43,7 +43,7 @@ def local_plan(recoding: LocalRecoding, policy: Policy, blank: bool) -> LocalPla
     )
 
 
-def column_plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
+def column_plan(recoding: Recoding, policy: Policy, blank: bool, extra: tuple[str, ...] = ()) -> Plan:
     """Put a recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
     suppressed = np.flatnonzero(recoding.is_suppressed)
     sensitive = recoding.frequencies.sensitive
@@ -57,7 +57,7 @@ def column_plan(recoding: Recoding, policy: Policy, blank: bool) -> Plan:
         plan_maps[name] = np.arange(len(column_values.values))
         plan_labels[name] = column_values.values
     return Plan(
-        columns=policy.with_role("quasi", "sensitive", "other"),
+        columns=(*policy.with_role("quasi", "sensitive", "other"), *extra),
         maps=plan_maps,
         labels=plan_labels,
         kept=frozenset([*(name for name, level in recoding.levels.items() if level == 0), *sensitive]),

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class Release:
     """A generalized table in fresh random order, with the facts that its recipients may know.
 
     ``table`` is of the kind that came in. ``verdict`` is what the last recount found. ``node`` gives the level of each
-    column, or is None where an algorithm generalizes cell by cell.
+    column, or is None where an algorithm generalizes cell by cell. ``entry`` is its number in a ledger, if it has one.
     """
 
     def __init__(self, parts: Mapping[str, Rows], recoding: AnyRecoding, policy: Policy, algorithm: str) -> None:
@@ -45,6 +45,7 @@ class Release:
         self.recoding = recoding
         self.algorithm = algorithm
         self.verdict: Verdict | None = None
+        self.entry: int | None = None
         self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
         self.measures: Mapping[str, float] = measured(recoding)
@@ -54,18 +55,7 @@ class Release:
     @classmethod
     def build(cls, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> Release:
         """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
-        if isinstance(recoding, Classes):
-            check_link(policy)
-            return cls(rows.divide(class_plan(recoding, policy)), recoding, policy, algorithm)
-        blank = policy.suppressed_rows == "blank"
-        if blank and (recoding.suppressed_rows or isinstance(recoding, LocalRecoding)):
-            _refuse_unsafe_blanks(recoding, policy)
-        plan = (
-            local_plan(recoding, policy, blank)
-            if isinstance(recoding, LocalRecoding)
-            else column_plan(recoding, policy, blank)
-        )
-        return cls({"table": rows.recode(plan)}, recoding, policy, algorithm)
+        return cls(recoded(rows, recoding, policy), recoding, policy, algorithm)
 
     @property
     def table(self) -> Any:
@@ -128,12 +118,20 @@ class Release:
         )
         return self.verdict
 
-    def write(self, folder: str | os.PathLike[str], *, replace: bool = False, allow_unsafe: bool = False) -> Path:
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        allow_unsafe: bool = False,
+        before_naming: Callable[[Path], None] | None = None,
+    ) -> Path:
         """Write the table and its manifest as a folder, whole or not at all.
 
         What was written is read again and recounted before it gets its name, so a folder under that name is always a
         verified release. A folder that holds something already is refused, unless ``replace`` is given. A release that
         failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
+        ``before_naming`` is called with the finished folder before that gets its name; if it raises, nothing is left.
         """
         goal = Path(folder)
         refuse_occupied(goal, replace)
@@ -162,6 +160,8 @@ class Release:
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()
             _flush(staging)
+            if before_naming is not None:
+                before_naming(staging)
             _give_name(staging, goal)
         except OSError as error:
             raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
@@ -190,6 +190,22 @@ class Release:
             f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {facts['smallest_group']}, "
             f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
         )
+
+
+def recoded(rows: Rows, recoding: AnyRecoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
+    """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
+    if isinstance(recoding, Classes):
+        check_link(policy)
+        return rows.divide(class_plan(recoding, policy, extra))
+    blank = policy.suppressed_rows == "blank"
+    if blank and (recoding.suppressed_rows or isinstance(recoding, LocalRecoding)):
+        _refuse_unsafe_blanks(recoding, policy)
+    plan = (
+        local_plan(recoding, policy, blank, extra)
+        if isinstance(recoding, LocalRecoding)
+        else column_plan(recoding, policy, blank, extra)
+    )
+    return {"table": rows.recode(plan)}
 
 
 def refuse_occupied(folder: Path, replace: bool = False) -> None:

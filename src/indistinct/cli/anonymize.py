@@ -8,7 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.cli.options import (
+    LEDGER_HELP,
+    Again,
+    AsJson,
+    Colluding,
+    Delimiter,
+    Encoding,
+    Key,
+    Memory,
+    PolicyPath,
+    Purpose,
+    Recipient,
+    Source,
+    Table,
+    Threads,
+    TimeLimit,
+    colluding,
+    reading,
+)
 from indistinct.words import counted
 
 if TYPE_CHECKING:
@@ -33,6 +51,15 @@ def anonymize(
     allow_unsafe: Annotated[
         bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
     ] = False,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", "-l", metavar="URL", help=f"Check and enter the release. {LEDGER_HELP}")
+    ] = None,
+    recipient: Recipient = None,
+    purpose: Purpose = "",
+    source: Source = "main",
+    key: Key = None,
+    colludes: Annotated[Colluding, typer.Option("--colluding")] = None,
+    again: Again = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     memory: Memory = None,
@@ -42,7 +69,8 @@ def anonymize(
 ) -> None:
     """Make a release that satisfies the policy, recount it, and write it as a folder.
 
-    The folder appears whole and verified, or not at all.
+    The folder appears whole and verified, or not at all. With a ledger it is first checked against what was released
+    before; exit code 5 says that it would undo an earlier release.
     """
     from indistinct import pipeline
     from indistinct.engine import open_table
@@ -53,18 +81,58 @@ def anonymize(
     policy = read_policy(policy_path)
     chosen = _chosen(policy, algorithm, measure)
     limits = reading(delimiter, encoding, memory, threads)
-    with (
-        show.progress(time_limit) as watch,
-        open_table(table, **limits) as rows,
-        pipeline.anonymize(rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch) as release,
-    ):
-        watch.report("write")
-        written = release.write(output, replace=replace, allow_unsafe=allow_unsafe)
+    with show.progress(time_limit) as watch, open_table(table, **limits) as rows:
+        if ledger is None:
+            _refuse_ledger_options({"--recipient": recipient, "--again": again, "--key": key, "--colluding": colludes})
+            with pipeline.anonymize(rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch) as release:
+                watch.report("write")
+                release.write(output, replace=replace, allow_unsafe=allow_unsafe)
+        else:
+            from indistinct.ledger import Ledger
+
+            with (
+                Ledger(ledger) as entering,
+                entering.anonymize(
+                    rows,
+                    policy,
+                    recipient=_named(recipient, allow_unsafe),
+                    purpose=purpose,
+                    source=source,
+                    key=key,
+                    colluding=colluding(colludes),
+                    again=again,  # type: ignore[arg-type]  # it is checked there
+                    algorithm=chosen,
+                    folder=output,
+                    replace=replace,
+                    watch=watch,
+                    **reading(memory=memory, threads=threads),
+                ) as release,
+            ):
+                watch.report("write")
     if as_json:
-        show.document(described(release, written))
+        show.document(described(release, output))
         return
-    summarize(release, written)
+    summarize(release, output)
     show.next_steps(["verify", policy_path, output, "--original", table])
+
+
+def _refuse_ledger_options(given: dict[str, object]) -> None:
+    """Raise if something was said that only a ledger can heed."""
+    from indistinct.errors import PolicyError
+
+    if said := [name for name, value in given.items() if value]:
+        raise PolicyError(f"{' and '.join(said)}: only with a ledger; add --ledger")
+
+
+def _named(recipient: str | None, allow_unsafe: bool) -> str:
+    """Give the recipient of a release that is entered in a ledger."""
+    from indistinct.errors import PolicyError
+
+    if allow_unsafe:
+        raise PolicyError("--allow-unsafe: a ledger takes verified releases only; leave one of the two out")
+    if recipient is None:
+        raise PolicyError("--recipient: say who gets the release, or 'public'; the ledger remembers it")
+    return recipient
 
 
 WITH_MEASURE = ("lattice", "regroup")
@@ -87,6 +155,7 @@ def described(release: Release, written: Path) -> dict[str, object]:
     assert release.verdict is not None  # a release is verified before it is written
     return {
         "written": str(written),
+        **({} if release.entry is None else {"entry": release.entry}),
         "algorithm": release.algorithm,
         **release.facts,
         "verdict": release.verdict.to_dict(),
@@ -119,5 +188,7 @@ def summarize(release: Release, written: Path) -> None:
         show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)
         return
     show.say(f"verified and written to {written}", show.GOOD)
+    if release.entry is not None:
+        show.say(f"entered in the ledger as entry {release.entry}: it undoes no earlier release", show.GOOD)
     if "not_protected" in facts:
         show.say(f"not protected: {facts['not_protected']}", "yellow")

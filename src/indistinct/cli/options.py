@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,6 +22,42 @@ Encoding = Annotated[str | None, typer.Option(help="How a text file is encoded, 
 Memory = Annotated[str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many cores the engine may use. Else all.")]
 TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds that the search may take.")]
+
+LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/database."
+Recipient = Annotated[
+    str | None, typer.Option(help="Who gets the release; 'public' if everybody does. Needed with a ledger.")
+]
+Purpose = Annotated[str, typer.Option(help="What the release is for, as the ledger remembers it.")]
+Source = Annotated[
+    str, typer.Option(help="Which people the table is about: releases of the same people have the same source.")
+]
+Key = Annotated[
+    list[str] | None,
+    typer.Option(help="A column by which people are recognised; repeat it. Else the identifiers, or the whole row."),
+]
+Colluding = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A recipient who might put releases together with this one; repeat it, or say none. Else all of them."
+    ),
+]
+Again = Annotated[
+    str | None,
+    typer.Option(
+        help="Keep to earlier releases: consistent (tell nobody further apart) or based (nothing more specific either)."
+    ),
+]
+
+
+def colluding(names: list[str] | None) -> Literal["all", "none"] | list[str]:
+    """Give who might collude, as the ledger takes it.
+
+    >>> colluding(None), colluding(["none"]), colluding(["a", "b"])
+    ('all', 'none', ['a', 'b'])
+    """
+    if not names or names == ["all"]:
+        return "all"
+    return "none" if names == ["none"] else names
 
 
 def reading(

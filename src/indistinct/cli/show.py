@@ -36,6 +36,7 @@ STAGES = {
     "release": "making the release",
     "verify": "recounting the release",
     "write": "writing the release",
+    "ledger": "checking against earlier releases",
     "profile": "looking at the columns",
 }
 

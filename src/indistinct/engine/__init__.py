@@ -5,13 +5,41 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
+from indistinct.engine.base import (
+    HISTORY,
+    KEY,
+    STATE,
+    ClassPlan,
+    Condition,
+    Counts,
+    LocalPlan,
+    Plan,
+    Recognition,
+    Rows,
+    ValueCounts,
+)
 from indistinct.engine.files import open_path
 from indistinct.engine.frames import frame_kind, open_frame
+from indistinct.engine.histories import ABSENT, Histories
 from indistinct.engine.session import Session
 from indistinct.errors import TableError
 
-__all__ = ["ClassPlan", "Condition", "Counts", "LocalPlan", "Plan", "Rows", "ValueCounts", "open_table"]
+__all__ = [
+    "ABSENT",
+    "HISTORY",
+    "KEY",
+    "STATE",
+    "ClassPlan",
+    "Condition",
+    "Counts",
+    "Histories",
+    "LocalPlan",
+    "Plan",
+    "Recognition",
+    "Rows",
+    "ValueCounts",
+    "open_table",
+]
 
 ACCEPTED = (
     "a path to CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table), a pandas or Polars frame, "

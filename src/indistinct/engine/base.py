@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from indistinct.errors import TableError
+
 Condition = tuple[str, str, object]
 """A column, an operator and a value, such as ``("age", ">=", 18)``; a row is eligible if all its conditions hold."""
 
@@ -116,6 +118,34 @@ class ClassPlan:
         return tuple(dict.fromkeys(column for columns in self.tables.values() for column in columns))
 
 
+KEY = ".key"
+"""The column of a person's digest, STATE of a digest of her quasi cells, HISTORY of what was released of her before."""
+STATE = ".state"
+HISTORY = ".history"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How people are recognised from one release to the next, without keeping who they are.
+
+    ``key``       columns that name a person; only a digest of them is kept
+    ``numbered``  rows with equal keys are numbered, instead of refused: for keys that are whole rows
+    ``state``     columns whose change matters
+    ``secret``    makes digests that nobody can compute who does not know it
+    ``earlier``   a Parquet file with the history of each person who was released before, or None
+    ``based``     columns whose cells are replaced by what was released last, for people whose state is the same
+    ``where``     conditions on eligible rows; the others are left out
+    """
+
+    key: tuple[str, ...]
+    state: tuple[str, ...]
+    secret: str
+    numbered: bool = False
+    earlier: Path | None = None
+    based: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
+
+
 class Rows(ABC):
     """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.
 
@@ -204,6 +234,21 @@ class Rows(ABC):
     @abstractmethod
     def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """Return all rows as a stream of text cells, missing as null."""
+
+    def recognise(self, how: Recognition) -> Rows:
+        """Return the eligible rows with columns KEY, STATE and HISTORY, the last missing for people who are new."""
+        raise TableError(f"{self.name}: a ledger is not supported for a {self.kind} table; write it to Parquet first")
+
+    def write_members(self, released: Rows, path: Path, group: Sequence[str], values: Sequence[str]) -> None:
+        """Write who was released in which group: key, state, number of the group, its labels, and some values.
+
+        ``self`` has recognised its people, and ``released`` was made from it with KEY among its columns.
+        """
+        raise TableError(f"{self.name}: a ledger is not supported for a {self.kind} table; write it to Parquet first")
+
+    def without(self, columns: Sequence[str]) -> Rows:
+        """Return the same rows in the same order without some columns; this table is closed by it."""
+        raise TableError(f"{self.name}: columns cannot be taken out of a {self.kind} table")
 
     @abstractmethod
     def close(self) -> None:

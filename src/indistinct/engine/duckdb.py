@@ -12,9 +12,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
+from indistinct.engine.base import (
+    ClassPlan,
+    Condition,
+    Counts,
+    LocalPlan,
+    Plan,
+    Recognition,
+    Rows,
+    ValueCounts,
+)
 from indistinct.engine.conditions import Clause, eligible
-from indistinct.engine.session import Session, quote
+from indistinct.engine.people import members_sql, refuse_unusable_keys, told_sql
+from indistinct.engine.session import Session, literal, quote
 from indistinct.engine.writing import file_path, write_file
 from indistinct.errors import TableError
 
@@ -70,7 +80,9 @@ class DuckRows(Rows):
         form: Format,
         typed: frozenset[str] | None = None,
         stored: str | None = None,
+        below: tuple[str, ...] = (),
     ) -> None:
+        self._below = below
         self.kind = form.kind
         self.name = session.name
         self._session = session
@@ -246,6 +258,35 @@ class DuckRows(Rows):
     def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         return self._session.stream(self._texts_sql(columns))
 
+    def recognise(self, how: Recognition) -> DuckRows:
+        told = self._session.fresh("told")
+        texts = {column: self._text(column) for column in self.columns()}
+        condition, parameters = eligible(how.where, self._text)
+        rows = f"(SELECT * FROM {self._relation} WHERE {condition})"
+        self._session.execute(f"CREATE TABLE {told} AS {told_sql(rows, texts, how)}", parameters)
+        view = self._session.fresh("view")
+        self._session.execute(f"CREATE VIEW {view} AS SELECT * FROM {told}")
+        found = DuckRows(self._session, view, self._form, self._typed - set(how.based), told)
+        refuse_unusable_keys(self._session, told, how)
+        return found
+
+    def write_members(self, released: Rows, path: Path, group: Sequence[str], values: Sequence[str]) -> None:
+        assert isinstance(released, DuckRows)
+        labels = {column: released._text(column) for column in group}
+        cells = {column: self._text(column) for column in values}
+        query = members_sql(released._relation, self._relation, labels, cells)
+        self._session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+
+    def without(self, columns: Sequence[str]) -> DuckRows:
+        view = self._session.fresh("view")
+        left = [column for column in self.columns() if column not in columns]
+        shown = ", ".join(map(quote, left))
+        self._session.execute(f"CREATE VIEW {view} AS SELECT {shown} FROM {self._relation}")
+        rows = DuckRows(self._session, view, self._form, self._typed - set(columns), self._stored, (self._relation,))
+        self._stored = None
+        self.close()
+        return rows
+
     def close(self) -> None:
         if self._closed:
             return
@@ -254,7 +295,8 @@ class DuckRows(Rows):
         if self._session.is_open:
             self._forget()
             if self._stored is not None:
-                self._session.execute(f"DROP VIEW {self._relation}")
+                for view in (self._relation, *self._below):
+                    self._session.execute(f"DROP VIEW {view}")
                 self._session.execute(f"DROP TABLE {self._stored}")
 
     def _text(self, column: str) -> str:

@@ -1,0 +1,97 @@
+"""Histories: in which group each person was at each of several releases, and how many people share a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.engine.arrays import numbers
+from indistinct.engine.base import ValueCounts
+from indistinct.engine.session import Session, literal, quote
+
+ABSENT = -1
+"""The group of somebody whom a release does not contain."""
+
+
+class Histories:
+    """People by their keys, and the group of each at each release, from the files that ``write_members`` wrote.
+
+    People who were in the same groups all along form a cell.
+    """
+
+    def __init__(self, members: Sequence[Path], *, memory_limit: str | None = None, threads: int | None = None) -> None:
+        self._session = Session("the ledger", memory_limit, threads)
+        self._members = list(members)
+        self._groups = [f"g{position}" for position in range(len(members))]
+        try:
+            self._make_cells()
+        except BaseException:
+            self._session.close()
+            raise
+
+    def _make_cells(self) -> None:
+        """Create the tables of cells and of people; a person is one row, whichever releases she is in."""
+        groups = ", ".join(self._groups)
+        each = " UNION ALL ".join(
+            f'SELECT key::UUID AS key, {position} AS release, "group"::INTEGER AS g FROM {self._scan(position)}'
+            for position in range(len(self._members))
+        )
+        pivoted = ", ".join(
+            f"coalesce(max(g) FILTER (release = {position}), {ABSENT}) AS {name}"
+            for position, name in enumerate(self._groups)
+        )
+        self._session.execute(f"CREATE TABLE people AS SELECT key, {pivoted} FROM ({each}) GROUP BY key")
+        self._session.execute(
+            f"CREATE TABLE cells AS SELECT {groups}, count(*) AS size, row_number() OVER (ORDER BY {groups}) - 1 "
+            f"AS cell FROM people GROUP BY {groups}"
+        )
+
+    def _scan(self, release: int) -> str:
+        return f"read_parquet({literal(str(self._members[release]))})"
+
+    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the groups of each cell, a row per cell and a column per release, and the sizes of the cells."""
+        found = self._session.arrow(f"SELECT {', '.join(self._groups)}, size FROM cells ORDER BY cell")
+        *groups, sizes = (numbers(column).astype(np.int64) for column in found.columns)
+        return np.stack(groups, axis=1), sizes
+
+    def values_by_cell(self, release: int, column: str) -> ValueCounts:
+        """Return how often each value that a release has in a column occurs in each cell."""
+        same = " AND ".join(f"p.{name} = c.{name}" for name in self._groups)
+        found = self._session.arrow(
+            f"SELECT c.cell, coalesce(m.{quote(f'value.{column}')}, '') AS text, count(*) AS size "
+            f"FROM {self._scan(release)} AS m JOIN people AS p ON m.key::UUID = p.key JOIN cells AS c ON {same} "
+            "GROUP BY ALL ORDER BY c.cell, text"
+        )
+        coded = found["text"].combine_chunks().dictionary_encode()
+        texts = coded.dictionary.to_pylist() if len(found) else []
+        return ValueCounts(
+            numbers(found["cell"]).astype(np.int64),
+            np.asarray(coded.indices, np.int64) if len(found) else np.zeros(0, np.int64),
+            numbers(found["size"]).astype(np.int64),
+            tuple(text or None for text in texts),
+        )
+
+    def write(self, path: Path, labels: Sequence[str] = ()) -> None:
+        """Write the cell of each person, with her state and labels in the last release if she is in that."""
+        last = len(self._members) - 1
+        same = " AND ".join(f"p.{name} = c.{name}" for name in self._groups)
+        cells = "".join(f", m.{quote(f'label.{column}')}" for column in labels)
+        self._session.execute(
+            f"COPY (SELECT replace(p.key::VARCHAR, '-', '') AS key, c.cell, m.state{cells} FROM people AS p "
+            f"JOIN cells AS c ON {same} LEFT JOIN {self._scan(last)} AS m ON p.key = m.key::UUID) "
+            f"TO {literal(str(path))} (FORMAT parquet)"
+        )
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._session.close()
+
+    def __enter__(self) -> Histories:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,60 @@
+"""Entering a release that was made without the ledger: finding out who was in which of its groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from indistinct.engine import KEY, Recognition, Rows, open_table
+from indistinct.errors import LedgerError
+from indistinct.ledger.again import told_policy
+from indistinct.pipeline import task_for
+from indistinct.policy import Policy
+from indistinct.release import MANIFEST, recoded
+from indistinct.verdict import verify
+from indistinct.watch import Watch
+
+
+def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path: Path) -> dict[str, Any]:
+    """Write who was released in which group of a release folder, and give its manifest.
+
+    The release is made anew from its original and must come out the same, row by row; that is possible where every
+    column was taken to one level.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
+    verify(folder, policy).raise_if_failed()
+    manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+    if manifest.get("node") is None or len(manifest["files"]) != 1:
+        raise LedgerError(
+            f"{folder} cannot be entered afterwards: nothing in it tells which of its groups a person went to, since "
+            "cells were generalized one by one or sensitive values are in a table of their own; make such releases "
+            "with the ledger"
+        )
+    policy.check(rows.columns())
+    told = rows.recognise(how)
+    try:
+        task = task_for(told, told_policy(policy, []), Watch())
+        node = tuple(int(manifest["node"][column]) for column in task.frequencies.columns)
+        groups, _ = task.frequencies.roll_up(node)
+        keyed = recoded(told, task.recoding(groups), policy, (KEY,))["table"]
+        try:
+            _refuse_another(keyed, folder / next(iter(manifest["files"])), policy, manifest)
+            told.write_members(keyed, path, policy.quasi, policy.with_role("sensitive"))
+        finally:
+            keyed.close()
+    finally:
+        told.close()
+    return manifest
+
+
+def _refuse_another(made: Rows, path: Path, policy: Policy, manifest: dict[str, Any]) -> None:
+    """Raise if a release made anew has other rows than the one that is to be entered."""
+    columns = policy.with_role("quasi", "sensitive", "other")
+    with open_table(path, delimiter=manifest.get("delimiter")) as released:
+        if made.count() != released.count() or made.difference(released, columns):
+            raise LedgerError(
+                f"{path.parent} is not the release of this original at the levels that its manifest states; give the "
+                "original as it was when the release was made"
+            )

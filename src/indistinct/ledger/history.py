@@ -1,0 +1,182 @@
+"""The law of the ledger: people who share a history must be many enough, whatever was released and to whom.
+
+The adversary is given everything: she holds all releases in question, can tell which rows belong to the same person,
+and knows who is in which release. What hides a person is then only her cell: the people who were released in the same
+groups as she, release by release, and left out of the same ones. Within a cell people can be exchanged without a
+single released cell changing, so that nothing in the releases tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from indistinct.engine import ABSENT, Histories
+from indistinct.frequency import Groups, IntArray, Tally
+from indistinct.policy import Policy, sensitive_columns
+from indistinct.privacy import PrivacyModel
+from indistinct.privacy.base import BoolArray
+from indistinct.words import counted
+
+MOST_FAILURES = 20
+"""So many failing patterns are described; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A model that does not hold any more for people who were in some releases and not in others."""
+
+    model: str
+    promised_by: int
+    """The entry whose policy promised it; 0 is the release that is checked."""
+    present: tuple[int, ...]
+    """The entries that contain these people; 0 is the release that is checked."""
+    absent: tuple[int, ...]
+    people: int
+    cells: int
+    smallest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What somebody who holds all these releases can do: how finely she can tell people apart."""
+
+    entries: tuple[int, ...]
+    """The entries that the release was checked against."""
+    people: int
+    """The people in any of the releases."""
+    cells: int
+    smallest: int
+    at_risk: int
+    """The people in cells for which a promise is broken."""
+    failures: tuple[Failure, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Nobody is at risk."""
+        return self.at_risk == 0
+
+    @property
+    def reason(self) -> str:
+        """Say in one sentence what was found; no cell is quoted."""
+        which = _listed(self.entries)
+        if self.passed:
+            if not self.entries:
+                return "there is no earlier release that could be joined with this one"
+            return (
+                f"joined with {which}, it tells {counted(self.people, 'person', 'people')} apart into "
+                f"{counted(self.cells, 'cell')}, the smallest of {self.smallest}"
+            )
+        worst = min(self.failures, key=lambda failure: failure.smallest)
+        whose = "this policy" if worst.promised_by == 0 else f"entry {worst.promised_by}"
+        return (
+            f"joined with {which}, it would leave {counted(self.at_risk, 'person', 'people')} less protected than was "
+            f"promised: {worst.model} of {whose} fails, and the smallest cell has "
+            f"{counted(worst.smallest, 'person', 'people')} ({_where(worst)})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the finding as JSON takes it."""
+        return {
+            "passed": self.passed,
+            "entries": list(self.entries),
+            "people": self.people,
+            "cells": self.cells,
+            "smallest_cell": self.smallest,
+            "people_at_risk": self.at_risk,
+            "reason": self.reason,
+            "failures": [
+                {
+                    "model": failure.model,
+                    "promised_by": failure.promised_by or "this policy",
+                    "present_in": ["this release" if number == 0 else number for number in failure.present],
+                    "absent_from": ["this release" if number == 0 else number for number in failure.absent],
+                    "people": failure.people,
+                    "cells": failure.cells,
+                    "smallest_cell": failure.smallest,
+                }
+                for failure in self.failures
+            ],
+        }
+
+
+def linked(histories: Histories, entries: Sequence[int], policies: Sequence[Policy]) -> Linked:
+    """Tell what all these releases together reveal; entry 0 is the release that is checked.
+
+    A cell must satisfy the models of every policy under which its people were released.
+    """
+    groups, sizes = histories.cells()
+    is_broken = np.zeros(len(sizes), np.bool_)
+    failures: list[Failure] = []
+    for release, policy in enumerate(policies):
+        is_present = groups[:, release] != ABSENT
+        for model in policy.privacy:
+            cells = Groups.of_sizes(sizes, _tallies(histories, release, policy, model))
+            failing = is_present & ~model.satisfied(cells)
+            is_broken |= failing
+            failures += _failures(model, entries, release, groups, sizes, failing)
+    failures.sort(key=lambda failure: (failure.smallest, -failure.people))
+    return Linked(
+        entries=tuple(sorted(entry for entry in entries if entry)),
+        people=int(sizes.sum()),
+        cells=len(sizes),
+        smallest=int(sizes.min(initial=int(sizes.sum()))),
+        at_risk=int(sizes[is_broken].sum()),
+        failures=tuple(failures[:MOST_FAILURES]),
+    )
+
+
+def _tallies(histories: Histories, release: int, policy: Policy, model: PrivacyModel) -> dict[str, Tally]:
+    """Give the sensitive values that a release has in each cell, for a model that asks about them."""
+    tallies = {}
+    for name in sensitive_columns(model, policy):
+        found = histories.values_by_cell(release, name)
+        hierarchy = policy.columns[name].compile(found.texts)
+        tallies[name] = Tally.of(
+            found.groups, found.values, found.counts, found.texts, hierarchy if hierarchy.height else None
+        )
+    return tallies
+
+
+def _failures(
+    model: PrivacyModel, entries: Sequence[int], release: int, groups: IntArray, sizes: IntArray, failing: BoolArray
+) -> list[Failure]:
+    """Describe the failing cells, those of people in and out of the same releases together."""
+    if not failing.any():
+        return []
+    patterns, pattern_of = np.unique(groups[failing] != ABSENT, axis=0, return_inverse=True)
+    pattern_of = pattern_of.ravel()
+    found = []
+    for number, pattern in enumerate(patterns):
+        own = sizes[failing][pattern_of == number]
+        present = tuple(entry for entry, is_in in zip(entries, pattern, strict=True) if is_in)
+        absent = tuple(entry for entry, is_in in zip(entries, pattern, strict=True) if not is_in)
+        found.append(
+            Failure(_name(model), entries[release], present, absent, int(own.sum()), len(own), int(own.min()))
+        )
+    return found
+
+
+def _name(model: PrivacyModel) -> str:
+    terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
+    return f"{model.name} ({terms})"
+
+
+def _where(failure: Failure) -> str:
+    """Say in which releases the people of a failing cell are, and in which they are not."""
+    here = _named(failure.present)
+    return f"in {here}" + (f", not in {_named(failure.absent)}" if failure.absent else "")
+
+
+def _named(entries: Sequence[int]) -> str:
+    earlier = tuple(entry for entry in sorted(entries) if entry)
+    parts = [_listed(earlier)] if earlier else []
+    return " and ".join([*parts, *["this release"] * (0 in entries)])
+
+
+def _listed(entries: Sequence[int]) -> str:
+    shown = ", ".join(map(str, entries[:6])) + (", …" if len(entries) > 6 else "")
+    return f"{'entry' if len(entries) == 1 else 'entries'} {shown}"

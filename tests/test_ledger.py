@@ -1,0 +1,385 @@
+"""The ledger as a data holder uses it: it lets releases through, refuses those that undo others, and remembers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, table_of
+
+import indistinct as ix
+from indistinct.algorithms import Task
+from indistinct.cli import main
+from indistinct.errors import LedgerError, RefusedError, TableError
+from indistinct.ledger.ledger import MEMBERS
+from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.watch import Watch
+
+# Sweeney, "k-anonymity: a model for protecting privacy", Example 7: two patients come in.
+NEW = [("black", "9/7/1965", "male", "02139", "headache"), ("black", "11/4/1965", "male", "02139", "rash")]
+# The groups of GT1 and of GTt1, by the rows of the private table.
+GT1 = ((0, 1), (2, 3, 7), (4, 5), (6, 8, 9), (10, 11))
+GT_T1 = ((0, 1), (2, 3), (4, 5), (6, 10, 11), (7, 8, 9), (12, 13))
+SAFE = [
+    ("black", "1965", "male", "02141", "short of breath"),
+    ("black", "1965", "male", "02141", "chest pain"),
+    ("person", "1965", "female", "0213*", "painful eye"),
+    ("person", "1965", "female", "0213*", "wheezing"),
+    ("black", "1964", "female", "02138", "obesity"),
+    ("black", "1964", "female", "02138", "chest pain"),
+    ("white", "1964", "male", "0213*", "short of breath"),
+    ("person", "1965", "female", "0213*", "hypertension"),
+    ("white", "1964", "male", "0213*", "obesity"),
+    ("white", "1964", "male", "0213*", "fever"),
+    ("white", "1967", "male", "02138", "vomiting"),
+    ("white", "1967", "male", "02138", "back pain"),
+    ("black", "1965", "male", "02139", "headache"),
+    ("black", "1965", "male", "02139", "rash"),
+]
+
+
+@dataclass
+class Grouped:
+    """An algorithm that groups the rows of the hospital as it is told."""
+
+    groups: Sequence[Sequence[int]]
+    name: ClassVar[str] = "grouped"
+
+    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+        frequencies = task.frequencies
+        codes = [frequencies.entry_codes(column) for column in range(4)]
+        values = [hierarchy.values for hierarchy in frequencies.hierarchies]
+        group_of = {
+            (HOSPITAL + NEW)[row][:4]: number for number, rows in enumerate(self.groups) for row in rows
+        }
+        goes_to = [
+            group_of[tuple(values[column][codes[column][entry]] for column in range(4))]  # type: ignore[index]
+            for entry in range(len(frequencies.entries))
+        ]
+        return LocalRecoding.of_pieces(frequencies, Pieces.whole(frequencies, np.array(goes_to)))
+
+
+def hospital(more: bool = False) -> pa.Table:
+    rows = HOSPITAL + NEW * more
+    return table_of(("Name", *HOSPITAL_COLUMNS), [(f"patient {number}", *row) for number, row in enumerate(rows)])
+
+
+def policy(algorithm: str = "mingen-cell", k: int = 2, **more: Any) -> ix.Policy:
+    dates = {**SWEENEY["BirthDate"]}
+    for row in NEW:
+        month, _, year = row[1].split("/")
+        dates[row[1]] = [row[1], f"{month}/{year}", year, "1965-69", "1960-69", "********"]
+    hierarchies = {**SWEENEY, "BirthDate": dates}
+    hierarchies["Gender"] = {value: [value, "human", "******"] for value in ("male", "female")}
+    columns = {name: ix.quasi(ix.levels(list(hierarchies[name].values()))) for name in HOSPITAL_COLUMNS[:4]}
+    return ix.Policy(
+        columns={"Name": ix.identifier(), **columns, "Problem": ix.sensitive()},
+        privacy=[ix.KAnonymity(k)],
+        algorithm=algorithm,
+        **more,
+    )
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[ix.Ledger]:
+    with ix.Ledger.create(tmp_path / "ledger.db") as made:
+        yield made
+
+
+def people(number: int, first: int = 0, **more: Any) -> pa.Table:
+    """So many people, half of them of either age, each with her own name."""
+    names = [f"p{first + person}" for person in range(number)]
+    columns = {"name": names, "age": ["1", "2"] * (number // 2) + ["1"] * (number % 2), "ill": ["flu", "gout"] * (number // 2) + ["flu"] * (number % 2)}
+    return pa.table(columns | more)
+
+
+def simple(k: int = 2, **more: Any) -> ix.Policy:
+    return ix.Policy(
+        columns={"name": ix.identifier(), "age": ix.quasi(ix.suppress()), "ill": ix.sensitive()},
+        privacy=[ix.KAnonymity(k)],
+        **more,
+    )
+
+
+def test_the_second_release_of_example_7_is_refused_and_the_safe_one_is_found(ledger: ix.Ledger) -> None:
+    with ledger.anonymize(hospital(), policy(), recipient="R", algorithm=Grouped(GT1)) as first:
+        assert cells(first.table) == cells(table_of(HOSPITAL_COLUMNS, SAFE[:12]))
+    found = ledger.check(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
+    assert (found.at_risk, found.smallest, found.people) == (2, 1, 14)
+    with pytest.raises(RefusedError, match="2 people less protected"):
+        ledger.anonymize(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
+    for again in ("based", "consistent"):
+        with ledger.anonymize(hospital(more=True), policy(), recipient="R", again=again) as second:  # type: ignore[arg-type]
+            assert cells(second.table) == cells(table_of(HOSPITAL_COLUMNS, SAFE))
+            assert second.verify(original=hospital(more=True)).passed
+    assert [entry.number for entry in ledger.entries] == [1, 2, 3]
+
+
+def test_nothing_becomes_more_specific_than_in_the_release_it_is_based_on(ledger: ix.Ledger) -> None:
+    wide = simple(k=5)
+    with ledger.anonymize(people(8), wide, recipient="R") as first:
+        assert first.node == {"age": 1}
+    with ledger.anonymize(people(8), simple(), recipient="R", again="consistent") as second:
+        assert set(second.table["age"].to_pylist()) == {"*"}  # five were promised, and either age has four
+    with ledger.anonymize(people(8), simple(), recipient="S", source="other people") as other:
+        assert other.node == {"age": 0}
+    with ledger.anonymize(people(24), simple(), recipient="R", source="third") as low:
+        assert low.node == {"age": 0}
+    with ledger.anonymize(people(24), simple(k=13), recipient="R", source="fourth"):
+        pass
+    with ledger.anonymize(people(24), simple(k=2), recipient="R", source="fourth", again="based") as based:
+        assert set(based.table["age"].to_pylist()) == {"*"}
+
+
+def test_new_people_must_be_as_many_as_k(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    with pytest.raises(RefusedError, match="in this release, not in entry 1"):
+        ledger.anonymize(people(9), simple(), recipient="R")
+    with pytest.raises(RefusedError, match="no release under this policy keeps to the earlier ones"):
+        ledger.anonymize(people(9), simple(), recipient="R", again="consistent")
+    with ledger.anonymize(people(9), simple(max_suppression=1), recipient="R", again="consistent") as second:
+        assert second.table.num_rows == 8
+        assert second.suppressed == 1
+
+
+def test_somebody_who_is_gone_takes_others_with_her(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(8), simple(k=2), recipient="R").close()
+    without_one = people(8).slice(1)
+    with pytest.raises(RefusedError, match="in entry 1, not in this release"):
+        ledger.anonymize(without_one, simple(k=2), recipient="R")
+    with ledger.anonymize(without_one, simple(k=2, max_suppression=4), recipient="R", again="consistent") as second:
+        assert second.table["age"].to_pylist() == ["2"] * 4  # the other three of her group stay away as well
+
+
+def test_a_person_who_changed_is_recognised(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    moved = people(8).to_pydict()
+    moved["age"][0] = "2"
+    with pytest.raises(RefusedError, match="smallest cell has 1 person"):
+        ledger.anonymize(pa.table(moved), simple(), recipient="R")
+
+
+def test_promises_of_earlier_releases_still_hold(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(12), simple(k=7), recipient="R").close()
+    with pytest.raises(RefusedError, match=r"k-anonymity \(k = 7\) of entry 1"):
+        ledger.anonymize(people(12), simple(k=2), recipient="R")
+
+
+def test_values_that_were_hidden_stay_hidden(ledger: ix.Ledger) -> None:
+    """Two groups of two, each diverse, whose overlaps are not."""
+    columns = {"name": list("abcd"), "x": list("1122"), "y": list("1212"), "ill": ["flu", "gout", "gout", "flu"]}
+    rows = {name: cells * 3 if name != "name" else [f"{c}{n}" for n in range(3) for c in cells] for name, cells in columns.items()}
+    quasi = {"x": ix.quasi(ix.suppress()), "y": ix.quasi(ix.suppress())}
+
+    def diverse(kept: str) -> ix.Policy:
+        own = {name: ix.quasi() if name == kept else column for name, column in quasi.items()}
+        return ix.Policy(
+            columns={"name": ix.identifier(), **own, "ill": ix.sensitive()},
+            privacy=[ix.KAnonymity(2), ix.LDiversity(2)],
+        )
+
+    ledger.anonymize(pa.table(rows), diverse("x"), recipient="R").close()
+    with pytest.raises(RefusedError, match="l-diversity"):
+        ledger.anonymize(pa.table(rows), diverse("y"), recipient="R")
+
+
+def test_only_those_who_might_collude_count(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    with pytest.raises(RefusedError):
+        ledger.anonymize(people(9), simple(), recipient="S")
+    with pytest.raises(RefusedError):
+        ledger.anonymize(people(9), simple(), recipient="S", colluding=["R"])
+    ledger.anonymize(people(9), simple(), recipient="S", colluding="none").close()
+    ledger.anonymize(people(10), simple(), recipient="T", colluding=["nobody"]).close()
+    with pytest.raises(RefusedError):  # what is public, everybody has
+        ledger.anonymize(people(11), simple(), recipient="public", colluding="none")
+
+
+def test_what_is_public_counts_for_everybody(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(8), simple(), recipient="public").close()
+    with pytest.raises(RefusedError):
+        ledger.anonymize(people(9), simple(), recipient="S", colluding="none")
+
+
+def test_people_are_recognised_by_the_same_key_always(ledger: ix.Ledger) -> None:
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    other = ix.Policy(columns={**simple().columns, "name": ix.other()}, privacy=[ix.KAnonymity(2)])
+    with pytest.raises(LedgerError, match="entry 1 recognises people by 'name'"):
+        ledger.anonymize(people(8), other, recipient="R")
+    ledger.anonymize(people(8), other, recipient="R", key="name").close()
+    with pytest.raises(LedgerError, match="no column of the policy"):
+        ledger.anonymize(people(8), other, recipient="R", key="nobody")
+
+
+def test_a_key_names_one_person(ledger: ix.Ledger) -> None:
+    twice = pa.table({"name": ["a", "a", "b", "c"], "age": list("1111"), "ill": ["flu"] * 4})
+    with pytest.raises(TableError, match="1 rows repeat the 'name' of another"):
+        ledger.anonymize(twice, simple(), recipient="R")
+    nobody = pa.table({"name": ["a", None, "b", "c"], "age": list("1111"), "ill": ["flu"] * 4})
+    with pytest.raises(TableError, match="1 rows have nothing in 'name'"):
+        ledger.anonymize(nobody, simple(), recipient="R")
+    assert ledger.entries == []
+
+
+def test_without_a_key_whole_rows_are_recognised(ledger: ix.Ledger) -> None:
+    columns = {"age": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
+    unnamed = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])
+    table = people(8).drop_columns("name")
+    ledger.anonymize(table, unnamed, recipient="R").close()
+    ledger.anonymize(table, unnamed, recipient="R").close()
+    with pytest.raises(RefusedError):
+        ledger.anonymize(table.slice(1), unnamed, recipient="R")
+
+
+def test_two_tables_are_remembered_by_their_classes(ledger: ix.Ledger) -> None:
+    private = people(8, ill=["flu", "gout", "gout", "flu"] * 2)
+    two = ix.Policy(columns=simple().columns, privacy=[ix.KAnonymity(2), ix.LDiversity(2)], algorithm="lossy-join")
+    with ledger.anonymize(private, two, recipient="R") as first:
+        assert set(first.tables) == {"quasi", "sensitive"}
+        assert ".key" not in first.tables["quasi"].column_names
+    ledger.anonymize(private, two, recipient="R").close()  # the same classes: nothing new
+    with pytest.raises(RefusedError, match="two tables"):
+        ledger.anonymize(private, two, recipient="R", again="consistent")
+
+
+def test_the_folder_and_the_entry_say_the_same(ledger: ix.Ledger, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("name,age,ill\n" + "".join(f"p{n},{n % 2},flu\n" for n in range(8)), "utf-8")
+    with ledger.anonymize(table, simple(), recipient="R", purpose="study", folder=tmp_path / "out") as release:
+        assert release.entry == 1
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    entry = ledger.entries[0]
+    assert entry.manifest == manifest
+    assert (entry.recipient, entry.purpose, entry.source) == ("R", "study", "main")
+    ledger.export(1, tmp_path / "again")
+    for name in ("manifest.json", "table.csv"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    assert ledger.verify().passed
+
+
+def test_neither_keys_nor_the_history_leave_the_ledger(ledger: ix.Ledger, tmp_path: Path) -> None:
+    for number, folder in enumerate(("one", "two"), start=1):
+        with ledger.anonymize(people(8 * number), simple(), recipient="R", again="consistent", folder=tmp_path / folder) as made:
+            assert made.table.column_names == ["age", "ill"]
+            assert "history" not in json.dumps(made.facts)
+    members = pyarrow.parquet.read_table(ledger.store.files.path(ledger.entries[0], MEMBERS))
+    text = str(members.to_pylist())
+    assert not any(f"p{number}" in text for number in range(8))
+    assert members.column_names == ["key", "state", "group", "label.age", "value.ill"]
+
+
+def test_a_refused_release_leaves_nothing(ledger: ix.Ledger, tmp_path: Path) -> None:
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RefusedError):
+        ledger.anonymize(people(9), simple(), recipient="R", folder=tmp_path / "deep" / "out")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_release_made_before_can_be_added(ledger: ix.Ledger, tmp_path: Path) -> None:
+    with ix.anonymize(people(8), simple()) as made:
+        made.write(tmp_path / "old")
+    entry, found = ledger.add(tmp_path / "old", simple(), people(8), recipient="R")
+    assert (entry.number, found.at_risk) == (1, 0)
+    with pytest.raises(RefusedError):
+        ledger.anonymize(people(9), simple(), recipient="R")
+    with ix.anonymize(people(9), simple()) as made:
+        made.write(tmp_path / "later")
+    _, found = ledger.add(tmp_path / "later", simple(), people(9), recipient="R")
+    assert found.at_risk == 1  # it has left the house; the ledger says what that means
+    with pytest.raises(LedgerError, match="not the release of this original"):
+        ledger.add(tmp_path / "old", simple(), people(10), recipient="R")
+    with ix.anonymize(people(8), simple(), algorithm="mondrian") as made:
+        made.write(tmp_path / "local")
+    with pytest.raises(LedgerError, match="cannot be entered afterwards"):
+        ledger.add(tmp_path / "local", simple(), people(8), recipient="R")
+
+
+def test_another_release_in_the_meantime_is_taken_into_account(
+    ledger: ix.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a release is made, somebody else enters one that it does not go together with."""
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    append = ledger.store.append
+    turns = []
+
+    def overtaken(draft: Any, head: str) -> Any:
+        if not turns:
+            turns.append(1)
+            with ix.Ledger(tmp_path / "ledger.db") as other:
+                other.anonymize(people(10), simple(), recipient="S").close()
+        return append(draft, head)
+
+    monkeypatch.setattr(ledger.store, "append", overtaken)
+    with pytest.raises(RefusedError, match="entries 1, 2"):
+        ledger.anonymize(people(12), simple(k=4), recipient="R", folder=tmp_path / "out")
+    assert len(ledger.entries) == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_killed_in_the_middle_of_a_release_it_is_whole_or_was_never_there(tmp_path: Path) -> None:
+    ix.Ledger.create(tmp_path / "ledger.db").close()
+    (tmp_path / "out").mkdir()
+    program = Path(__file__).with_name("releasing_writers.py")
+    done = subprocess.run(
+        [sys.executable, str(program), str(tmp_path / "ledger.db"), str(tmp_path / "out"), "50", "1"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ,
+    )
+    finished = dict(line.split() for line in done.stdout.splitlines())
+    with ix.Ledger(tmp_path / "ledger.db") as ledger:
+        assert ledger.verify().passed
+        entries = {entry.number: entry for entry in ledger.entries}
+        assert {int(number) for number in finished.values()} <= set(entries)
+        folders = [place for place in (tmp_path / "out").iterdir() if not place.name.startswith(".")]
+        assert set(finished) <= {place.name for place in folders}
+        assert len(entries) >= len(folders)  # what has a name was entered first
+        manifests = [entry.manifest for entry in entries.values()]
+        for place in folders:
+            assert json.loads((place / "manifest.json").read_text("utf-8")) in manifests
+        for number in entries:
+            ledger.export(number, tmp_path / "again" / str(number))
+            assert ix.verify(tmp_path / "again" / str(number), simple(), threads=1).passed
+    assert len(finished) >= 5, done.stderr
+
+
+def test_the_command_line_refuses_with_exit_code_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        return int(left.value.code or 0)
+
+    (tmp_path / "policy.toml").write_text(ix.policy_toml(simple()), "utf-8")
+    for number in (8, 9):
+        rows = zip(*people(number).to_pydict().values(), strict=True)
+        text = "name,age,ill\n" + "".join(",".join(row) + "\n" for row in rows)
+        (tmp_path / f"{number}.csv").write_text(text, "utf-8")
+    ledger, plan = str(tmp_path / "ledger.db"), str(tmp_path / "policy.toml")
+    eight, nine = str(tmp_path / "8.csv"), str(tmp_path / "9.csv")
+    assert run("ledger", "init", ledger) == 0
+    assert run("anonymize", plan, eight, "-o", str(tmp_path / "a"), "--ledger", ledger) == 2
+    assert "--recipient" in capsys.readouterr().err
+    assert run("anonymize", plan, eight, "-o", str(tmp_path / "a"), "--recipient", "R") == 2
+    assert run("anonymize", plan, eight, "-o", str(tmp_path / "a"), "-l", ledger, "--recipient", "R", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["entry"] == 1
+    assert run("ledger", "check", plan, nine, "-l", ledger, "--recipient", "R", "--json") == 5
+    assert json.loads(capsys.readouterr().out)["people_at_risk"] == 1
+    assert run("ledger", "check", plan, eight, "-l", ledger, "--recipient", "R") == 0
+    assert run("anonymize", plan, nine, "-o", str(tmp_path / "b"), "-l", ledger, "--recipient", "R") == 5
+    assert "refused" in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
+    more = ("--ledger", ledger, "--recipient", "R", "--original", eight, "--json")
+    assert run("ledger", "add", plan, str(tmp_path / "a"), *more) == 0
+    assert json.loads(capsys.readouterr().out)["entry"] == 2
