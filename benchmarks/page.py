@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx, wong_page
+from benchmarks import arx, ledger, wong_page
 from indistinct.report.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -24,7 +24,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
     drawn = _charts(_figures(content, "growth"), folder)
     sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
     sections += [_frontier(content), _peers(content)]
-    sections += [_growth(content, drawn), _start(content), _queries(content), _bounds(content)]
+    sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]
     (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")
     wong_page.write(content, folder)
 
@@ -239,6 +239,11 @@ def _queries(content: dict[str, Any]) -> str:
 How far COUNT(*) queries go wrong on releases of one and of two tables, the experiment of Wong et al. 2007, has a
 [page of its own](wong.md).
 """
+
+
+def _ledger(content: dict[str, Any]) -> str:
+    figures = _figures(content, "ledger")
+    return ledger.section(figures) if figures else ""
 
 
 def _bounds(content: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import indistinct as ix
-from benchmarks import arx, limits, measuring, peers, proof, wong
+from benchmarks import arx, ledger, limits, measuring, peers, proof, wong
 from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
@@ -212,6 +212,7 @@ PARTS = {
     "huge": limits.run_huge,
     "start": run_start,
     "wong": wong.run_wong,
+    "ledger": ledger.run_ledger,
 }
 
 

@@ -37,19 +37,41 @@ def release_on(url: str, folder: Path, turn: int) -> None:
             os.write(sys.stdout.fileno(), f"{goal.name} {release.entry}\n".encode())
 
 
+def started(url: str, folder: str, turn: int) -> int:
+    """Start a process that makes releases and give its id."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        release_on(url, Path(folder), turn)
+    finally:
+        os._exit(1)
+
+
+def stop(process: int) -> None:
+    """Kill a process without a warning."""
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+def seconds_of_one(url: str, folder: str) -> float:
+    """Measure how long a process takes until its first release is there."""
+    begin = time.monotonic()
+    process = started(url, folder, 0)
+    while not (Path(folder) / "0-1").exists():
+        time.sleep(0.005)
+    stop(process)
+    return time.monotonic() - begin
+
+
 def main(url: str, folder: str, times: str, seed: str) -> None:
-    """Start and kill processes, one after the other."""
+    """Start and kill processes, one after the other, most of them in the middle of a release."""
     dice = random.Random(int(seed))
-    for turn in range(int(times)):
-        process = os.fork()
-        if process == 0:
-            try:
-                release_on(url, Path(folder), turn)
-            finally:
-                os._exit(1)
-        time.sleep(dice.uniform(0.3, 1.2))
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+    whole = seconds_of_one(url, folder)
+    for turn in range(1, int(times) + 1):
+        process = started(url, folder, turn)
+        time.sleep(dice.uniform(0.4, 1.6) * whole)
+        stop(process)
 
 
 if __name__ == "__main__":

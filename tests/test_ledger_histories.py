@@ -53,9 +53,7 @@ class World:
         for _ in range(number):
             self.born += 1
             mark = f"m{self.born}"
-            self.people[mark] = Person(
-                mark, self.dice.choice(AGES), self.dice.choice(TOWNS), self.dice.choice(ILLS)
-            )
+            self.people[mark] = Person(mark, self.dice.choice(AGES), self.dice.choice(TOWNS), self.dice.choice(ILLS))
 
     def change(self) -> None:
         """Let time pass: some come, some go, some move."""

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         top_bottom,
         tree,
     )
+    from indistinct.ledger import Ledger
     from indistinct.pipeline import anonymize, best_tables, distance_matrix, frontier, solutions
     from indistinct.policy import Policy, identifier, other, quasi, sensitive, where
     from indistinct.policyfile import parse_policy, policy_schema, policy_toml, read_policy
@@ -135,6 +136,7 @@ _HOMES = {
         "top_bottom",
         "tree",
     ],
+    "ledger": ["Ledger"],
     "pipeline": ["anonymize", "best_tables", "distance_matrix", "frontier", "solutions"],
     "policy": ["Policy", "identifier", "other", "quasi", "sensitive", "where"],
     "policyfile": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
@@ -199,6 +201,7 @@ __all__ = [
     "KSimilar",
     "LDiversity",
     "Lattice",
+    "Ledger",
     "LedgerError",
     "Loss",
     "LossyJoin",

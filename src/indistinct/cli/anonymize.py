@@ -52,13 +52,16 @@ def anonymize(
         bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
     ] = False,
     ledger: Annotated[
-        str | None, typer.Option("--ledger", "-l", metavar="URL", help=f"Check and enter the release. {LEDGER_HELP}")
+        str | None,
+        typer.Option(
+            "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=f"Check and enter it. {LEDGER_HELP}"
+        ),
     ] = None,
     recipient: Recipient = None,
     purpose: Purpose = "",
     source: Source = "main",
     key: Key = None,
-    colludes: Annotated[Colluding, typer.Option("--colluding")] = None,
+    colludes: Colluding = None,
     again: Again = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,

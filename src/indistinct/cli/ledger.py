@@ -9,14 +9,32 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.command import Command
-from indistinct.cli.options import AsJson
-from indistinct.errors import VerificationError
+from indistinct.cli.options import (
+    LEDGER_HELP,
+    Again,
+    AsJson,
+    Colluding,
+    Delimiter,
+    Encoding,
+    Key,
+    Memory,
+    PolicyPath,
+    Purpose,
+    Recipient,
+    Source,
+    Threads,
+    colluding,
+    reading,
+)
+from indistinct.cli.options import Table as PrivateTable
+from indistinct.errors import RefusedError, VerificationError
 from indistinct.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from indistinct.ledger.entry import Entry
+    from indistinct.ledger.history import Linked
     from indistinct.ledger.store import Store
 
 app = typer.Typer(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
@@ -28,7 +46,7 @@ Ledger = Annotated[
         "-l",
         metavar="URL",
         envvar="INDISTINCT_LEDGER",
-        help="The ledger: the path of its file, or postgresql://user@host/database.",
+        help=LEDGER_HELP,
         show_default=False,
     ),
 ]
@@ -179,6 +197,108 @@ def sweep(url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> N
         show.document({"removed": number})
         return
     show.say(f"removed {counted(number, 'folder')} without an entry")
+
+
+@app.command(cls=Command)
+def check(
+    policy_path: PolicyPath,
+    table: PrivateTable,
+    url: Ledger,
+    recipient: Recipient = "public",
+    source: Source = "main",
+    key: Key = None,
+    colludes: Colluding = None,
+    again: Again = None,
+    algorithm: Annotated[str | None, typer.Option(help="Instead of the one that the policy names.")] = None,
+    folder: StoreFolder = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what a release would reveal together with earlier ones; nothing is released or entered.
+
+    Exit code 5 says that it would undo an earlier release.
+    """
+    from indistinct.ledger.ledger import Ledger as Opened
+    from indistinct.policyfile import read_policy
+
+    policy = read_policy(policy_path)
+    with show.progress(None) as watch, Opened(url, folder=folder) as opened:
+        found = opened.check(
+            table,
+            policy,
+            recipient=recipient or "public",
+            source=source,
+            key=key,
+            colluding=colluding(colludes),
+            again=again,  # type: ignore[arg-type]  # it is checked there
+            algorithm=algorithm,
+            watch=watch,
+            **reading(delimiter, encoding, memory, threads),
+        )
+    _show_linked(found, as_json)
+    if not found.passed:
+        raise typer.Exit(RefusedError.exit_code)
+
+
+@app.command(cls=Command)
+def add(
+    policy_path: PolicyPath,
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The release folder.", show_default=False)],
+    url: Ledger,
+    original: Annotated[
+        str, typer.Option(metavar="TABLE", help="The private table that it was made from.", show_default=False)
+    ],
+    recipient: Annotated[str, typer.Option(help="Who got it; 'public' if everybody did.", show_default=False)],
+    purpose: Purpose = "",
+    source: Source = "main",
+    key: Key = None,
+    folder: StoreFolder = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Enter a release that was made without the ledger, and tell what it reveals together with the others.
+
+    It has left the house, so it is entered whatever is found.
+    """
+    from indistinct.ledger.ledger import Ledger as Opened
+    from indistinct.policyfile import read_policy
+
+    policy = read_policy(policy_path)
+    limits = reading(delimiter, encoding, memory, threads)
+    with Opened(url, folder=folder) as opened:
+        entry, found = opened.add(
+            release, policy, original, recipient=recipient, purpose=purpose, source=source, key=key, **limits
+        )
+    if as_json:
+        show.document({"entry": entry.number, "hash": entry.hash, **found.to_dict()})
+        return
+    _show_linked(found, False)
+    show.say(f"entered as entry {entry.number}", show.GOOD)
+
+
+def _show_linked(found: Linked, as_json: bool) -> None:
+    """Show what releases reveal together."""
+    if as_json:
+        show.document(found.to_dict())
+        return
+    show.out().print(
+        show.facts(
+            [
+                ("checked against", ", ".join(map(str, found.entries)) or "nothing: no earlier release"),
+                ("people in any release", found.people),
+                ("cells that can be told apart", found.cells),
+                ("smallest cell", found.smallest),
+                ("people at risk", found.at_risk),
+            ]
+        )
+    )
+    show.say(found.reason, show.GOOD if found.passed else show.BAD)
 
 
 def _opened(url: str, folder: Path | None) -> Store:

@@ -38,7 +38,8 @@ Key = Annotated[
 Colluding = Annotated[
     list[str] | None,
     typer.Option(
-        help="A recipient who might put releases together with this one; repeat it, or say none. Else all of them."
+        "--colluding",
+        help="A recipient who might put releases together with this one; repeat it, or say none. Else all of them.",
     ),
 ]
 Again = Annotated[

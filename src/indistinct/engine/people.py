@@ -69,7 +69,7 @@ def members_sql(released: str, told: str, labels: Mapping[str, str], values: Map
         f", nullif({name}, '') AS {quote(f'label.{column}')}" for name, column in zip(groups, labels, strict=True)
     ) + "".join(f", nullif(v{position}, '') AS {quote(f'value.{column}')}" for position, column in enumerate(values))
     return (
-        f"SELECT key, state, dense_rank() OVER (ORDER BY {', '.join(groups)}) - 1 AS \"group\"{shown} "
+        f'SELECT key, state, dense_rank() OVER (ORDER BY {", ".join(groups)}) - 1 AS "group"{shown} '
         f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released}) "
         f"JOIN (SELECT {quote(KEY)} AS key, {quote(STATE)} AS state{own} FROM {told}) USING (key)"
     )

@@ -45,7 +45,9 @@ class Based(Hierarchy):
         for level in range(columns.height, -1, -1):  # the lowest level on which a label occurs counts
             for value, code in enumerate(columns.maps[level].tolist()):
                 label = columns.labels[level][code]
-                above = [columns.labels[upper][columns.maps[upper][value]] for upper in range(level + 1, columns.height + 1)]
+                above = [
+                    columns.labels[upper][columns.maps[upper][value]] for upper in range(level + 1, columns.height + 1)
+                ]
                 paths[label] = [label] * level + above
         unknown = [code for code, value in enumerate(values) if value not in paths]
         if unknown:

@@ -16,12 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from indistinct.covering import Labels
 from indistinct.engine import HISTORY, KEY, STATE
 from indistinct.frequency import FrequencyList, IntArray, Sensitive
 from indistinct.hierarchy import Hierarchy, keep
 from indistinct.policy import Column, Policy, identifier, quasi
 from indistinct.privacy import PrivacyModel
-from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, Labels, LocalRecoding, Pieces, Recoding
+from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, LocalRecoding, Pieces, Recoding
 
 
 def told_policy(policy: Policy, earlier: Sequence[Policy], hierarchies: dict[str, Hierarchy] | None = None) -> Policy:
@@ -139,9 +140,7 @@ def without_history(recoding: AnyRecoding) -> AnyRecoding:
         return Classes.of_pieces(plain, pieces)
     others = [position for position in range(len(frequencies.columns)) if position != column]
     if isinstance(recoding, Recoding):
-        labels = tuple(
-            Labels.at_level(plain, position, recoding.node[other]) for position, other in enumerate(others)
-        )
+        labels = tuple(Labels.at_level(plain, position, recoding.node[other]) for position, other in enumerate(others))
         codes = np.stack([recoding.groups.label_codes(other) for other in others])
         used, renumbered = np.unique(pieces.groups[pieces.groups != SUPPRESSED], return_inverse=True)
         groups = pieces.groups.copy()

@@ -154,9 +154,7 @@ def _failures(
         own = sizes[failing][pattern_of == number]
         present = tuple(entry for entry, is_in in zip(entries, pattern, strict=True) if is_in)
         absent = tuple(entry for entry, is_in in zip(entries, pattern, strict=True) if not is_in)
-        found.append(
-            Failure(_name(model), entries[release], present, absent, int(own.sum()), len(own), int(own.min()))
-        )
+        found.append(Failure(_name(model), entries[release], present, absent, int(own.sum()), len(own), int(own.min())))
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -58,15 +59,16 @@ class Ledger:
     """What was released, to whom and when, as a chain of entries that only ever grows.
 
     ``url`` is the path of an SQLite file, or the address of a PostgreSQL database; ``Ledger.create`` makes a new one.
+    ``folder`` is where its files are, if they are not where they were when it was made.
     """
 
-    def __init__(self, url: str | Path) -> None:
-        self.store = Store(str(url))
+    def __init__(self, url: str | Path, *, folder: str | Path | None = None) -> None:
+        self.store = Store(url, folder=folder)
 
     @classmethod
     def create(cls, url: str | Path, folder: str | Path | None = None) -> Ledger:
         """Make a new ledger and open it; ``folder`` is where the released tables are kept, by default beside it."""
-        Store.create(str(url), folder=folder).close()
+        Store.create(url, folder=folder).close()
         return cls(url)
 
     @property
@@ -163,13 +165,17 @@ class Ledger:
 
         terms = _terms(policy, recipient, source, "all", key, None)
         with _opened(original, reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
-            manifest = members_of(Path(release), rows, policy, self._recognition(policy, terms), Path(private) / MEMBERS)
+            manifest = members_of(
+                Path(release), rows, policy, self._recognition(policy, terms), Path(private) / MEMBERS
+            )
             while True:
                 held, head = self._held(terms), self.head
                 found = self._linked(Path(private) / MEMBERS, policy, held, reading)
                 try:
                     details = {"added": True}
-                    entry = self._enter(Path(release), Path(private), manifest, policy, terms, purpose, found, head, details)
+                    entry = self._enter(
+                        Path(release), Path(private), manifest, policy, terms, purpose, found, head, details
+                    )
                 except HeadMoved:
                     continue
                 return entry, found
@@ -208,6 +214,7 @@ class Ledger:
                 watch.report("ledger")
                 found = self._linked(Path(private) / MEMBERS, policy, held, reading)
                 _refuse(found, terms)
+                watch.report("write")
                 enter = self._entering(release, Path(private), policy, terms, purpose, held, found, reading)
                 if folder is None:
                     release.write(Path(private) / RELEASE, before_naming=enter)
@@ -381,19 +388,15 @@ class _OvertakenError(Exception):
     """Another release was entered while this one was made, and this one must be made anew."""
 
 
-class _opened:
-    """The rows of a table, closed at the end unless they were open already."""
-
-    def __init__(self, table: Any, reading: dict[str, Any]) -> None:
-        self._table = table
-        self._rows = open_table(table, **reading)
-
-    def __enter__(self) -> Rows:
-        return self._rows
-
-    def __exit__(self, *_: object) -> None:
-        if self._rows is not self._table:
-            self._rows.close()
+@contextmanager
+def _opened(table: Any, reading: dict[str, Any]) -> Iterator[Rows]:
+    """Give the rows of a table, closed at the end unless they were open already."""
+    rows = open_table(table, **reading)
+    try:
+        yield rows
+    finally:
+        if rows is not table:
+            rows.close()
 
 
 def _searched(
@@ -450,7 +453,9 @@ def _terms(
     if isinstance(colluding, str) and colluding not in ("all", "none"):
         raise LedgerError(f"colluding must be 'all', 'none' or a list of recipients, got {colluding!r}")
     if again is not None and policy.suppressed_rows == "blank":
-        raise LedgerError("a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'")
+        raise LedgerError(
+            "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
+        )
     named = (key,) if isinstance(key, str) else tuple(key or policy.with_role("identifier"))
     for name in named:
         if name not in policy.columns:
