@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.algorithms import Algorithm
 from indistinct.engine import KEY, Histories, Recognition, Rows, open_table
-from indistinct.errors import InfeasibleError, LedgerError, RefusedError
+from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
 from indistinct.frequency import IntArray
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.based import Based
@@ -22,11 +22,12 @@ from indistinct.ledger.again import settled, told_policy, without_history
 from indistinct.ledger.entry import Draft, Entry
 from indistinct.ledger.files import RELEASE
 from indistinct.ledger.history import Linked, linked
+from indistinct.ledger.policies import policy_text
 from indistinct.ledger.store import HeadMoved, Store
 from indistinct.link import LINK
 from indistinct.pipeline import chosen_algorithm, task_for
 from indistinct.policy import Policy
-from indistinct.policyfile import parse_policy, policy_toml
+from indistinct.policyfile import parse_policy
 from indistinct.recoding import AnyRecoding, Classes
 from indistinct.release import Release, recoded, refuse_occupied
 from indistinct.watch import Watch
@@ -53,6 +54,8 @@ class Terms:
     is_numbered: bool
     """Equal keys are numbered: the key is the whole row, which nothing else names."""
     again: Again | None
+    policy: str
+    """The policy as the ledger keeps it."""
 
 
 class Ledger:
@@ -294,7 +297,7 @@ class Ledger:
                 purpose=purpose,
                 source=terms.source,
                 manifest=manifest,
-                policy=policy_toml(policy),
+                policy=terms.policy,
                 files=staged.digests,
                 place=staged.place,
                 details=known | details,
@@ -460,7 +463,20 @@ def _terms(
     for name in named:
         if name not in policy.columns:
             raise LedgerError(f"the key names {name!r}, which is no column of the policy")
-    return Terms(recipient, source, colluding, named or tuple(policy.columns), not named, again)
+    return Terms(recipient, source, colluding, named or tuple(policy.columns), not named, again, _kept(policy))
+
+
+def _kept(policy: Policy) -> str:
+    """Give a policy as a text by which later releases can be held to it."""
+    text = policy_text(policy)
+    try:
+        parse_policy(text)
+    except PolicyError:
+        raise LedgerError(
+            "a model or hierarchy of the policy cannot be written in a policy file, so the ledger could not hold later "
+            "releases to it; use the models and hierarchies of indistinct"
+        ) from None
+    return text
 
 
 def _refuse(found: Linked, terms: Terms) -> None:
