@@ -1,6 +1,7 @@
 """Attacks: what somebody could conclude from a release, so that its holder sees it first; one file per attack."""
 
-# Imported here, since the module of the same name would otherwise take the function's place; it loads nothing heavy.
+# Imported here, since modules of the same names would otherwise take the functions' places; they load nothing heavy.
 from indistinct.attacks.downcoding import DowncodingReport, downcoding
+from indistinct.attacks.linking import LinkReport, link
 
-__all__ = ["DowncodingReport", "downcoding"]
+__all__ = ["DowncodingReport", "LinkReport", "downcoding", "link"]

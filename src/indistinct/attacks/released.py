@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,30 @@ class Released:
         return _counted(release, policy, **reading)
 
 
+@contextmanager
+def quasi_rows(release: Any, **reading: Any) -> Iterator[tuple[Rows, bool]]:
+    """Give the released rows with quasi columns for the time of the block, and whether sensitive ones stand apart.
+
+    ``release`` is a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or a released table of any kind.
+    """
+    if isinstance(release, Release):
+        release = release.tables
+    elif isinstance(release, str | Path) and (Path(release) / MANIFEST).is_file():
+        paths, said = _listed_tables(Path(release))
+        reading |= {"delimiter": said.get("delimiter"), "encoding": None}
+        release = {path.stem: path for path in paths} if len(paths) > 1 else {"table": paths[0]}
+    elif not isinstance(release, Mapping):
+        release = {"table": release}
+    is_apart = "quasi" in release
+    table = release["quasi"] if is_apart else release["table"]
+    rows = open_table(table, **reading)
+    try:
+        yield rows, is_apart
+    finally:
+        if rows is not table:
+            rows.close()
+
+
 def _counted(table: Any, policy: Policy, **reading: Any) -> Released:
     """Count the groups of a released table; rows that were suppressed and left blank are none."""
     rows = open_table(table, **reading)
@@ -96,16 +121,22 @@ def _with_facts(released: Released, said: Mapping[str, Any]) -> Released:
 
 def _read_manifest(folder: Path) -> tuple[Path, dict[str, Any]]:
     """Give the path of a release's only table, and its manifest."""
+    paths, manifest = _listed_tables(folder)
+    if len(paths) != 1:
+        raise TableError(
+            f"{folder} holds {counted(len(paths), 'table')}; only a release of one table has generalized cells"
+        )
+    return paths[0], manifest
+
+
+def _listed_tables(folder: Path) -> tuple[list[Path], dict[str, Any]]:
+    """Give the paths of the tables that a release's manifest lists, and the manifest."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         names = list(manifest["files"])
     except (OSError, ValueError, KeyError, TypeError):
         raise TableError(f"{folder / MANIFEST} is no manifest of a release; give the table file itself") from None
-    if len(names) != 1:
-        raise TableError(
-            f"{folder} holds {counted(len(names), 'table')}; only a release of one table has generalized cells"
-        )
-    path = folder / names[0]
-    if Path(names[0]).name != names[0] or not path.is_file():
-        raise TableError(f"{folder}: the manifest's table {names[0]!r} is not there")
-    return path, manifest
+    for name in names:
+        if Path(name).name != name or not (folder / name).is_file():
+            raise TableError(f"{folder}: the manifest's table {name!r} is not there")
+    return [folder / name for name in names], manifest

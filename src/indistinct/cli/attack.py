@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from indistinct.cli import show
+from indistinct.cli import attack_link, show
 from indistinct.cli.command import Command
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
 from indistinct.words import counted
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from indistinct.attacks import DowncodingReport
 
 app = typer.Typer(name="attack", help="Try to undo a release, as a recipient could.", no_args_is_help=True)
+app.command(cls=Command)(attack_link.link)
 
 
 @app.callback()

@@ -228,6 +228,14 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
+        """Return the first rows that equal each of some tuples of codes: ``tuple``, ``number`` and cells ``s0``, ….
+
+        ``tuple`` is the position of the tuple, ``number`` that of the row in the table, from 1. The cells are texts
+        of the columns to ``show``. It serves tables that are not private, such as a voter list.
+        """
+
+    @abstractmethod
     def head(self, rows: int) -> pa.Table:
         """Return the first rows, in the types of the table."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -251,6 +251,30 @@ class DuckRows(Rows):
                 parameters,
             )
         return [int(row[0]) for row in found]
+
+    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
+        encoding = self._encoded()
+        keys = [f"{self._text(column)} AS k{position}" for position, column in enumerate(tuples)]
+        cells = [f"nullif({self._text(column)}, '') AS s{position}" for position, column in enumerate(show)]
+        wanted = {
+            f"w{position}": integers(np.asarray(codes, np.int64)) for position, codes in enumerate(tuples.values())
+        }
+        number = max((len(codes) for codes in tuples.values()), default=0)
+        texts = "".join(f", d{position}.text AS t{position}" for position in range(len(tuples)))
+        joins = "".join(
+            f" JOIN {encoding.dictionary} AS d{position} ON d{position}.position = {encoding.position(column)} "
+            f"AND d{position}.code = w{position}"
+            for position, column in enumerate(tuples)
+        )
+        same = " AND ".join(f"k{position} = t{position}" for position in range(len(tuples)))
+        shown = "".join(f", s{position}" for position in range(len(show)))
+        with self._session.registered(pa.table({"tuple": integers(np.arange(number))} | wanted)) as given:
+            return self._session.arrow(
+                f"SELECT tuple, number{shown} FROM "
+                f"(SELECT row_number() OVER () AS number, {', '.join([*keys, *cells])} FROM {self._relation}) "
+                f"JOIN (SELECT tuple{texts} FROM {given}{joins}) ON {same} "
+                f"QUALIFY row_number() OVER (PARTITION BY tuple ORDER BY number) <= {int(limit)} ORDER BY tuple, number"
+            )
 
     def head(self, rows: int) -> pa.Table:
         return self._session.arrow(f"SELECT * FROM {self._relation} LIMIT {int(rows)}")
