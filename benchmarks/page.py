@@ -23,7 +23,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
     """Write benchmarks.md and its charts."""
     drawn = _charts(_figures(content, "growth"), folder)
     sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
-    sections += [_frontier(content), _peers(content)]
+    sections += [_frontier(content), _link(content), _peers(content)]
     sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]
     (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")
     wong_page.write(content, folder)
@@ -157,6 +157,33 @@ def _frontier(content: dict[str, Any]) -> str:
 limits, three measures) are those of the search that `anonymize` runs.
 """
     return ""
+
+
+def _link(content: dict[str, Any]) -> str:
+    figures = _figures(content, "link")
+    if not figures:
+        return ""
+    heads = ("release", "groups", "people who fit rows, pairs", "one to one", "right guesses", "CPU s", "wall s")
+    rows = [
+        (
+            one["release"],
+            f"{one['groups']:,}",
+            f"{one['pairs']:,}",
+            f"{one['one_to_one']:,}",
+            f"{one['expected_matches']:,.0f}",
+            f"{one['cpu_seconds']:.1f}",
+            f"{one['wall_seconds']:.1f}",
+        )
+        for one in figures
+    ]
+    return f"""## Linking with a voter list
+
+`attacks.link` on birth date, ZIP, sex, race and age: {figures[0]["rows"]:,} made-up rows, half of whose people stand
+among the {figures[0]["people"]:,} of a voter list. Times are from the two tables to the report. Pairs are counted from
+both sides, and must agree.
+
+{_table(heads, rows)}
+"""
 
 
 def _peers(content: dict[str, Any]) -> str:

@@ -92,7 +92,8 @@ def test_demo_saves_its_examples_and_its_picture(tmp_path: Path) -> None:
     result = run("demo", "--save", tmp_path / "new" / "place", "--svg", tmp_path / "demo.svg")
     assert result.exit_code == 0
     saved = {path.name for path in (tmp_path / "new" / "place").iterdir()}
-    assert saved == {"hospital.csv", "hospital.toml", "samarati.csv", "samarati.toml"}
+    names = {"hospital.csv", "hospital.toml", "samarati.csv", "samarati.toml"}
+    assert saved == {*names, "hospital-voters.csv", "samarati-voters.csv"}
     assert (tmp_path / "demo.svg").read_text("utf-8").startswith("<svg")
     again = run("demo", "--save", tmp_path / "new" / "place")
     assert again.exit_code == 2

@@ -45,6 +45,7 @@ MAY_IMPORT = {
     },
     "policyfile": {"algorithms", "errors", "hierarchy", "policy", "privacy", "quality"},
     "link": {"errors", "policy"},
+    "linkage": {"engine", "frequency", "hierarchy", "kernels", "labels"},
     "class_truth": {"engine", "frequency", "link", "policy", "privacy"},
     "checks": {"engine", "frequency", "policy", "privacy", "words"},
     "plans": {"engine", "link", "policy", "recoding"},

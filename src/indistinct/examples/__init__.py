@@ -1,4 +1,4 @@
-"""The papers' own tables with a policy file each, to try, to copy and to learn from."""
+"""The papers' own tables with a policy file and a voter list each, to try, to copy and to learn from."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from indistinct.errors import OutputError
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A table of a paper and the policy that it is released under: ``name.csv`` and ``name.toml``."""
+    """A table of a paper and the policy that it is released under: ``name.csv`` and ``name.toml``.
+
+    ``name-voters.csv`` is a list of voters to link releases with. Its people are made up, save Sue J. Carlson, who
+    stands in Samarati's Figure 1.
+    """
 
     name: str
     title: str
     source: str
 
     @property
-    def file_names(self) -> tuple[str, str]:
-        """The names of its two files, the table first."""
-        return f"{self.name}.csv", f"{self.name}.toml"
+    def file_names(self) -> tuple[str, str, str]:
+        """The names of its files: the table, the policy and the voter list."""
+        return f"{self.name}.csv", f"{self.name}.toml", f"{self.name}-voters.csv"
 
     @contextmanager
     def paths(self) -> Iterator[tuple[Path, Path]]:
@@ -32,7 +36,7 @@ class Example:
         ...     table.read_text().splitlines()[0]
         'Race,BirthDate,Gender,ZIP,Problem'
         """
-        table, policy = (files(__name__) / name for name in self.file_names)
+        table, policy = (files(__name__) / name for name in self.file_names[:2])
         with as_file(table) as table_path, as_file(policy) as policy_path:
             yield table_path, policy_path
 
