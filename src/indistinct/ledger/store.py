@@ -72,7 +72,7 @@ class Store:
             with contextlib.ExitStack() as stack:
                 new = database if database.path is None else stack.enter_context(_unnamed(database.path, files))
                 with new.writing() as connection:
-                    if new is database and database.is_made:
+                    if new is database and database.meta() is not None:
                         raise LedgerError(f"{database.name} holds a ledger already")
                     new.make_tables(connection)
                     connection.execute(insert(META), _new_meta(None if folder is None else files.folder))
@@ -207,10 +207,9 @@ class Store:
 
     def _meta(self) -> dict[str, str]:
         """Read what the ledger says of itself; refuse what is no ledger or is of a later form."""
-        if not self._database.is_made:
+        meta = self._database.meta()
+        if meta is None:
             raise LedgerError(f"{self.name} is no ledger; make one with: indistinct ledger init")
-        with self._database.reading() as connection:
-            meta = {row.name: row.value for row in connection.execute(select(META))}
         if meta.get("format") != str(FORMAT):
             raise LedgerError(
                 f"the ledger {self.name} has form {meta.get('format')}, and this version knows {FORMAT}; "
