@@ -98,6 +98,13 @@ def ledger(tmp_path: Path) -> Iterator[ix.Ledger]:
         yield made
 
 
+@pytest.fixture
+def anywhere(ledger_place: tuple[str, Path]) -> Iterator[ix.Ledger]:
+    """Give a ledger in SQLite, and once more in PostgreSQL."""
+    with ix.Ledger.create(ledger_place[0], ledger_place[1]) as made:
+        yield made
+
+
 def people(number: int, first: int = 0, **more: Any) -> pa.Table:
     """So many people, half of them of either age, each with her own name."""
     names = [f"p{first + person}" for person in range(number)]
@@ -117,18 +124,18 @@ def simple(k: int = 2, **more: Any) -> ix.Policy:
     )
 
 
-def test_the_second_release_of_example_7_is_refused_and_the_safe_one_is_found(ledger: ix.Ledger) -> None:
-    with ledger.anonymize(hospital(), policy(), recipient="R", algorithm=Grouped(GT1)) as first:
+def test_the_second_release_of_example_7_is_refused_and_the_safe_one_is_found(anywhere: ix.Ledger) -> None:
+    with anywhere.anonymize(hospital(), policy(), recipient="R", algorithm=Grouped(GT1)) as first:
         assert cells(first.table) == cells(table_of(HOSPITAL_COLUMNS, SAFE[:12]))
-    found = ledger.check(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
+    found = anywhere.check(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
     assert (found.at_risk, found.smallest, found.people) == (2, 1, 14)
     with pytest.raises(RefusedError, match="2 people less protected"):
-        ledger.anonymize(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
+        anywhere.anonymize(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
     for again in ("based", "consistent"):
-        with ledger.anonymize(hospital(more=True), policy(), recipient="R", again=again) as second:  # type: ignore[arg-type]
+        with anywhere.anonymize(hospital(more=True), policy(), recipient="R", again=again) as second:  # type: ignore[arg-type]
             assert cells(second.table) == cells(table_of(HOSPITAL_COLUMNS, SAFE))
             assert second.verify(original=hospital(more=True)).passed
-    assert [entry.number for entry in ledger.entries] == [1, 2, 3]
+    assert [entry.number for entry in anywhere.entries] == [1, 2, 3]
 
 
 def test_nothing_becomes_more_specific_than_in_the_release_it_is_based_on(ledger: ix.Ledger) -> None:
@@ -214,10 +221,10 @@ def test_only_those_who_might_collude_count(ledger: ix.Ledger) -> None:
         ledger.anonymize(people(11), simple(), recipient="public", colluding="none")
 
 
-def test_what_is_public_counts_for_everybody(ledger: ix.Ledger) -> None:
-    ledger.anonymize(people(8), simple(), recipient="public").close()
+def test_what_is_public_counts_for_everybody(anywhere: ix.Ledger) -> None:
+    anywhere.anonymize(people(8), simple(), recipient="public").close()
     with pytest.raises(RefusedError):
-        ledger.anonymize(people(9), simple(), recipient="S", colluding="none")
+        anywhere.anonymize(people(9), simple(), recipient="S", colluding="none")
 
 
 def test_people_are_recognised_by_the_same_key_always(ledger: ix.Ledger) -> None:
