@@ -631,6 +631,10 @@ LOCAL = [
     (Mondrian(labels="ranges"), ["lowest-labels"]),
     (TopDown(), []),
     (TopDown(tighten=True), ["lowest-labels", "minimal"]),
+    (ix.Regroup(), ["lowest-labels"]),
+    (ix.Regroup(labels="ranges"), ["lowest-labels"]),
+    (ix.KSimilar(), ["lowest-labels"]),
+    (ix.MinGenCell(), ["lowest-labels", "minimal", "minimal-rows"]),
 ]
 
 
@@ -677,6 +681,9 @@ def test_what_follows_from_a_local_release_is_true_of_the_private_table(
         (Mondrian(labels="ranges"), {"labels": "ranges"}, ["lowest-labels"]),
         (TopDown(), {}, []),
         (TopDown(tighten=True), {"tighten": True}, ["lowest-labels", "minimal"]),
+        (ix.Regroup(), {}, ["lowest-labels"]),
+        (ix.KSimilar(), {}, ["lowest-labels"]),
+        (ix.MinGenCell(), {}, ["lowest-labels", "minimal", "minimal-rows"]),
     ],
     ids=str,
 )

@@ -51,6 +51,7 @@ PROMISES: dict[str, tuple[str, ...]] = {
     "datafly": (),
     "mu-argus": (),
     "top-down": (),
+    "regroup": ("lowest-labels",),
     "k-similar": ("lowest-labels",),
     "mingen-cell": ("minimal-rows",),
 }

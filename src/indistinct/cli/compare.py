@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indistinct.cli import show
+from indistinct.cli import files, show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
 from indistinct.errors import (
     InfeasibleError,
     InterruptedSearchError,
-    OutputError,
     PolicyError,
     VerificationError,
 )
@@ -94,7 +91,7 @@ def compare(
     from indistinct.workload import queries as drawn
 
     if chart is not None:
-        _refuse(chart, replace)
+        files.refuse_place(chart, "a chart", [".svg"], replace=replace)
     policy = read_policy(policy_path)
     said: dict[str, Any] = {"number": number, "dimensions": dimensions, "selectivity": selectivity}
     said |= {"sensitive": sensitive, "seed": seed}
@@ -110,7 +107,8 @@ def compare(
     best = found.best(measure)
     if chart is not None:
         shown = list(dict.fromkeys([measure, *comparison.SHOWN_MEASURES]))[: len(comparison.SHOWN_MEASURES)]
-        _write(chart, found.svg(shown))
+        picture = found.svg(shown)
+        files.write_whole(chart, lambda partial: partial.write_text(picture, "utf-8"))
     if as_json:
         about = {"measure": measure, "best": None if best is None else best.label}
         show.document(about | found.to_dict() | {"written": None if chart is None else str(chart)})
@@ -294,33 +292,3 @@ def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:
         and trial.has_two_tables == best.has_two_tables
         and round(trial.loss_by(measure), DIGITS) == round(best.loss_by(measure), DIGITS)
     ]
-
-
-def _refuse(path: Path, replace: bool) -> None:
-    """Raise if no chart can be written at this place; asked before the work begins."""
-    if path.suffix != ".svg":
-        raise OutputError(f"{path.name}: a chart is written as .svg")
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; name a file")
-    if path.exists() and not replace:
-        raise OutputError(f"{path} exists already; name another file, or say --replace")
-    parent = path.absolute().parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
-        os.close(handle)
-        partial = Path(name)
-        partial.write_text(text, "utf-8")
-        partial.chmod(0o644)
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}; nothing was written") from None
-    finally:
-        if partial is not None:
-            partial.unlink(missing_ok=True)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indistinct.cli import show
+from indistinct.cli import files, show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
-from indistinct.errors import OutputError, PolicyError
+from indistinct.errors import PolicyError
 from indistinct.words import counted
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ def frontier(
     from indistinct.policyfile import read_policy
 
     if output is not None:
-        _refuse(output, replace)
+        files.refuse_place(output, "a frontier", KINDS, replace=replace)
     asked_ks, asked_limits = _ks(ks), _limits(limits)
     policy = read_policy(policy_path)
     own_k, own_limit = _own_k(policy), 0 if policy.max_suppression is None else policy.max_suppression
@@ -264,37 +262,12 @@ def _tell(found: Frontier, own: Point | None, k: int, limit: int | float) -> Non
     show.say(f"  levels: {climbed or 'nothing is generalized'}; {len(found.nodes):,} nodes were counted", show.QUIET)
 
 
-def _refuse(path: Path, replace: bool) -> None:
-    """Raise if nothing can be written at this place; asked before the work begins."""
-    if path.suffix not in KINDS:
-        raise OutputError(f"{path.name}: a frontier is written as {', '.join(KINDS[:-1])} or {KINDS[-1]}")
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; name a file")
-    if path.exists() and not replace:
-        raise OutputError(f"{path} exists already; name another file, or say --replace")
-    parent = path.absolute().parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
+def _write(path: Path, found: Frontier, content: dict[str, Any], drawn: Callable[[], str]) -> None:
+    """Write a frontier as the kind of file that its name says."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
 
-
-def _write(path: Path, found: Frontier, content: dict[str, Any], drawn: Any) -> None:
-    """Write a file whole or not at all."""
-    partial: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
-        os.close(handle)
-        partial = Path(name)
-        if path.suffix == ".parquet":
-            import pyarrow.parquet
-
-            pyarrow.parquet.write_table(found.to_arrow(), partial)
-        else:
-            text = drawn() if path.suffix == ".svg" else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-            partial.write_text(text, "utf-8")
-        partial.chmod(0o644)
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}; nothing was written") from None
-    finally:
-        if partial is not None:
-            partial.unlink(missing_ok=True)
+        files.write_whole(path, lambda partial: pyarrow.parquet.write_table(found.to_arrow(), partial))
+    else:
+        text = drawn() if path.suffix == ".svg" else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        files.write_whole(path, lambda partial: partial.write_text(text, "utf-8"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from indistinct.report.chart import FAINT, FONT, GRID, INK, PALETTE, Axis, _path, _text, number
+from indistinct.report.chart import FAINT, FONT, GRID, INK, PALETTE, Axis, number, svg_path, svg_text
 
 LEAST, USUAL, DOUBTFUL = PALETTE[0], PALETTE[5], PALETTE[1]
 """The colours of the least figure, of others, and of those in doubt; they differ in a grey print as well."""
@@ -83,8 +83,8 @@ class Bars:
             f'role="img" font-family="{FONT}" font-size="14" fill="{INK}">',
             f"<title>{escape(self.title)}</title><desc>{escape(said)}</desc>",
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-            _text(MARGIN, 32, self.title, size=18, weight="600"),
-            _text(MARGIN, 54, self.subtitle, size=13, fill=FAINT) if self.subtitle else "",
+            svg_text(MARGIN, 32, self.title, size=18, weight="600"),
+            svg_text(MARGIN, 54, self.subtitle, size=13, fill=FAINT) if self.subtitle else "",
         ]
         for band, panels in enumerate(bands):
             at = top + band * high
@@ -99,10 +99,10 @@ class Bars:
         parts = []
         for row, name in enumerate(self.names):
             middle = top + ROW * (row + 0.5)
-            parts.append(_path([(MARGIN, top + ROW * (row + 1)), (width - MARGIN, top + ROW * (row + 1))], GRID, 1))
-            parts.append(_text(left - 14, middle + 5, _cut(name), anchor="end"))
+            parts.append(svg_path([(MARGIN, top + ROW * (row + 1)), (width - MARGIN, top + ROW * (row + 1))], GRID, 1))
+            parts.append(svg_text(left - 14, middle + 5, _cut(name), anchor="end"))
             if row < len(self.notes) and self.notes[row]:
-                parts.append(_text(left + 7, middle + 5, self.notes[row], size=13, fill=FAINT))
+                parts.append(svg_text(left + 7, middle + 5, self.notes[row], size=13, fill=FAINT))
         return parts
 
     def _panel(self, panel: Panel, left: float, top: float, room: float) -> list[str]:
@@ -111,15 +111,15 @@ class Bars:
         first, last = top + HEAD, top + HEAD + ROW * len(self.names)
         longest = max([len(number(value)) for value in panel.values if value is not None], default=0)
         length = room - LETTER * longest - 10  # the figures stand at the ends of the bars
-        parts = [_text(left, top + HEAD - 12, panel.title, weight="600")]
+        parts = [svg_text(left, top + HEAD - 12, panel.title, weight="600")]
         free = left - 100.0
         for tick in axis.ticks:
             at, half = left + axis.share(tick) * length, LETTER * len(number(tick)) / 2
-            parts.append(_path([(at, first), (at, last)], GRID, 1))
+            parts.append(svg_path([(at, first), (at, last)], GRID, 1))
             if at - half >= free:
-                parts.append(_text(at, last + 18, number(tick), anchor="middle", size=12, fill=FAINT))
+                parts.append(svg_text(at, last + 18, number(tick), anchor="middle", size=12, fill=FAINT))
                 free = at + half + 4
-        parts.append(_path([(left, first), (left, last)], FAINT, 1.5))
+        parts.append(svg_path([(left, first), (left, last)], FAINT, 1.5))
         for row, value in enumerate(panel.values):
             if value is None:
                 continue
@@ -137,7 +137,7 @@ class Bars:
                     f'height="{THICKNESS}" {inside}/>'
                 )
             weight = "600" if is_least else "400"
-            parts.append(_text(end + (11 if panel.is_log else 7), middle + 5, number(value), size=13, weight=weight))
+            parts.append(svg_text(end + (11 if panel.is_log else 7), middle + 5, number(value), size=13, weight=weight))
         return parts
 
     def _certain(self, panel: Panel) -> Panel:
@@ -157,7 +157,7 @@ class Bars:
                 f'<rect x="{left:.1f}" y="{at - 11:.1f}" width="12" height="12" fill="{inside}" '
                 f'stroke="{colour}" stroke-width="1.5"/>'
             )
-            parts.append(_text(left + 20, at, meaning, size=13, fill=FAINT))
+            parts.append(svg_text(left + 20, at, meaning, size=13, fill=FAINT))
             left += 20 + LETTER * len(meaning) + 24
         return parts
 

@@ -101,33 +101,33 @@ class Chart:
             f'role="img" font-family="{FONT}" font-size="14" fill="{INK}">',
             f"<title>{escape(self.title)}</title><desc>{escape(said)}</desc>",
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-            _text(LEFT, 32, self.title, size=18, weight="600"),
+            svg_text(LEFT, 32, self.title, size=18, weight="600"),
         ]
         for tick in y.ticks:
             _, at = place((x.low, tick))
-            parts.append(_path([(LEFT, at), (right, at)], GRID, 1))
-            parts.append(_text(LEFT - 10, at + 5, number(tick), anchor="end", fill=FAINT))
+            parts.append(svg_path([(LEFT, at), (right, at)], GRID, 1))
+            parts.append(svg_text(LEFT - 10, at + 5, number(tick), anchor="end", fill=FAINT))
         for tick in x.ticks:
             at, _ = place((tick, y.low))
-            parts.append(_path([(at, bottom), (at, bottom + 6)], FAINT, 1))
-            parts.append(_text(at, bottom + 23, number(tick), anchor="middle", fill=FAINT))
-        parts.append(_path([(LEFT, bottom), (right, bottom)], FAINT, 1.5))
-        parts.append(_text((LEFT + right) / 2, height - 14, self.x_label, anchor="middle"))
+            parts.append(svg_path([(at, bottom), (at, bottom + 6)], FAINT, 1))
+            parts.append(svg_text(at, bottom + 23, number(tick), anchor="middle", fill=FAINT))
+        parts.append(svg_path([(LEFT, bottom), (right, bottom)], FAINT, 1.5))
+        parts.append(svg_text((LEFT + right) / 2, height - 14, self.x_label, anchor="middle"))
         middle = (TOP + bottom) / 2
-        parts.append(_text(24, middle, self.y_label, anchor="middle", turn=True))
-        parts.append(_text(right + 22, TOP + 13, self.legend, size=13, fill=FAINT))
+        parts.append(svg_text(24, middle, self.y_label, anchor="middle", turn=True))
+        parts.append(svg_text(right + 22, TOP + 13, self.legend, size=13, fill=FAINT))
         for position, line in enumerate(self.lines):
             colour = PALETTE[position % len(PALETTE)]
             dots = [place(point) for point in line.points]
             dashes = "" if position < len(PALETTE) else "7 4"
             thickness = 2.2 + 0.6 * (len(self.lines) - 1 - position)  # a line below others shows at their sides
-            parts.append(_path(dots, colour, thickness, dashes))
+            parts.append(svg_path(dots, colour, thickness, dashes))
             if len(dots) <= 40:
                 parts += [_mark(dot, position, colour) for dot in dots]
             at = TOP + 10 + 26 * (position + bool(self.legend))
-            parts.append(_path([(right + 22, at), (right + 48, at)], colour, 2.5, dashes))
+            parts.append(svg_path([(right + 22, at), (right + 48, at)], colour, 2.5, dashes))
             parts.append(_mark((right + 35, at), position, colour))
-            parts.append(_text(right + 56, at + 5, line.name))
+            parts.append(svg_text(right + 56, at + 5, line.name))
         return "\n".join([*parts, "</svg>"]) + "\n"
 
     def text(self, width: int = 76, height: int = 14) -> list[list[Piece]]:
@@ -226,7 +226,7 @@ def _listed(lines: Sequence[Line]) -> str:
     return ", ".join(line.name for line in lines) or "nothing"
 
 
-def _text(
+def svg_text(
     x: float,
     y: float,
     text: str,
@@ -237,6 +237,7 @@ def _text(
     fill: str = INK,
     turn: bool = False,
 ) -> str:
+    """Write a text as SVG."""
     turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" '
@@ -244,7 +245,8 @@ def _text(
     )
 
 
-def _path(points: Sequence[tuple[float, float]], colour: str, width: float, dashes: str = "") -> str:
+def svg_path(points: Sequence[tuple[float, float]], colour: str, width: float, dashes: str = "") -> str:
+    """Write a line through some points as SVG."""
     if not points:
         return ""
     steps = " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
