@@ -65,14 +65,25 @@ def test_a_quick_run_writes_figures_of_every_part(quick, modules):
     assert content["parts"]["large"]["figures"][0]["is_verified"]
     assert content["parts"]["large"]["figures"][0]["peak_bytes"] > 1e6
     assert content["parts"]["frontier"]["figures"][0]["agreed"] == 27
+    for one in content["parts"]["local"]["figures"]:
+        assert 0 <= one["gap"] <= 1 - one["precision"] + 1e-9
+        assert one["smallest_group"] >= one["k"] or one["algorithm"].startswith("µ")
 
 
 def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick):
     text = (quick / "benchmarks.md").read_text("utf-8")
     assert "the figures mean nothing" in text
-    for heading in ("beside ARX", "From file to file", "trade-off", "PyPI", "How the cost grows", "Start"):
+    for heading in (
+        "beside ARX",
+        "From file to file",
+        "trade-off",
+        "PyPI",
+        "How the cost grows",
+        "Start",
+        "Cell by cell",
+    ):
         assert heading in text
-    for name in ("benchmark-rows.svg", "benchmark-columns.svg", "benchmark-k.svg"):
+    for name in ("benchmark-rows.svg", "benchmark-columns.svg", "benchmark-k.svg", "benchmark-local-adult.svg"):
         assert f"({name})" in text
         ElementTree.fromstring((quick / name).read_text("utf-8"))
 
