@@ -314,13 +314,14 @@ def _every_figure(figures: Sequence[Figures]) -> str:
             rows.append((f"{factor} = {own[0][factor]:,}", f"{own[0]['median_count']:,.0f}", *cells))
     heads = ["case", "median count", *methods, *(f"{method}, printed" for method in methods)]
     seconds = [one["query_cpu_seconds"] for one in figures]
+    number = figures[0]["queries"]
     making = {(one["method"], one["d"], one["n"]): one["release_cpu_seconds"] for one in figures}
     return f"""<details><summary>All averages, with standard errors</summary>
 
 {_table(heads, rows)}
 
-Making the {len(making)} releases, each recounted, took {sum(making.values()):.0f} s CPU. Asking
-{figures[0]["queries"]:,} queries of one took {min(seconds):.2f} to {max(seconds):.2f} s, and {sum(seconds):.0f} s in all.
+Making the {len(making)} releases, each recounted, took {sum(making.values()):.0f} s CPU. Asking {number:,} queries of
+one took {min(seconds):.2f} to {max(seconds):.2f} s, and {sum(seconds):.0f} s in all.
 
 </details>
 """

@@ -652,6 +652,8 @@ def test_what_is_said_about_queries_asks_for_them(example: tuple[str, ...]) -> N
 
 
 def test_it_says_that_cells_tell_nothing_of_two_tables(example: tuple[str, ...]) -> None:
+    with Path("hospital.toml").open("a", encoding="utf-8") as policy:  # two tables need a model about values
+        policy.write('\n[[privacy]]\nmodel = "l-diversity"\nl = 2\n')
     result = run(*example, "--algorithm", "lossy-join")
     assert "lossy-join: two tables without generalized cells, of which precision says nothing" in result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
