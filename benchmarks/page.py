@@ -24,7 +24,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
     drawn = _charts(_figures(content, "growth"), folder)
     sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
     sections += [_frontier(content), _link(content), _peers(content)]
-    sections += [local_page.section(_figures(content, "local"), folder)]
+    note = content["parts"].get("local", {}).get("note", "")
+    sections += [local_page.section(_figures(content, "local"), folder, note)]
     sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]
     (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")
     wong_page.write(content, folder)
