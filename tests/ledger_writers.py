@@ -2,8 +2,11 @@
 
     python ledger_writers.py together URL STORE WRITERS EACH     every writer enters so many releases
     python ledger_writers.py killed URL STORE TIMES SEED         a writer is killed so many times, at random moments
+    python ledger_writers.py made URL STORE WRITERS SEED         every writer tries to make the ledger, once
+    python ledger_writers.py unmade URL STORE TIMES SEED         a writer is killed while it makes the ledger
 
-Both print one line for each entry that a writer was told stands: its number and its hash.
+The first two print one line for each entry that a writer was told stands: its number and its hash. The others print one
+line for each ledger that a writer was told it made: 0 and its head.
 """
 
 from __future__ import annotations
@@ -13,13 +16,17 @@ import random
 import signal
 import sys
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
+from indistinct.errors import LedgerError
 from indistinct.ledger.entry import Draft, Entry
 from indistinct.ledger.store import HeadMoved, Store
 
 FILE_BYTES = 20_000
 AT_A_TIME = 5
+SECONDS_TO_MAKE = 0.1
 
 
 def write_files(folder: Path) -> None:
@@ -51,22 +58,35 @@ def write_on(url: str, folder: str, recipient: str, times: int | None = None) ->
         times = None if times is None else times - 1
 
 
-def forked(url: str, folder: str, recipient: str, times: int | None = None) -> int:
+def make(url: str, folder: str) -> None:
+    """Make the ledger, unless somebody else was quicker."""
+    try:
+        head = Store.create(url, folder=folder).head
+    except LedgerError as error:
+        if "already" not in str(error):
+            raise
+    else:
+        os.write(sys.stdout.fileno(), f"0 {head}\n".encode())
+
+
+def forked(act: Callable[..., None], *arguments: object) -> int:
     """Start a writer as a process of its own and give its id."""
     process = os.fork()
     if process:
         return process
     code = 1
     try:
-        write_on(url, folder, recipient, times)
+        act(*arguments)
         code = 0
+    except Exception:
+        traceback.print_exc()
     finally:
         os._exit(code)  # the parent's exit handlers are not ours
 
 
 def together(url: str, folder: str, writers: int, each: int) -> int:
     """Let several writers write at once; give how many of them failed."""
-    processes = [forked(url, folder, f"writer {number}", each) for number in range(writers)]
+    processes = [forked(write_on, url, folder, f"writer {number}", each) for number in range(writers)]
     return sum(os.waitpid(process, 0)[1] != 0 for process in processes)
 
 
@@ -76,12 +96,30 @@ def killed(url: str, folder: str, times: int, seed: int) -> int:
     usual = seconds_for_one_each(url, folder)
     ended = 0
     for _ in range(times // AT_A_TIME):
-        processes = [forked(url, folder, "the killed") for _ in range(AT_A_TIME)]
+        processes = [forked(write_on, url, folder, "the killed") for _ in range(AT_A_TIME)]
         for process in processes:
             time.sleep(chance.uniform(0, usual / 2))
             os.kill(process, signal.SIGKILL)
             ended += os.waitpid(process, 0)[1] != signal.SIGKILL
     return ended
+
+
+def made(url: str, folder: str, writers: int, seed: int) -> int:
+    """Let several writers make the ledger at once; give how many of them failed."""
+    processes = [forked(make, url, folder) for _ in range(writers)]
+    return sum(os.waitpid(process, 0)[1] != 0 for process in processes)
+
+
+def unmade(url: str, folder: str, times: int, seed: int) -> int:
+    """Kill writers while they make the ledger; give how many of them failed before that."""
+    chance = random.Random(seed)
+    failed = 0
+    for _ in range(times):
+        process = forked(make, url, folder)
+        time.sleep(chance.uniform(0, SECONDS_TO_MAKE))
+        os.kill(process, signal.SIGKILL)
+        failed += os.waitpid(process, 0)[1] not in (0, signal.SIGKILL)
+    return failed
 
 
 def seconds_for_one_each(url: str, folder: str) -> float:
@@ -93,5 +131,7 @@ def seconds_for_one_each(url: str, folder: str) -> float:
 
 if __name__ == "__main__":
     what, url, folder, first, second = sys.argv[1:]
-    failed = {"together": together, "killed": killed}[what](url, folder, int(first), int(second))
+    failed = {"together": together, "killed": killed, "made": made, "unmade": unmade}[what](
+        url, folder, int(first), int(second)
+    )
     raise SystemExit(1 if failed else 0)

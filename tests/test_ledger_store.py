@@ -508,6 +508,52 @@ def test_writers_killed_fifty_times_leave_whole_entries_in_one_chain(
     assert store.verify().passed
 
 
+def test_of_eight_who_make_the_same_ledger_one_does(ledger_place: tuple[str, Path]) -> None:
+    told = writers("made", *ledger_place, 8, 0)
+    with Store(ledger_place[0]) as store:
+        assert told == [(0, store.start)]
+        enter(store)
+        assert store.verify().passed
+
+
+def test_a_ledger_is_made_whole_or_not_at_all(ledger_place: tuple[str, Path]) -> None:
+    url, folder = ledger_place
+    told = writers("unmade", url, folder, 12, 3)
+    assert len(told) <= 1
+    try:
+        store = Store(url)
+    except ix.LedgerError:
+        assert told == []
+        store = Store.create(url, folder=folder)
+    with store:
+        enter(store)
+        assert store.verify().passed
+
+
+def test_a_connection_that_breaks_in_the_middle_enters_nothing(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    store = Store.create(postgres_url, folder=tmp_path / "store")
+
+    def break_connection(place: str) -> bool:
+        with psycopg.connect(postgres_url, autocommit=True) as superuser:
+            superuser.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'indistinct'"
+            )
+        return True
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.files, "holds", break_connection)
+        with pytest.raises(ix.LedgerError, match="terminating connection"):
+            enter(store)
+    assert os.listdir(store.files.folder) == []
+    assert store.entries() == []
+    enter(store)
+    assert store.verify().passed
+
+
 def test_a_writer_that_waits_too_long_says_so(
     store: Store, ledger_place: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

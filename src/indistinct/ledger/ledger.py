@@ -172,7 +172,7 @@ class Ledger:
                 Path(release), rows, policy, self._recognition(policy, terms), Path(private) / MEMBERS
             )
             while True:
-                held, head = self._held(terms), self.head
+                head, held = self.head, self._held(terms)  # in this order: no entry can come in between unseen
                 found = self._linked(Path(private) / MEMBERS, policy, held, reading)
                 try:
                     details = {"added": True}
