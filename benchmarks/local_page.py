@@ -32,9 +32,8 @@ def section(figures: list[Figures], folder: Path, note: str = "") -> str:
     if not figures:
         return ""
     tables = dict.fromkeys(one["table"] for one in figures)
-    return "\n".join(
-        [NOTE, *(_shown(name, [one for one in figures if one["table"] == name], folder) for name in tables)]
-    )
+    shown = [_shown(name, [one for one in figures if one["table"] == name], folder) for name in tables]
+    return "\n".join([NOTE, *([f"{note}\n"] if note else []), *shown])
 
 
 def _shown(table: str, figures: list[Figures], folder: Path) -> str:
