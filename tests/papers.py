@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
 import indistinct as ix
-from indistinct.quality import QualityMeasure
-from indistinct.recoding import Recoding
 
 Paths = dict[str, list[str]]
 Row = tuple[str, ...]
@@ -201,23 +198,8 @@ def at(rows: Sequence[Sequence[str]], columns: Sequence[str], hierarchies: Mappi
     ]
 
 
-@dataclass(frozen=True)
-class Exactly(QualityMeasure):
-    """A measure of a user's own that is least at one node: the exact search then releases just that node."""
-
-    name: ClassVar[str] = "exactly"
-
-    node: tuple[int, ...] = ()
-
-    def loss(self, recoding: Recoding) -> float:
-        return float(recoding.node != self.node)
-
-    def value(self, recoding: Recoding) -> float:
-        return self.loss(recoding)
-
-
 def released_at(table: Any, policy: ix.Policy, node: Sequence[int]) -> ix.Release:
     """Give the release at one node, whatever other nodes there are."""
-    release = ix.anonymize(table, policy, algorithm=ix.Lattice(measure=Exactly(tuple(node))))
+    release = ix.anonymize(table, policy, algorithm=ix.Chosen(dict(zip(policy.quasi, node, strict=True))))
     assert tuple(release.node.values()) == tuple(node)
     return release

@@ -54,6 +54,7 @@ ALGORITHMS_TO_CHECK = {
     "top-down": ix.TopDown(),
     "lossy-join": ix.LossyJoin(),
     "anatomy": ix.Anatomy(seed=1),
+    "chosen": ix.Chosen(),
 }
 QUICK = [name for name in ALGORITHMS_TO_CHECK if not name.startswith("lattice for ") and name != "anatomy"] + [
     "lattice for precision"

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from indistinct import attacks
     from indistinct.algorithms import (
         Anatomy,
+        Chosen,
         Datafly,
         KSimilar,
         Lattice,
@@ -93,6 +94,7 @@ _HOMES = {
     "": ["attacks"],
     "algorithms": [
         "Anatomy",
+        "Chosen",
         "Datafly",
         "KSimilar",
         "Lattice",
@@ -184,6 +186,7 @@ __all__ = [
     "AverageGroupSize",
     "AverageRisk",
     "BetaLikeness",
+    "Chosen",
     "Comparison",
     "Completeness",
     "Datafly",

@@ -8,6 +8,7 @@ from typing import Any
 
 from indistinct.algorithms.anatomy import Anatomy
 from indistinct.algorithms.base import Algorithm, Task
+from indistinct.algorithms.chosen import Chosen
 from indistinct.algorithms.datafly import Datafly
 from indistinct.algorithms.k_similar import KSimilar
 from indistinct.algorithms.lattice import Lattice
@@ -34,6 +35,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "top-down": TopDown,
     "lossy-join": LossyJoin,
     "anatomy": Anatomy,
+    "chosen": Chosen,
 }
 """Every algorithm by its name in a policy file."""
 
@@ -65,6 +67,7 @@ __all__ = [
     "ALGORITHMS",
     "Algorithm",
     "Anatomy",
+    "Chosen",
     "Datafly",
     "KSimilar",
     "Lattice",

@@ -1,0 +1,54 @@
+"""Chosen: the levels that somebody has chosen, for example among the solutions; nothing is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import ClassVar
+
+from indistinct.algorithms.base import Task
+from indistinct.errors import InfeasibleError, PolicyError
+from indistinct.recoding import Recoding
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Takes every column to the level that is given for it; columns that are not named stay as they are.
+
+    Groups that fail the policy there are suppressed, and no others. If those are more rows than the policy allows, it
+    is refused.
+    """
+
+    name: ClassVar[str] = "chosen"
+
+    node: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.node, Mapping) or not all(
+            isinstance(level, int) and not isinstance(level, bool) for level in self.node.values()
+        ):
+            raise PolicyError("options.node: must give the level of each column, such as { age = 2, zip = 1 }")
+        object.__setattr__(self, "node", MappingProxyType(dict(self.node)))
+
+    def run(self, task: Task, watch: Watch) -> Recoding:
+        """Give the recoding at the chosen levels."""
+        frequencies = task.frequencies
+        heights = dict(zip(frequencies.columns, frequencies.heights, strict=True))
+        mistakes = [f"options.node.{name}: not a quasi column" for name in self.node if name not in heights]
+        mistakes += [
+            f"options.node.{name}: there is no level {level}; {name} has levels 0 to {heights[name]}"
+            for name, level in self.node.items()
+            if name in heights and not 0 <= level <= heights[name]
+        ]
+        if mistakes:
+            raise PolicyError(mistakes)
+        node = tuple(self.node.get(name, 0) for name in frequencies.columns)
+        recoding = task.recoding(frequencies.roll_up(node)[0])
+        if recoding.suppressed_rows > task.budget or recoding.released_rows == 0:
+            raise InfeasibleError(
+                f"at the chosen levels {recoding.suppressed_rows} of {frequencies.rows} rows must be suppressed, but "
+                f"the policy allows {task.budget}; choose higher levels, or allow more suppression"
+            )
+        return recoding
