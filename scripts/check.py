@@ -16,7 +16,7 @@ CHECKS = [
     ["ruff", "check", "."],
     ["ruff", "format", "--check", "."],
     ["mypy"],
-    ["pytest", "-n", "auto", "-q", *sys.argv[1:]],
+    ["pytest", "-n", "auto", "--dist", "loadgroup", "-q", *sys.argv[1:]],
 ]
 
 

@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -54,3 +55,34 @@ def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, P
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db"), tmp_path / "store"
     return request.getfixturevalue("postgres_url"), tmp_path / "store"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One local session of Spark for all tests, with little memory and a driver that takes no large answers.
+
+    A task may fail four times, as on a cluster. Without Spark or Java the tests are skipped, but in CI they fail.
+    """
+    from indistinct.engine.spark.session import java_is_there
+
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        missing = 'pip install "indistinct[spark]"'
+    else:
+        missing = "" if java_is_there() else "install Java 17, on Debian: apt-get install openjdk-17-jre-headless"
+    if missing:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"Spark is NOT tested here: {missing}")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.maxResultSize": "2m",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.master("local[2,4]").appName("tests").config(map=settings).getOrCreate()
+    yield session
+    session.stop()

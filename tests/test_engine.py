@@ -115,9 +115,15 @@ MAKERS = {
 }
 
 
-@pytest.fixture(params=MAKERS)
+SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(params=[*MAKERS, SPARK])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    kind, make = MAKERS[request.param]
+    if request.param == "spark":
+        kind, make = "spark", lambda folder: request.getfixturevalue("spark").createDataFrame(arrow_table())
+    else:
+        kind, make = MAKERS[request.param]
     with open_table(make(tmp_path)) as rows:
         assert rows.kind == kind
         yield rows
@@ -140,6 +146,8 @@ def cells(table: Any) -> list[tuple[str | None, ...]]:
         table = pa.Table.from_pandas(table, preserve_index=False)
     if isinstance(table, duckdb.DuckDBPyRelation):
         table = table.to_arrow_table()
+    if type(table).__module__.startswith("pyspark."):
+        table = table.toArrow()
     return list(zip(*[[text(cell) for cell in column.to_pylist()] for column in table.columns], strict=True))
 
 
@@ -200,8 +208,14 @@ def test_every_kind_is_recoded_alike(opened: Rows) -> None:
         expected = Counter((row[1], "021**", row[3], row[4]) for row in TEXTS)
         table = released.give_back()
         assert Counter(tuple(map(normal, row)) for row in cells(table)) == expected
-    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "polars-lazy": pl.LazyFrame}
-    assert isinstance(table, kinds.get(opened.kind, duckdb.DuckDBPyRelation if opened.kind == "duckdb" else pa.Table))
+    kinds = {
+        "pandas": pd.DataFrame,
+        "polars": pl.DataFrame,
+        "polars-lazy": pl.LazyFrame,
+        "duckdb": duckdb.DuckDBPyRelation,
+        "spark": type(opened.give_back()),
+    }
+    assert isinstance(table, kinds.get(opened.kind, pa.Table))
 
 
 def test_every_kind_leaves_out_suppressed_groups(opened: Rows) -> None:

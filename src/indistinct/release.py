@@ -156,7 +156,7 @@ class Release:
             )
             path = staging / MANIFEST
             path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-            again = verify(staging, self.policy)  # the very bytes that will leave the house
+            again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()
             _flush(staging)
@@ -170,6 +170,10 @@ class Release:
             if not goal.exists():
                 _remove_empty(made)
         return goal
+
+    def _reading(self) -> dict[str, Any]:
+        """Give the options with which files are read where the rows of this release are."""
+        return next(iter(self._parts.values())).reading()
 
     def close(self) -> None:
         """Let go of the engine and its temporary files."""
@@ -210,6 +214,11 @@ def recoded(rows: Rows, recoding: AnyRecoding, policy: Policy, extra: tuple[str,
 
 def refuse_occupied(folder: Path, replace: bool = False) -> None:
     """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
+    if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
+        raise OutputError(
+            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, "
+            "or write release.table with Spark and verify what it wrote"
+        )
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder for the release")
     if folder.is_dir() and any(folder.iterdir()):
@@ -326,8 +335,8 @@ def _staging_folder(goal: Path) -> Path:
 
 
 def _flush(folder: Path) -> None:
-    """Bring the files and their folder to the disk before the folder gets its name."""
-    for place in (*folder.iterdir(), folder):
+    """Bring the files and their folders to the disk before the folder gets its name."""
+    for place in (*folder.rglob("*"), folder):
         descriptor = os.open(place, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -207,7 +207,7 @@ def _read_folder(folder: Path, policy: Policy) -> tuple[dict[str, Path], dict[st
         )
     is_same_file = True
     for name, digest in files.values():
-        if Path(name).name != name or not (folder / name).is_file():
+        if Path(name).name != name or not (folder / name).exists():
             raise TableError(f"{folder}: the manifest's table {name!r} is not there")
         is_same_file &= file_digest(folder / name) == digest
     same, changed = ("the table is the one of", "the table was changed after")
@@ -279,7 +279,11 @@ def _as_claimed(manifest: Mapping[str, Any], policy: Policy, rows: int, sizes: I
 
 
 def file_digest(path: Path) -> str:
-    """Give the SHA-256 of a file as a manifest states it."""
+    """Give the SHA-256 of a file as a manifest states it; of a folder, that of the names and digests of its files."""
+    if path.is_dir():
+        parts = [(place.relative_to(path).as_posix(), place) for place in path.rglob("*") if place.is_file()]
+        listed = "".join(f"{file_digest(place)}  {name}\n" for name, place in sorted(parts))
+        return hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -15,7 +15,9 @@ from indistinct.cli.options import (
     Colluding,
     Delimiter,
     Encoding,
+    Engine,
     Key,
+    Master,
     Memory,
     PolicyPath,
     Purpose,
@@ -67,6 +69,8 @@ def anonymize(
     encoding: Encoding = None,
     memory: Memory = None,
     threads: Threads = None,
+    engine: Engine = None,
+    master: Master = None,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,7 +87,7 @@ def anonymize(
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
     chosen = _chosen(policy, algorithm, measure)
-    limits = reading(delimiter, encoding, memory, threads)
+    limits = reading(delimiter, encoding, memory, threads, engine, master)
     with show.progress(time_limit) as watch, open_table(table, **limits) as rows:
         if ledger is None:
             _refuse_ledger_options({"--recipient": recipient, "--again": again, "--key": key, "--colluding": colludes})
@@ -108,7 +112,7 @@ def anonymize(
                     folder=output,
                     replace=replace,
                     watch=watch,
-                    **reading(memory=memory, threads=threads),
+                    **reading(memory=memory, threads=threads, engine=engine, master=master),
                 ) as release,
             ):
                 watch.report("write")
@@ -116,7 +120,8 @@ def anonymize(
         show.document(described(release, output))
         return
     summarize(release, output)
-    show.next_steps(["verify", policy_path, output, "--original", table])
+    where = [] if engine is None else ["--engine", engine] + ([] if master is None else ["--master", master])
+    show.next_steps(["verify", policy_path, output, "--original", table, *where])
 
 
 def _refuse_ledger_options(given: dict[str, object]) -> None:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
+from indistinct.cli.options import (
+    AsJson,
+    Delimiter,
+    Encoding,
+    Engine,
+    Master,
+    Memory,
+    PolicyPath,
+    Table,
+    Threads,
+    reading,
+)
 from indistinct.errors import InfeasibleError, PolicyError
 
 if TYPE_CHECKING:
@@ -33,6 +44,8 @@ def check(
     encoding: Encoding = None,
     memory: Memory = None,
     threads: Threads = None,
+    engine: Engine = None,
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Find every mistake of a policy on a table, and tell whether a release can satisfy it.
@@ -45,7 +58,7 @@ def check(
     from indistinct.policyfile import read_policy
 
     policy = read_policy(policy_path)
-    limits = reading(delimiter, encoding, memory, threads)
+    limits = reading(delimiter, encoding, memory, threads, engine, master)
     with show.progress() as watch, open_table(table, **limits) as rows:
         watch.report("count")
         try:

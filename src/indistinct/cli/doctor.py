@@ -18,7 +18,12 @@ from indistinct.cli import show
 from indistinct.cli.options import AsJson
 
 NEEDED = ("duckdb", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
-OPTIONAL = {"pandas": "pandas frames", "polars": "polars frames", "psycopg": "ledgers in PostgreSQL"}
+OPTIONAL = {
+    "pandas": "pandas frames",
+    "polars": "polars frames",
+    "psycopg": "ledgers in PostgreSQL",
+    "pyspark": "Spark",
+}
 """What works without, and what it is for."""
 LITTLE_SPACE = 1 << 30
 
@@ -68,7 +73,18 @@ def _software() -> list[Finding]:
         found = _version(name)
         advice = "" if found else f"for {use}: {Path(sys.executable).name} -m pip install {name}"
         findings.append(Finding(name, found or "not installed (optional)", True, advice))
+    if _version("pyspark") is not None:
+        findings.append(_java())
     return findings
+
+
+def _java() -> Finding:
+    """Tell whether Spark would find Java, which it needs for all but Spark Connect."""
+    from indistinct.engine.spark.session import java_is_there
+
+    if java_is_there():
+        return Finding("Java", "found, for --engine spark")
+    return Finding("Java", "not found (optional)", True, "for --engine spark: install Java 17, or set JAVA_HOME")
 
 
 def _version(name: str) -> str | None:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from indistinct.errors import PolicyError
+
 PolicyPath = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
 Table = Annotated[
     str,
@@ -21,6 +23,13 @@ Delimiter = Annotated[
 Encoding = Annotated[str | None, typer.Option(help="How a text file is encoded, such as latin-1. Else UTF-8.")]
 Memory = Annotated[str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many cores the engine may use. Else all.")]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="duckdb, or spark for Parquet paths, folders and tables that outgrow one machine. Else duckdb."),
+]
+Master = Annotated[
+    str | None, typer.Option(help="Where Spark runs: local[4], yarn, spark://host:7077 or sc://host:15002. Else here.")
+]
 TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds that the search may take.")]
 
 LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/database."
@@ -62,12 +71,20 @@ def colluding(names: list[str] | None) -> Literal["all", "none"] | list[str]:
 
 
 def reading(
-    delimiter: str | None = None, encoding: str | None = None, memory: str | None = None, threads: int | None = None
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    engine: str | None = None,
+    master: str | None = None,
 ) -> dict[str, Any]:
     """Give what was said about reading a table, as ``open_table`` takes it.
 
     >>> reading(delimiter=";", memory="4GB")
     {'delimiter': ';', 'memory_limit': '4GB'}
     """
+    if master is not None and engine != "spark":
+        raise PolicyError("--master: says where Spark runs; add --engine spark")
     given = {"delimiter": delimiter, "encoding": encoding, "memory_limit": memory, "threads": threads}
+    given |= {"engine": engine, "master": master}
     return {name: value for name, value in given.items() if value is not None}

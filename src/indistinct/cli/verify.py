@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Engine, Master, Memory, PolicyPath, Threads, reading
 from indistinct.errors import VerificationError
 
 
@@ -32,6 +32,8 @@ def verify(
     encoding: Encoding = None,
     memory: Memory = None,
     threads: Threads = None,
+    engine: Engine = None,
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount a release from its cells alone; with the original also prove that it is true.
@@ -43,7 +45,7 @@ def verify(
     from indistinct.verdict import verify as recount
 
     policy = read_policy(policy_path)
-    limits = reading(memory=memory, threads=threads)
+    limits = reading(memory=memory, threads=threads, engine=engine, master=master)
     text = reading(delimiter, encoding)
     # a release folder says itself how it is written; what is said here is then about the original
     released_text = {} if (Path(release) / "manifest.json").is_file() else text

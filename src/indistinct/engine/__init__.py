@@ -43,7 +43,7 @@ __all__ = [
 
 ACCEPTED = (
     "a path to CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table), a pandas or Polars frame, "
-    "an Arrow table, reader or dataset, or a DuckDB relation"
+    "an Arrow table, reader or dataset, a DuckDB relation, or a DataFrame of Spark"
 )
 
 
@@ -54,12 +54,16 @@ def open_table(
     threads: int | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    engine: object = None,
+    master: str | None = None,
 ) -> Rows:
     """Return the rows of a table of any kind, without copying them where possible.
 
     ``memory_limit`` such as ``"4GB"`` bounds what is held in memory; the rest goes to a private
     folder that is removed on close. ``delimiter`` and ``encoding`` are for delimited text only,
-    and are found out if they are not given.
+    and are found out if they are not given. ``engine="spark"`` reads Parquet paths and tables in
+    Spark, in the session that runs or in one that is made on ``master``; ``engine`` may also be a
+    session of Spark. DataFrames of Spark stay there in any case.
 
     >>> import pyarrow as pa
     >>> with open_table(pa.table({"zip": ["02138", "02139", None]})) as rows:
@@ -72,6 +76,8 @@ def open_table(
     kind = frame_kind(source) if path is None else None
     if path is None and kind is None:
         raise TableError(f"cannot open {type(source).__name__} as a table; give {ACCEPTED}")
+    if kind == "spark" or (path is not None and engine not in (None, "duckdb")):
+        return _open_in_spark(source, path, engine, master, memory_limit, threads)
     session = Session(f"the {kind} table" if path is None else Path(path).name, memory_limit, threads)
     try:
         if kind is not None:
@@ -80,3 +86,15 @@ def open_table(
     except BaseException:
         session.close()
         raise
+
+
+def _open_in_spark(
+    source: object, path: str | None, engine: object, master: str | None, memory_limit: str | None, threads: int | None
+) -> Rows:
+    from indistinct.engine.spark import open_in_spark, open_spark_frame
+
+    if path is None:
+        return open_spark_frame(source)
+    if isinstance(engine, str) and engine != "spark":
+        raise TableError(f"no engine {engine!r}; choose from duckdb, spark")
+    return open_in_spark(path, engine, master, memory_limit, threads)

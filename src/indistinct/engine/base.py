@@ -154,7 +154,7 @@ class Rows(ABC):
     """
 
     kind: str
-    """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database or ipc."""
+    """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database, ipc or spark."""
     name: str
     """What to call the table in messages."""
 
@@ -200,6 +200,10 @@ class Rows(ABC):
     @abstractmethod
     def format(self) -> dict[str, str]:
         """Return the options of ``open_table`` with which the file that ``write`` writes is read again."""
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of ``open_table`` with which a file is read where these rows are."""
+        return {}
 
     @abstractmethod
     def difference(self, other: Rows, columns: Sequence[str]) -> int:

@@ -24,6 +24,7 @@ from indistinct.engine.base import (
 )
 from indistinct.engine.conditions import Clause, eligible
 from indistinct.engine.people import members_sql, refuse_unusable_keys, told_sql
+from indistinct.engine.pieces import NOWHERE, pieces
 from indistinct.engine.session import Session, literal, quote
 from indistinct.engine.writing import file_path, write_file
 from indistinct.errors import TableError
@@ -34,8 +35,6 @@ Restore = Callable[[pa.Table, frozenset[str]], object]
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text.
 SMALL_DICTIONARY = 65_000
 KEYS_PER_BATCH = 122_880
-NOWHERE = -1
-"""The group of suppressed rows in a local plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,7 +438,7 @@ class DuckRows(Rows):
         """
         encoding = self._encoded()
         placed, divided = self._session.fresh("placed"), self._session.fresh("divided")
-        undivided, shared = _pieces(plan, encoding)
+        undivided, shared = pieces(plan, encoding.columns)
         same = " AND ".join(f"rows.c{position} = p.c{position}" for position in range(len(encoding.columns)))
         others = "".join(f"rows.o{position}, " for position in range(len(plan.copied)))
         joined = f"FROM {coded} AS rows JOIN {{}} AS p ON {same or 'true'}"
@@ -593,36 +592,6 @@ def _suppressed_groups(plan: Plan) -> pa.Table:
     """Return the suppressed tuples of label codes as columns g0, g1, …"""
     codes = [integers(np.asarray(codes, dtype=np.int64)) for codes in plan.suppressed.values()]
     return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
-
-
-def _pieces(plan: LocalPlan | ClassPlan, encoding: Encoding) -> tuple[pa.Table, pa.Table]:
-    """Return the pieces of tuples whose rows all go to one group, and those of tuples that are divided.
-
-    Each has the number of its tuple and, from first up to last, the places of the tuple's rows that are its own.
-    """
-    codes = [np.asarray(plan.tuples[column], np.int64) for column in encoding.columns]
-    rows = np.asarray(plan.rows, np.int64)
-    order = np.lexsort(codes[::-1]) if codes else np.arange(len(rows))
-    codes, rows, groups = [code[order] for code in codes], rows[order], np.asarray(plan.groups, np.int64)[order]
-    is_first = np.ones(len(rows), np.bool_)
-    if len(rows):
-        is_first[1:] = False
-        for code in codes:
-            is_first[1:] |= code[1:] != code[:-1]
-    tuples = np.cumsum(is_first) - 1
-    ends = np.cumsum(rows)
-    base = (ends - rows)[is_first][tuples] if len(rows) else ends
-    is_whole = np.bincount(tuples)[tuples] == 1 if len(rows) else is_first
-    table = pa.table(
-        {f"c{position}": integers(code) for position, code in enumerate(codes)}
-        | {
-            "tuple": integers(tuples),
-            "goal": integers(groups),
-            "first": integers(ends - rows - base),
-            "last": integers(ends - base),
-        }
-    )
-    return table.take(integers(np.flatnonzero(is_whole))), table.take(integers(np.flatnonzero(~is_whole)))
 
 
 def _random_keys(rows: int) -> pa.RecordBatchReader:

@@ -22,6 +22,8 @@ def frame_kind(source: object) -> str | None:
     }
     if (module, name) in kinds:
         return kinds[module, name]
+    if type(source).__module__.startswith("pyspark.sql.") and name == "DataFrame":
+        return "spark"
     if module in ("duckdb", "_duckdb") and name == "DuckDBPyRelation":
         return "duckdb"
     return "arrow" if module == "pyarrow" or hasattr(source, "__arrow_c_stream__") else None

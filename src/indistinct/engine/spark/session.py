@@ -1,0 +1,128 @@
+"""Spark sessions: how one is found or made, and its errors as ours, without the cells that Spark's messages quote."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from indistinct.errors import MissingExtraError, TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS: dict[str, bool | float | int | str | None] = {
+    "spark.log.level": "ERROR",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Of a session that is made here; one that is given, or that runs already, is left as it is."""
+
+
+def find_session(engine: object, master: str | None, memory_limit: str | None, threads: int | None) -> SparkSession:
+    """Return the session that was given or that runs already, or make one.
+
+    ``master`` says where, such as ``local[4]``, ``yarn`` or ``sc://host:15002``; ``memory_limit`` is the driver's.
+    """
+    if engine != "spark":
+        return engine  # type: ignore[return-value]
+    session_class = _session_class()
+    active: SparkSession | None = session_class.getActiveSession()
+    if active is not None:
+        return active
+    remote = master is not None and master.startswith("sc://")
+    if not remote and not java_is_there() and "SPARK_REMOTE" not in os.environ:
+        raise MissingExtraError(
+            "Spark needs Java 17 or later, and there is none: install it (on Debian: apt-get install "
+            "openjdk-17-jre-headless) or set JAVA_HOME; or name a Spark Connect server with --master sc://host:port"
+        )
+    builder = session_class.builder.appName("indistinct")
+    if remote:
+        builder = builder.remote(str(master))
+    else:
+        builder = builder.config(map=SETTINGS)
+        if "MASTER" not in os.environ or master is not None:
+            builder = builder.master(master or f"local[{threads or '*'}]")
+        if (master or "local").startswith("local"):  # 200 parts, Spark's default, keep a few cores busy with nothing
+            builder = builder.config("spark.sql.shuffle.partitions", 2 * (threads or os.cpu_count() or 1))
+        if memory_limit is not None:
+            builder = builder.config("spark.driver.memory", _java_size(memory_limit))
+    # Nothing of pandas is used here, so it does not matter that Spark has not been tried with the newest one.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    with spark_errors("Spark"):
+        return builder.getOrCreate()
+
+
+def _session_class() -> type[SparkSession]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtraError('Spark is not installed; pip install "indistinct[spark]"') from None
+    return SparkSession
+
+
+def java_is_there() -> bool:
+    """Tell whether Spark would find a Java to run."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=os.path.join(home, "bin") if home else None) is not None
+
+
+def _java_size(memory: str) -> str:
+    """Return a size as Java takes it.
+
+    >>> _java_size("4GB"), _java_size("512 MiB")
+    ('4g', '512m')
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*([kmgt])i?b?\s*", memory, re.IGNORECASE)
+    if found is None:
+        raise TableError(f"memory limit {memory!r} is not understood; say for example '4GB'")
+    return f"{found[1]}{found[2].lower()}"
+
+
+def spark_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as Spark takes it: without a scheme it would be looked for on the cluster's own file system.
+
+    >>> spark_path("s3://bucket/people"), spark_path("/Volumes/main/people")
+    ('s3://bucket/people', '/Volumes/main/people')
+    """
+    text = os.fspath(path)
+    if "://" in text or text.startswith(("dbfs:", "/Volumes/")):
+        return text
+    return text.replace("/dbfs/", "dbfs:/", 1) if text.startswith("/dbfs/") else f"file://{os.path.abspath(text)}"
+
+
+@contextmanager
+def spark_errors(table: str) -> Iterator[None]:
+    """Raise Spark's errors as a TableError that says what went wrong, without a cell."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise TableError(f"{table}: {explain(error)}") from None
+
+
+def explain(error: Any) -> str:
+    """Return what went wrong and what to do, without the cells that Spark's own message may quote."""
+    message = str(error)
+    if "maxResultSize" in message:
+        return (
+            "the answer of Spark is larger than spark.driver.maxResultSize; raise it, or lower max_tuples so that "
+            "columns are generalized before they are counted"
+        )
+    if "OutOfMemoryError" in message or "exit code 137" in message:
+        return "not enough memory; raise spark.driver.memory or spark.executor.memory"
+    if "No space left" in message:
+        return "a disk of Spark is full; free space in spark.local.dir"
+    if "PATH_NOT_FOUND" in message or "TABLE_OR_VIEW_NOT_FOUND" in message:
+        return "no such file or table; Spark reads Parquet files, folders of them, and tables of its catalog"
+    if "PYTHON_VERSION_MISMATCH" in message or "No module named" in message:
+        return "the Python of the executors must be the driver's, with pyarrow; set PYSPARK_PYTHON"
+    name = getattr(error, "getCondition", lambda: None)() or type(error).__name__
+    return f"Spark cannot read or compute it ({name}); Spark's own log says more"
