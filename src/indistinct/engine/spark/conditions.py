@@ -14,7 +14,7 @@ from indistinct.errors import TableError
 # Spark reads more texts as numbers and dates than DuckDB does: 1d, 2020 and 2020-01 among them.
 NUMBER = r"(?i)\s*[+-]?(([0-9]+(_[0-9]+)*)([.]([0-9]+(_[0-9]+)*)?)?|[.][0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*"
 INFINITE = r"(?i)\s*[+-]?inf(inity)?\s*"
-DAY = r"([0-9]{4,})([-/ ])([0-9]{1,2})\2([0-9]{1,2})"
+DAY = r"\s*([0-9]{4,})([-/ ])([0-9]{1,2})\2([0-9]{1,2})"
 TIME = r"([ T][0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 
 

@@ -320,7 +320,7 @@ class SparkRows(Rows):
         """Return all rows as a stream, one partition at a time; for tables that leave Spark."""
         cells = [self._cell(column) for column in columns]
         frame = self._keys(columns, [f"k{position}" for position in range(len(columns))])
-        schema = pa.schema([(column, pa.large_string()) for column in columns])
+        schema = pa.schema([(column, pa.string()) for column in columns])
 
         def batches() -> Iterator[pa.RecordBatch]:
             waiting: list[Any] = []
@@ -540,7 +540,7 @@ def _keyed(part: pa.Table, encoding: Encoding) -> pa.Table:
     return pa.table(encoding.key_columns(codes) | others)
 
 
-def _strings(texts: Sequence[str]) -> pa.Array:
+def _strings(texts: Sequence[str | None]) -> pa.Array:
     return text_column(texts).cast(pa.string())
 
 
@@ -562,7 +562,7 @@ def _plain_strings(table: pa.Table) -> pa.Table:
 
 
 def _batch(rows: Sequence[Any], cells: Sequence[Cell], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [text_column([cell.text(row[position]) for row in rows]) for position, cell in enumerate(cells)]
+    columns = [_strings([cell.text(row[position]) for row in rows]) for position, cell in enumerate(cells)]
     return pa.record_batch(columns, schema=schema)
 
 
