@@ -129,7 +129,19 @@ def test_conditions_hold_as_in_python(spark: Any) -> None:
 
 
 def test_conditions_on_typed_columns_and_on_odd_texts(spark: Any) -> None:
-    texts = [" 1 ", "1_000", "1d", ".5", "5.", "-inf", "2020", "2020/1/2", "2020-01/02", "2020-01-02 03:04", " 2020-1-2"]
+    texts = [
+        " 1 ",
+        "1_000",
+        "1d",
+        ".5",
+        "5.",
+        "-inf",
+        "2020",
+        "2020/1/2",
+        "2020-01/02",
+        "2020-01-02 03:04",
+        " 2020-1-2",
+    ]
     texts += ["2020-01-02T03:04:05Z", "2020-13-01", "0x10", "+5"]
     asked: list[tuple[str, str, Any]] = [("s", "<", 2000), ("s", ">", datetime.date(2019, 1, 1))]
     asked += [("s", ">=", datetime.datetime(2020, 1, 2, 3)), ("s", "in", [5, 0.5, "1d"])]
@@ -190,6 +202,16 @@ def test_counts_are_those_of_duckdb(spark: Any, way: str) -> None:
         assert values[0].texts == values[1].texts
         triples = [sorted(zip(v.groups.tolist(), v.values.tolist(), v.counts.tolist(), strict=True)) for v in values]
         assert triples[0] == triples[1]
+
+
+def test_rows_like_tuples_are_found_as_in_duckdb(spark: Any) -> None:
+    table = pa.table({"a": ["x", "y", "x", "x", None], "b": ["1", "2", "1", "1", "3"], "c": [1.5, 2.0, None, 4.0, 5.0]})
+    found = []
+    for source in (table, frame_of(spark, table)):
+        with open_table(source) as opened:
+            opened.encode(["a", "b"])
+            found.append(opened.rows_like({"b": [0, 2], "a": [0, 2]}, ["c"], limit=2).to_pydict())
+    assert found[0] == found[1]
 
 
 def test_a_table_without_rows_goes_through_every_verb(spark: Any, tmp_path: Path) -> None:

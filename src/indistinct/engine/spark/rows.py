@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -299,19 +299,47 @@ class SparkRows(Rows):
         encoding = self._encoded()
         position = encoding.position(column)
         wanted = pa.table({f"k{position}": encoding.keys[position].take(integers(np.asarray(codes, np.int64)))})
-        numbered = self._frame.selectExpr("*", "monotonically_increasing_id() AS id")
-        keyed = numbered.where(encoding.where).selectExpr("id", f"{self._cell(column).key} AS k{position}")
+        keyed = self._numbered(encoding.where).selectExpr("id", f"{self._cell(column).key} AS k{position}")
         found = keyed.join(self._sent(wanted), f"k{position}", "left_semi").orderBy("id").limit(int(limit))
-        ids = numbers(self._collect(found.select("id"))["id"])
+        return list(map(int, self._row_numbers(numbers(self._collect(found.select("id"))["id"]))))
+
+    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
+        """Return rows as DuckDB does, in the order in which Spark holds them just now."""
+        encoding = self._encoded()
+        names = [f"k{position}" for position in range(len(tuples))]
+        wanted = {
+            name: encoding.keys[encoding.position(column)].take(integers(np.asarray(codes, np.int64)))
+            for name, (column, codes) in zip(names, tuples.items(), strict=True)
+        }
+        number = max((len(codes) for codes in tuples.values()), default=0)
+        given = self._sent(pa.table({"tuple": integers(np.arange(number))} | wanted))
+        keys = [f"{self._cell(column).key} AS {name}" for column, name in zip(tuples, names, strict=True)]
+        cells = [f"{self._cell(column).key} AS s{position}" for position, column in enumerate(show)]
+        keyed = _joined(self._numbered().selectExpr("id", *keys, *cells), given, names)
+        shown = [f"s{position}" for position in range(len(show))]
+        place = "row_number() OVER (PARTITION BY tuple ORDER BY id) AS place"
+        first = keyed.selectExpr("tuple", "id", *shown, place).where(f"place <= {int(limit)}").orderBy("tuple", "id")
+        found = self._collect(first.select("tuple", "id", *shown))
+        texts = {
+            name: _strings([self._cell(column).text(key) for key in found[name].to_pylist()])
+            for name, column in zip(shown, show, strict=True)
+        }
+        return pa.table({"tuple": found["tuple"], "number": self._row_numbers(numbers(found["id"]))} | texts)
+
+    def _numbered(self, where: str = "true") -> DataFrame:
+        """Return rows with an id that rises in the order in which Spark holds them."""
+        return self._frame.selectExpr("*", "monotonically_increasing_id() AS id").where(where)
+
+    def _row_numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row numbers, from 1, of such ids, which have the part in their upper bits."""
         if not len(ids):
-            return []
-        sizes = self._collect(self._frame.selectExpr("spark_partition_id() AS part").groupBy("part").count())
-        size_of = dict(zip(sizes["part"].to_pylist(), sizes["count"].to_pylist(), strict=True))
-        parts, places = ids >> 33, ids & ((1 << 33) - 1)
-        return [
-            1 + int(place) + sum(size for other, size in size_of.items() if other < part)
-            for part, place in zip(parts, places, strict=True)
-        ]
+            return ids.astype(np.int64)
+        found = self._collect(self._frame.selectExpr("spark_partition_id() AS part").groupBy("part").count())
+        parts, sizes = numbers(found["part"]), numbers(found["count"])
+        size_of = np.zeros(int(parts.max()) + 2, np.int64)
+        size_of[parts + 1] = sizes
+        before: NDArray[np.int64] = np.cumsum(size_of)[ids >> 33]
+        return before + (ids & ((1 << 33) - 1)) + 1
 
     def head(self, rows: int) -> pa.Table:
         return self._collect(self._given.limit(int(rows)))
