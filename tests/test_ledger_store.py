@@ -370,13 +370,16 @@ def test_a_changed_field_shows(filled: Store, name: str, value: object) -> None:
         filled.verify().raise_if_failed()
 
 
-@pytest.mark.parametrize("name", ["manifest", "files", "details"])
 @pytest.mark.parametrize("value", ["no JSON", "[1]", "[" * 100_000])
-def test_a_field_that_cannot_be_read_shows(filled: Store, name: str, value: str) -> None:
-    tamper(filled, f"UPDATE indistinct_entries SET {name} = :value WHERE number = 3", value=value)
-    assert re.match(f"entry 3 cannot be read: its {name} is not", failed(filled)["chain"])
-    with pytest.raises(ix.VerificationError, match="entry 3 cannot be read"):
-        filled.entry(3)
+def test_a_field_that_cannot_be_read_shows(filled: Store, value: str) -> None:
+    names = {1: "manifest", 2: "files", 3: "details"}
+    changes = [f"UPDATE indistinct_entries SET {name} = :value WHERE number = {n}" for n, name in names.items()]
+    tamper(filled, *changes, value=value)
+    told = failed(filled)["chain"]
+    for number, name in names.items():
+        assert f"entry {number} cannot be read: its {name} is not" in told
+        with pytest.raises(ix.VerificationError, match=f"entry {number} cannot be read"):
+            filled.entry(number)
 
 
 def test_a_changed_entry_with_a_right_hash_shows(filled: Store) -> None:
