@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         RelativeDistance,
     )
     from indistinct.release import Release
+    from indistinct.risks import Risk, risk
     from indistinct.verdict import Verdict, verify
     from indistinct.watch import Watch
     from indistinct.workload import QueryErrors, Workload, queries
@@ -169,6 +170,7 @@ _HOMES = {
         "RelativeDistance",
     ],
     "release": ["Release"],
+    "risks": ["Risk", "risk"],
     "verdict": ["Verdict", "verify"],
     "watch": ["Watch"],
     "workload": ["QueryErrors", "Workload", "queries"],
@@ -228,6 +230,7 @@ __all__ = [
     "Regroup",
     "RelativeDistance",
     "Release",
+    "Risk",
     "Samarati",
     "Solution",
     "TCloseness",
@@ -259,6 +262,7 @@ __all__ = [
     "quasi",
     "queries",
     "read_policy",
+    "risk",
     "rounding",
     "sensitive",
     "solutions",

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from indistinct.column_names import is_one_of, words_of
 from indistinct.engine import Rows, open_table
 from indistinct.errors import HierarchyError, TableError
 from indistinct.hierarchy import Hierarchy, dates, intervals, prefix, suppress
 from indistinct.hierarchy.exact import read_number
 from indistinct.policy import Column, Policy, Role, quasi
 from indistinct.privacy import KAnonymity
+from indistinct.risks.combinations import Combination, Counted, minimal_combinations
+from indistinct.risks.safe_harbor import SafeHarbor, recognized
 from indistinct.watch import Watch
 
 IDENTIFIER_WORDS = (
@@ -61,6 +62,10 @@ MANY = 20
 """With fewer distinct values nothing is concluded from nearly all being different."""
 NEARLY_UNIQUE = 0.9
 LONG_TEXT = 40
+MOST_ROWS = 0.8
+"""Columns by which such a share of the rows stands alone are said to identify."""
+MOST_WORK = 50_000_000
+"""So many distinct rows are counted to find them, for all sets of columns of one size together."""
 INTERVALS_ACROSS = 20
 SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
 MOST_NODES = 2_000_000
@@ -77,6 +82,8 @@ class ColumnProfile:
     reason: str
     distinct: int
     missing: int
+    safe_harbor: tuple[SafeHarbor, ...] = ()
+    """The identifiers of HIPAA Safe Harbor that it looks like."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the column as JSON takes it."""
@@ -87,6 +94,7 @@ class ColumnProfile:
             "reason": self.reason,
             "distinct": self.distinct,
             "missing": self.missing,
+            "safe_harbor": [one.letter for one in self.safe_harbor],
         }
 
 
@@ -96,6 +104,8 @@ class Profile:
 
     rows: int
     columns: tuple[ColumnProfile, ...]
+    identifying: tuple[Combination, ...] = ()
+    """The smallest sets of up to three quasi columns by which most rows stand alone."""
 
     @property
     def nodes(self) -> int:
@@ -104,7 +114,12 @@ class Profile:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the profile as JSON takes it."""
-        return {"rows": self.rows, "columns": [column.to_dict() for column in self.columns]}
+        identifying = [{"columns": list(one.columns), "share": one.share} for one in self.identifying]
+        return {
+            "rows": self.rows,
+            "columns": [column.to_dict() for column in self.columns],
+            "identifying": identifying,
+        }
 
     def __str__(self) -> str:
         lines = [f"{column.name}: {column.role}, because {column.reason}" for column in self.columns]
@@ -120,7 +135,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
     >>> import pyarrow as pa
     >>> print(profile(pa.table({"zip": ["02138", "02139"], "illness": ["flu", "cough"]})))
     2 rows
-    zip: quasi, because its name says that others may know it; codes of 5 digits
+    zip: quasi, because its name says that others may know it; codes of 5 digits; HIPAA (B)
     illness: sensitive, because its name says that nobody should learn it
     """
     rows = open_table(table, **reading)
@@ -129,10 +144,12 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         if count == 0:
             raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
         looks = _looks(rows, count, watch or Watch())
+        columns = _with_some_quasi([_judge(name, look) for name, look in looks.items()])
+        identifying = _identifying(rows, [column.name for column in columns if column.role == "quasi"], count)
     finally:
         if rows is not table:
             rows.close()
-    return Profile(count, tuple(_with_some_quasi([_judge(name, look) for name, look in looks.items()])))
+    return Profile(count, tuple(_with_company(column, identifying) for column in columns), identifying)
 
 
 def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02) -> Policy:
@@ -195,12 +212,19 @@ def _missing(rows: Rows, name: str, values: tuple[str | None, ...]) -> int:
 def _judge(name: str, look: _Look) -> ColumnProfile:
     """Give the role of a column by its name first, then by its values."""
 
+    listed = tuple(recognized(name, look.values))
+
     def made(role: Role, reason: str, hierarchy: Hierarchy | None = None) -> ColumnProfile:
-        return ColumnProfile(name, role, hierarchy, reason, look.distinct, look.missing)
+        if listed and role != "other":
+            reason += f"; HIPAA ({', '.join(one.letter for one in listed)})"
+        return ColumnProfile(name, role, hierarchy, reason, look.distinct, look.missing, listed)
 
     says = _said_by(name)
     if says == "identifier":
         return made("identifier", "its name says that it names people")
+    shapes = [one.reason for one in listed if one.by_values and one.letter != "C"]
+    if shapes and says != "sensitive":
+        return made("identifier", shapes[0])
     if look.distinct == 0:
         return made("other", "every cell is missing")
     hierarchy, shape = _hierarchy(name, look)
@@ -236,7 +260,7 @@ def _telling(look: _Look, hierarchy: Hierarchy) -> str:
 
 def _said_by(name: str) -> Role | None:
     """Give the role that a column's name tells, if any; a word that says little yields to another."""
-    words = _words(name)
+    words = words_of(name)
     roles: tuple[tuple[Role, str], ...] = (
         ("identifier", IDENTIFIER_WORDS),
         ("sensitive", SENSITIVE_WORDS),
@@ -245,31 +269,9 @@ def _said_by(name: str) -> Role | None:
     for is_yielding in (False, True):
         telling = [word for word in words if (word in YIELDING_WORDS.split()) == is_yielding]
         for role, known in roles:
-            if any(_is_one_of(word, known) for word in telling):
+            if any(is_one_of(word, known) for word in telling):
                 return role
     return None
-
-
-def _words(name: str) -> list[str]:
-    """Give the words of a column's name, in small letters without accents.
-
-    >>> _words("DateOfBirth"), _words("prénom_2"), _words("SSN")
-    (['date', 'of', 'birth'], ['prenom'], ['ssn'])
-    """
-    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
-
-
-def _is_one_of(word: str, known: str) -> bool:
-    """Tell whether a word is known, also in the plural or as the start or end of a longer one.
-
-    >>> _is_one_of("ids", "id name"), _is_one_of("birthplace", "birth age"), _is_one_of("agent", "birth age")
-    (True, True, False)
-    """
-    words = known.split()
-    if word in words or word.removesuffix("s") in words:
-        return True
-    return any(word.startswith(part) or word.endswith(part) for part in words if len(part) >= 5)
 
 
 def _hierarchy(name: str, look: _Look) -> tuple[Hierarchy, str]:
@@ -317,7 +319,7 @@ def _days(values: Sequence[str], form: str) -> list[date] | None:
 def _codes(name: str, values: Sequence[str]) -> tuple[Hierarchy, str] | None:
     """Recognize codes whose leading characters mean most: postal codes, and digits with leading zeros."""
     length = max(map(len, values))
-    is_postal = any(_is_one_of(word, POSTAL_WORDS) for word in _words(name))
+    is_postal = any(is_one_of(word, POSTAL_WORDS) for word in words_of(name))
     is_digits = all(len(value) == length and value.isdecimal() for value in values)
     has_zeros = is_digits and any(value.startswith("0") for value in values)
     if not SHORTEST_CODE <= length <= LONGEST_CODE or not (is_postal or has_zeros):
@@ -351,6 +353,26 @@ def _nice(number: Decimal) -> Decimal:
     """
     power = Decimal(1).scaleb(number.adjusted())
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= number)
+
+
+def _identifying(rows: Rows, columns: Sequence[str], count: int) -> tuple[Combination, ...]:
+    """Find which few quasi columns tell most rows apart; fewer columns at a time where the table is large."""
+    if count < MANY or not columns:
+        return ()
+    counted = Counted.of(rows, columns)
+    sizes = [size for size in (1, 2, 3) if math.comb(len(columns), size) * len(counted.base) <= MOST_WORK]
+    return tuple(minimal_combinations(counted, MOST_ROWS, max(sizes, default=0)))
+
+
+def _with_company(column: ColumnProfile, identifying: Sequence[Combination]) -> ColumnProfile:
+    """Add to a column's reason by which other columns it tells rows apart."""
+    own = [one for one in identifying if column.name in one.columns]
+    if column.role != "quasi" or not own:
+        return column
+    best = max(own, key=lambda one: one.share)
+    others = ", ".join(name for name in best.columns if name != column.name)
+    how = f"with {others}" if others else "alone"
+    return replace(column, reason=f"{column.reason}; {how} it tells {100 * best.share:.0f} % of the rows apart")
 
 
 def _with_some_quasi(columns: list[ColumnProfile]) -> list[ColumnProfile]:

@@ -1,0 +1,143 @@
+"""``indistinct risk``: how exposed the people of a table are, and by which columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
+from indistinct.words import counted
+
+if TYPE_CHECKING:
+    from rich.table import Table as Shown
+
+    from indistinct.risks import Risk
+
+SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
+"""Where the bars of the distribution of group sizes begin."""
+
+
+def risk(
+    table: Table,
+    quasi: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column that others may know. Else the policy's, or those that look so."),
+    ] = None,
+    policy: Annotated[Path | None, typer.Option(metavar="POLICY", help="A policy file, for its quasi columns.")] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER|TABLE", help="How many people the table was drawn from, or a table of them."),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column that says for how many people each row stands.")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="Count records with a larger chance to be found as at risk.")
+    ] = 0.2,
+    most: Annotated[int, typer.Option(min=0, help="Look at sets of so many columns at most.")] = 3,
+    nearly: Annotated[float, typer.Option(min=0, max=1, help="The share of rows alone that is nearly all.")] = 0.95,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how exposed the people of a table are to somebody who knows some of its columns.
+
+    Works on a private table, before anything is done to it, and on a release.
+    """
+    from indistinct.policyfile import read_policy
+    from indistinct.risks import risk as measured
+
+    with show.progress() as watch:
+        found = measured(
+            table,
+            quasi,
+            policy=None if policy is None else read_policy(policy),
+            population=int(population) if population is not None and population.isdecimal() else population,
+            weights=weights,
+            threshold=threshold,
+            most=most,
+            nearly=nearly,
+            watch=watch,
+            **reading(delimiter, encoding, memory, threads),
+        )
+    if as_json:
+        show.document(found.to_dict())
+        return
+    _show(found)
+
+
+def _show(found: Risk) -> None:
+    console = show.out()
+    title = f"{counted(found.rows, 'row')} in {counted(found.groups, 'group')} by {', '.join(found.quasi)}"
+    console.print(_risks(found, title))
+    console.print(_sizes(found))
+    if found.unique or found.nearly_unique:
+        console.print(_combinations(found))
+    if found.safe_harbor:
+        console.print(_safe_harbor(found))
+    share = f"{100 * found.uniques / max(1, found.rows):.1f} %"
+    show.say(
+        f"{counted(found.uniques, 'row stands', 'rows stand')} alone ({share})",
+        show.BAD if found.uniques else show.GOOD,
+    )
+    if found.estimate is not None:
+        show.say(
+            f"of {found.estimate.population:,} people about {found.estimate.population_uniques:,.0f} stand alone "
+            f"({found.estimate.chosen}; {_estimators(found)})"
+        )
+    for note in found.notes:
+        show.say(f"note: {note}", show.QUIET)
+
+
+def _estimators(found: Risk) -> str:
+    """Give what each estimator says."""
+    uniques = {} if found.estimate is None else found.estimate.uniques
+    return ", ".join(f"{name} {'none' if value is None else f'{value:,.0f}'}" for name, value in uniques.items())
+
+
+def _risks(found: Risk, title: str) -> Shown:
+    """Give the risks by three kinds of adversary."""
+    heads = ("highest", "average", f"records above {found.threshold:g}")
+    made = show.table(title, "risk", *heads, "the adversary", right=heads)
+    lines = [("prosecutor", found.prosecutor, "knows that somebody is in the table")]
+    if found.journalist is not None:
+        lines.append(("journalist", found.journalist, "does not know it"))
+    for name, exposure, who in lines:
+        figures = (f"{exposure.highest:.4g}", f"{exposure.average:.4g}", f"{100 * exposure.at_risk:.1f} %")
+        made.add_row(name, *figures, who + (", estimated" if name == "journalist" and found.is_estimated else ""))
+    made.add_row("marketer", "", f"{found.marketer:.4g}", "", "wants as many as possible")
+    return made
+
+
+def _sizes(found: Risk) -> Shown:
+    """Give how many groups and rows there are of each size."""
+    heads = ("rows in a group", "groups", "rows")
+    made = show.table("Group sizes", *heads, right=heads)
+    for start, end in zip(SIZES, [*SIZES[1:], None], strict=True):
+        inside = {size: number for size, number in found.sizes.items() if size >= start and (end is None or size < end)}
+        if inside:
+            name = f"{start} or more" if end is None else str(start) if end == start + 1 else f"{start}-{end - 1}"
+            rows = sum(size * number for size, number in inside.items())
+            made.add_row(name, show.figure(sum(inside.values())), show.figure(rows))
+    return made
+
+
+def _combinations(found: Risk) -> Shown:
+    """Give the smallest sets of columns that identify."""
+    made = show.table("Columns that identify", "columns", "rows alone", "share", right=("rows alone", "share"))
+    for one in (*found.unique, *found.nearly_unique):
+        made.add_row(", ".join(one.columns), show.figure(one.alone), f"{100 * one.share:.1f} %")
+    return made
+
+
+def _safe_harbor(found: Risk) -> Shown:
+    """Give the columns that look like identifiers of HIPAA Safe Harbor."""
+    made = show.table("HIPAA Safe Harbor lists", "column", "", "as", "because")
+    for one in found.safe_harbor:
+        made.add_row(one.column, one.letter, one.meaning, one.reason)
+    return made
