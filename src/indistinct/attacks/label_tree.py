@@ -90,6 +90,10 @@ class LabelTree:
         levels = self.levels_of(label)
         return len(levels) > 1 and len({self._values_under(level, label) for level in levels}) > 1
 
+    def values_under(self, label: Label) -> frozenset[Label]:
+        """Give the values under a label of a listed hierarchy, on whichever level it stands; none if it is no label."""
+        return frozenset(value for level in self.levels_of(label) for value in self._values_under(level, label))
+
     def _find_levels(self, label: Label) -> Iterator[int]:
         hierarchy = self._hierarchy
         if isinstance(hierarchy, Listed):
@@ -166,7 +170,7 @@ class LabelTree:
         None if there is no end of them. Some may lie beside the label.
         """
         if isinstance(self._hierarchy, Intervals):
-            start, end = (None, None) if label is None else _edges(label)
+            start, end = (None, None) if label is None else interval_edges(label)
             return _numbers_within(self._hierarchy, level - 1, start, end)
         if isinstance(self._hierarchy, Dates) and label is not None:
             return _days_within(label, is_daily="day" in self._hierarchy.levels)
@@ -193,10 +197,10 @@ def _levels_of_prefix(hierarchy: Prefix, label: str) -> Iterator[int]:
         yield from range(1, len(hierarchy.keep) + 1)
 
 
-def _edges(label: str) -> tuple[Decimal | None, Decimal | None]:
+def interval_edges(label: str) -> tuple[Decimal | None, Decimal | None]:
     """Read an interval: its lowest number, and the number at which it ends; None for an open side.
 
-    >>> _edges("20-24"), _edges(">=90"), _edges("-5 to 4")
+    >>> interval_edges("20-24"), interval_edges(">=90"), interval_edges("-5 to 4")
     ((Decimal('20'), Decimal('25')), (Decimal('90'), None), (Decimal('-5'), Decimal('5')))
     """
     found = INTERVAL.fullmatch(label)
@@ -211,7 +215,7 @@ def _edges(label: str) -> tuple[Decimal | None, Decimal | None]:
 
 def _number_inside(label: str) -> list[str]:
     """Give a number that lies in an interval; none if the text is no interval."""
-    start, end = _edges(label)
+    start, end = interval_edges(label)
     if start is None and end is not None:
         with localcontext(EXACT):
             start = end - 1
@@ -220,7 +224,7 @@ def _number_inside(label: str) -> list[str]:
 
 def _whole_numbers(hierarchy: Intervals, label: str) -> Labels | None:
     """Give the values of an interval of whole numbers."""
-    start, end = _edges(label)
+    start, end = interval_edges(label)
     if not hierarchy.is_whole or start is None or end is None or end - start > MOST_LISTED:
         return None
     return tuple(str(number) for number in range(int(start), int(end)))

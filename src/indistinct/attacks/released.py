@@ -49,7 +49,7 @@ class Released:
             said = {**release.facts, "algorithm": release.algorithm}
             return _with_facts(_counted(release.table, policy, **reading), said)
         if isinstance(release, str | Path) and (Path(release) / MANIFEST).is_file():
-            path, said = _read_manifest(Path(release))
+            path, said = read_manifest(Path(release))
             reading |= {"delimiter": said.get("delimiter"), "encoding": None}
             found = _with_facts(_counted(path, policy, **reading), said)
             return replace(found, is_of_policy=said.get("policy_sha256") == policy_digest(policy))
@@ -65,7 +65,7 @@ def quasi_rows(release: Any, **reading: Any) -> Iterator[tuple[Rows, bool]]:
     if isinstance(release, Release):
         release = release.tables
     elif isinstance(release, str | Path) and (Path(release) / MANIFEST).is_file():
-        paths, said = _listed_tables(Path(release))
+        paths, said = list_tables(Path(release))
         reading |= {"delimiter": said.get("delimiter"), "encoding": None}
         release = {path.stem: path for path in paths} if len(paths) > 1 else {"table": paths[0]}
     elif not isinstance(release, Mapping):
@@ -119,9 +119,9 @@ def _with_facts(released: Released, said: Mapping[str, Any]) -> Released:
     )
 
 
-def _read_manifest(folder: Path) -> tuple[Path, dict[str, Any]]:
+def read_manifest(folder: Path) -> tuple[Path, dict[str, Any]]:
     """Give the path of a release's only table, and its manifest."""
-    paths, manifest = _listed_tables(folder)
+    paths, manifest = list_tables(folder)
     if len(paths) != 1:
         raise TableError(
             f"{folder} holds {counted(len(paths), 'table')}; only a release of one table has generalized cells"
@@ -129,7 +129,7 @@ def _read_manifest(folder: Path) -> tuple[Path, dict[str, Any]]:
     return paths[0], manifest
 
 
-def _listed_tables(folder: Path) -> tuple[list[Path], dict[str, Any]]:
+def list_tables(folder: Path) -> tuple[list[Path], dict[str, Any]]:
     """Give the paths of the tables that a release's manifest lists, and the manifest."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from indistinct.cli import attack_link, show
+from indistinct.cli import (
+    attack_all,
+    attack_complementary,
+    attack_homogeneity,
+    attack_link,
+    attack_unsorted,
+    show,
+)
 from indistinct.cli.command import Command
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
 from indistinct.words import counted
@@ -19,6 +26,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="attack", help="Try to undo a release, as a recipient could.", no_args_is_help=True)
 app.command(cls=Command)(attack_link.link)
+app.command(cls=Command)(attack_complementary.complementary)
+app.command(cls=Command)(attack_unsorted.unsorted)
+app.command(cls=Command)(attack_homogeneity.homogeneity)
+app.command("all", cls=Command)(attack_all.run_all)
 
 
 @app.callback()

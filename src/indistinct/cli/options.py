@@ -16,6 +16,18 @@ Table = Annotated[
         metavar="TABLE", help="The private table: CSV, Parquet, Arrow or file.duckdb::table.", show_default=False
     ),
 ]
+ReleasePath = Annotated[
+    str,
+    typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False),
+]
+EarlierPolicies = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier-policy",
+        metavar="FILE",
+        help="The policy of the earlier releases, or one for each in their order. Else POLICY.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Delimiter = Annotated[
     str | None, typer.Option(help="What separates the cells of a text file: ',' ';' '|' or tab. Else found out.")

@@ -1,0 +1,103 @@
+"""``indistinct attack all``: every attack that applies to a release, and a report for whoever answers for the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.attack_complementary import policies_of
+from indistinct.cli.options import (
+    AsJson,
+    Delimiter,
+    EarlierPolicies,
+    Encoding,
+    Memory,
+    PolicyPath,
+    ReleasePath,
+    Threads,
+    reading,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.attacks import AttackRun
+
+
+def run_all(
+    policy_path: PolicyPath,
+    release: ReleasePath,
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RELEASE", help="An earlier release of the same source; earliest first."),
+    ] = None,
+    earlier_policies: EarlierPolicies = None,
+    external: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="A table that names people, such as a voter list.")
+    ] = None,
+    original: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="The private table; only the order of its rows is compared.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the whole report: .html, .md or .json.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=0, help="How many findings of each attack to describe.")] = 5,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every attack that applies, and say what was assumed known, what was found and what to do.
+
+    Exit code 0 also with findings.
+    """
+    from indistinct.attacks import run
+    from indistinct.policyfile import read_policy
+
+    policy = read_policy(policy_path)
+    found = run(
+        release,
+        policy,
+        earlier=earlier or (),
+        earlier_policies=policies_of(earlier_policies, policy, len(earlier or ())),
+        external=external,
+        original=original,
+        most=most,
+        **reading(delimiter, encoding, memory, threads),
+    )
+    if report is not None:
+        found.write(report)
+    if as_json:
+        show.document(found.to_dict())
+        return
+    _show(found, report)
+
+
+def _show(found: AttackRun, path: Path | None) -> None:
+    console = show.out()
+    console.print(_outcomes(found))
+    for outcome in found.outcomes:
+        if outcome.findings:
+            console.print(outcome.title, style="bold")
+            for finding in outcome.findings:
+                console.print(f"  - {finding}", soft_wrap=True)
+    style = {"broken": show.BAD, "something": "", "nothing": show.GOOD}[found.severity]
+    show.say(found.summary, style)
+    if path is not None:
+        show.say(f"the whole report is in {path}")
+
+
+def _outcomes(found: AttackRun) -> Table:
+    """Give the outcome of each attack, and why others were not run."""
+    from indistinct.attacks.running import TITLES
+
+    made = show.table(f"Attacks on {found.release}", "", "attack", "outcome")
+    for outcome in found.outcomes:
+        made.add_row(show.mark(outcome.severity == "nothing"), outcome.title, outcome.summary)
+    for name, why in found.not_run.items():
+        made.add_row("", TITLES[name], f"not run: {why}")
+    return made

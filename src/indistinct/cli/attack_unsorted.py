@@ -1,0 +1,79 @@
+"""``indistinct attack unsorted``: whether the order of a release tells where its rows come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.words import counted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.attacks import UnsortedReport
+
+
+def unsorted(
+    policy_path: PolicyPath,
+    release: ReleasePath,
+    earlier: Annotated[
+        str, typer.Argument(metavar="EARLIER", help="An earlier release, or the private table.", show_default=False)
+    ],
+    earlier_policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The policy of the earlier release. Else POLICY.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="How many rows a crowd needs. Else the policy's k.")] = None,
+    significance: Annotated[float, typer.Option(help="How seldom chance may be taken for order.")] = 0.01,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lay a release beside an earlier one, row by row, and tell whether its order says anything.
+
+    Exit code 0 also with findings.
+    """
+    from indistinct.attacks import unsorted as compare
+    from indistinct.policyfile import read_policy
+
+    report = compare(
+        release,
+        earlier,
+        read_policy(policy_path),
+        earlier_policy=None if earlier_policy is None else read_policy(earlier_policy),
+        k=k,
+        significance=significance,
+        **reading(delimiter, encoding, memory, threads),
+    )
+    if as_json:
+        show.document(report.to_dict())
+        return
+    _show(report)
+
+
+def _show(report: UnsortedReport) -> None:
+    from indistinct.attacks.unsorted import ADVICE, SCOPE
+
+    show.out().print(_signals(report))
+    show.say(report.summary, show.BAD if report.is_telling else show.GOOD)
+    for note in report.notes:
+        show.say(f"note: {note}", show.QUIET)
+    if report.is_telling:
+        show.say("what helps: " + "; ".join(ADVICE))
+    show.say(SCOPE, show.QUIET)
+
+
+def _signals(report: UnsortedReport) -> Table:
+    """Give what order could tell, against random order."""
+    numbers = ("found", "in random order", "chance")
+    title = f"Order of {counted(report.rows, 'row')} against {counted(report.earlier_rows, 'earlier row')}"
+    made = show.table(title, "", "what the order could tell", *numbers, right=numbers)
+    for signal in report.signals:
+        figures = (show.figure(signal.found), show.figure(signal.expected), f"{signal.chance:.2g}")
+        made.add_row(show.mark(not signal.is_telling), signal.name, *figures)
+    return made
