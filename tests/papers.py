@@ -203,3 +203,44 @@ def released_at(table: Any, policy: ix.Policy, node: Sequence[int]) -> ix.Releas
     release = ix.anonymize(table, policy, algorithm=ix.Chosen(dict(zip(policy.quasi, node, strict=True))))
     assert tuple(release.node.values()) == tuple(node)
     return release
+
+
+# "k-anonymity: a model for protecting privacy", Figure 3: in the order in which they stand there.
+FIGURE_3 = [(race, code) for race in ("Asian", "Black", "White") for code in ("02138", "02139", "02141", "02142")]
+FIGURE_3_GT1 = [("Person", code) for _, code in FIGURE_3]
+FIGURE_3_GT2 = [(race, f"{code[:4]}0") for race, code in FIGURE_3]
+FIGURE_3_HIERARCHIES: dict[str, Paths] = {
+    "Race": paths(("Asian", "Person"), ("Black", "Person"), ("White", "Person")),
+    "ZIP": paths(*((code, f"{code[:4]}0", "*****") for code in ("02138", "02139", "02141", "02142"))),
+}
+
+# Figure 5 and Example 7; the columns and the hierarchies are those of the hospital.
+HOSPITAL_GT1 = [
+    ("black", "1965", "male", "02141", "short of breath"),
+    ("black", "1965", "male", "02141", "chest pain"),
+    ("person", "1965", "female", "0213*", "painful eye"),
+    ("person", "1965", "female", "0213*", "wheezing"),
+    ("black", "1964", "female", "02138", "obesity"),
+    ("black", "1964", "female", "02138", "chest pain"),
+    ("white", "1964", "male", "0213*", "short of breath"),
+    ("person", "1965", "female", "0213*", "hypertension"),
+    ("white", "1964", "male", "0213*", "obesity"),
+    ("white", "1964", "male", "0213*", "fever"),
+    ("white", "1967", "male", "02138", "vomiting"),
+    ("white", "1967", "male", "02138", "back pain"),
+]
+HOSPITAL_GT3 = [
+    ("black", "1965", "male", "02141", "short of breath"),
+    ("black", "1965", "male", "02141", "chest pain"),
+    ("black", "1965", "female", "02138", "painful eye"),
+    ("black", "1965", "female", "02138", "wheezing"),
+    ("black", "1964", "female", "02138", "obesity"),
+    ("black", "1964", "female", "02138", "chest pain"),
+    ("white", "1960-69", "male", "02138", "short of breath"),
+    ("white", "1960-69", "human", "02139", "hypertension"),
+    ("white", "1960-69", "human", "02139", "obesity"),
+    ("white", "1960-69", "human", "02139", "fever"),
+    ("white", "1960-69", "male", "02138", "vomiting"),
+    ("white", "1960-69", "male", "02138", "back pain"),
+]
+HOSPITAL_ADDED = [("black", "1965", "male", "02139", "headache"), ("black", "1965", "male", "02139", "rash")]

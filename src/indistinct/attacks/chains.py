@@ -179,9 +179,8 @@ def _rows_of(chains: Chains, releases: Sequence[Entries]) -> IntArray:
     """Give the most people that each chain can have: the fewest rows of its members."""
     fewest = np.full(len(chains), np.iinfo(np.int64).max)
     for position, entries in enumerate(releases[: chains.members.shape[1]]):
-        members = chains.members[:, position]
-        rows = np.where(members == ABSENT, np.iinfo(np.int64).max, entries.counts[members])
-        fewest = np.minimum(fewest, rows)
+        rows = np.append(entries.counts, np.iinfo(np.int64).max)  # the last one is for ABSENT
+        fewest = np.minimum(fewest, rows[chains.members[:, position]])
     return fewest
 
 

@@ -77,9 +77,10 @@ def agreement_by_position(ours: IntArray, theirs: IntArray, agreement: Agreement
         + expected**2
     )
     variance = squares / max(1, longest - 1)
+    padded = np.append(ours, np.full(longest - len(ours), -1))
 
     def shuffled(orders: IntArray) -> FloatArray:
-        mixed = np.where(orders < len(ours), ours[np.minimum(orders, len(ours) - 1)], -1)[:, : len(theirs)]
+        mixed = padded[orders][:, : len(theirs)]
         agreeing: FloatArray = np.where(mixed < 0, 0, agree(np.maximum(mixed, 0), theirs)).sum(axis=1).astype(float)
         return agreeing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -91,15 +92,10 @@ class Several:
         """
         names = tuple(releases)
         columns = tuple(dict.fromkeys(name for policy in policies for name in policy.quasi))
-        shapes = []
-        for release in releases.values():
-            with opened(release, **reading) as (rows, _):
-                shapes.append(rows.columns())
-        links, notes = _links(on, columns, names, shapes, policies)
-        held = []
-        for release in releases.values():
-            with opened(release, **reading) as (rows, said):
-                held.append(_held(rows, said, columns, links, row_by_row))
+        with ExitStack() as stack:
+            tables = [stack.enter_context(opened(release, **reading)) for release in releases.values()]
+            links, notes = _links(on, columns, names, [rows.columns() for rows, _ in tables], policies)
+            held = [_held(rows, said, columns, links, row_by_row) for rows, said in tables]
         vocabularies, labels = _label_codes(names, columns, policies, held)
         values = _link_codes(links, held)
         entries = tuple(

@@ -1,0 +1,179 @@
+"""Unsorted matching: Sweeney's Example 5, orders that tell something, and that ours tell nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+from itertools import permutations
+from statistics import mean
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import indistinct as ix
+from indistinct.attacks import order, unsorted
+from papers import FIGURE_3, FIGURE_3_GT1, FIGURE_3_GT2, FIGURE_3_HIERARCHIES, policy_of, table_of
+
+POLICY = policy_of(FIGURE_3_HIERARCHIES, ("Race", "ZIP"), 2)
+GT1, GT2, PT = (table_of(("Race", "ZIP"), rows) for rows in (FIGURE_3_GT1, FIGURE_3_GT2, FIGURE_3))
+
+
+def shuffled(table: pa.Table, seed: int) -> pa.Table:
+    return table.take(np.random.default_rng(seed).permutation(len(table)))
+
+
+def test_example_5_discloses_all_twelve_rows():
+    report = unsorted(GT2, GT1, POLICY)
+    assert (report.agreeing, report.expected, report.disclosed) == (12, 6.0, 12)
+    assert report.is_telling
+    assert "12 rows disclosed" in report.summary
+    exact = math.factorial(6) ** 2 / math.factorial(12)
+    assert report.signals[0].chance == pytest.approx(exact, abs=0.001)
+
+
+def test_example_5_against_the_original_discloses_all_twelve_rows():
+    report = unsorted(GT2, PT, POLICY)
+    assert (report.agreeing, report.expected, report.disclosed) == (12, 2.0, 12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_in_random_order_nothing_is_disclosed(seed):
+    report = unsorted(shuffled(GT2, seed), shuffled(GT1, seed + 100), POLICY)
+    assert (report.disclosed, report.is_telling) == (0, False)
+    assert "tells nothing" in report.summary
+
+
+# Larger tables: the chances come from the normal distribution.
+
+ROWS = 2_000
+PEOPLE = ix.Policy(
+    columns={"age": ix.quasi(ix.intervals(10, 20)), "zip": ix.quasi(ix.prefix(4)), "ill": ix.sensitive()},
+    privacy=[ix.KAnonymity(5)],
+)
+
+
+@pytest.fixture(scope="module")
+def private():
+    draw = np.random.default_rng(7).integers
+    return pa.table(
+        {
+            "age": [str(age) for age in draw(20, 80, ROWS)],
+            "zip": [f"{code:04}" for code in draw(0, 300, ROWS)],
+            "ill": [f"illness {number}" for number in draw(0, 9, ROWS)],
+        }
+    )
+
+
+def generalized(table):
+    """Generalize row by row, in the order of the rows."""
+    ages = [int(age) // 20 * 20 for age in table["age"].to_pylist()]
+    return pa.table(
+        {
+            "age": [f"{age}-{age + 19}" for age in ages],
+            "zip": [code[:2] + "**" for code in table["zip"].to_pylist()],
+            "ill": table["ill"],
+        }
+    )
+
+
+def test_our_own_order_tells_nothing(private, monkeypatch):
+    """The secure generator is replaced by one with a seed, so that chance cannot fail the test once in a hundred."""
+    monkeypatch.setattr(os, "urandom", np.random.default_rng(3).bytes)
+    with ix.anonymize(private, PEOPLE) as one, ix.anonymize(private, PEOPLE) as other:
+        against_the_original = unsorted(one, private, PEOPLE)
+        against_another = unsorted(one, other, PEOPLE)
+    assert not against_the_original.is_telling, str(against_the_original)
+    assert not against_another.is_telling, str(against_another)
+
+
+def test_the_order_of_the_source_is_found(private):
+    report = unsorted(generalized(private), private, PEOPLE)
+    assert report.agreeing == ROWS
+    assert report.disclosed > ROWS / 2
+    assert report.signals[0].chance < 1e-100
+
+
+def test_the_order_of_the_source_is_found_behind_removed_rows(private):
+    """A few rows less, and no position is right any more; but rows still stand near where they came from."""
+    left = generalized(private).slice(100)
+    report = unsorted(left, private, PEOPLE)
+    assert "correlation" in {signal.name for signal in report.signals if signal.is_telling}
+    assert any("shifted" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("column", ["age", "zip", "ill"])
+def test_a_sorted_column_is_found(private, column):
+    mixed = generalized(private).take(np.random.default_rng(1).permutation(ROWS))
+    report = unsorted(mixed.sort_by(column), private, PEOPLE)
+    assert f"neighbours in {column}" in {signal.name for signal in report.signals if signal.is_telling}
+    assert report.disclosed == 0
+
+
+def test_a_report_tells_itself_as_text_and_json():
+    report = unsorted(GT2, GT1, POLICY)
+    content = report.to_dict()
+    assert content["is_telling"]
+    assert content["signals"][0]["name"] == "position"
+    assert "random order" in str(report)
+
+
+def test_a_significance_that_is_none_is_refused():
+    with pytest.raises(ix.PolicyError, match="between 0 and 1"):
+        unsorted(GT2, GT1, POLICY, significance=1)
+
+
+def test_empty_tables_tell_nothing():
+    empty = table_of(("Race", "ZIP"), [])
+    assert not unsorted(empty, empty, POLICY).is_telling
+    assert not unsorted(empty, GT1, POLICY).is_telling
+
+
+# The statistics against all orders of a few rows.
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(0, 2), min_size=1, max_size=5),
+    st.lists(st.integers(0, 2), min_size=1, max_size=5),
+    st.sets(st.tuples(st.integers(0, 2), st.integers(0, 2))),
+)
+def test_the_expected_agreement_is_the_mean_over_all_orders(ours, theirs, pairs):
+    longest = max(len(ours), len(theirs))
+    padded = [*ours, *[None] * (longest - len(ours))]
+    counts = [
+        sum((mine, other) in pairs for mine, other in zip(mixed, theirs, strict=False))
+        for mixed in permutations(padded)
+    ]
+    left, right = (np.array([pair[side] for pair in sorted(pairs)], np.int64) for side in (0, 1))
+    sizes = [np.bincount(kinds, minlength=3) for kinds in (ours, theirs)]
+    found = order.agreement_by_position(np.array(ours), np.array(theirs), order.Agreement(left, right, *sizes))
+    assert found.expected == pytest.approx(mean(counts))
+    assert found.found == sum(pair in pairs for pair in zip(ours, theirs, strict=False))
+    as_much = mean(count >= found.found for count in counts)
+    assert found.chance == pytest.approx(as_much, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shuffling_and_the_normal_distribution_agree(seed, monkeypatch):
+    generator = np.random.default_rng(seed)
+    kinds = generator.integers(0, 4, 300), generator.integers(0, 5, 300)
+    left, right = np.nonzero(generator.random((4, 5)) < 0.4)
+    agreement = order.Agreement(
+        left, right, *(np.bincount(one, minlength=n) for one, n in zip(kinds, (4, 5), strict=True))
+    )
+    ranks = generator.integers(0, 30, 300)
+    places = generator.random(300)
+
+    def chances():
+        return [
+            order.agreement_by_position(*kinds, agreement).chance,
+            order.likeness_of_neighbours(ranks).chance,
+            order.correlation_with_position(places).chance,
+        ]
+
+    by_shuffling = chances()
+    monkeypatch.setattr(order, "SMALL", 0)
+    assert chances() == pytest.approx(by_shuffling, abs=0.06)

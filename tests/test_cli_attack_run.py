@@ -1,0 +1,235 @@
+"""``indistinct attack complementary``, ``unsorted``, ``homogeneity`` and ``all``: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import indistinct as ix
+from indistinct.attacks import run as run_attacks
+from indistinct.cli import app
+from indistinct.examples import save_examples
+from indistinct.policyfile import policy_toml
+from papers import (
+    FIGURE_3,
+    FIGURE_3_GT1,
+    FIGURE_3_GT2,
+    FIGURE_3_HIERARCHIES,
+    HOSPITAL,
+    HOSPITAL_ADDED,
+    HOSPITAL_COLUMNS,
+    HOSPITAL_GT1,
+    HOSPITAL_GT3,
+    SWEENEY,
+    policy_of,
+    table_of,
+)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["attack", *(str(argument) for argument in arguments)])
+
+
+def answer(*arguments: object, exit_code: int = 0) -> dict[str, Any]:
+    """Run a command with --json and give its document, which must be all that it prints on stdout."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == exit_code, result.output
+    content: dict[str, Any] = json.loads(result.stdout)
+    return content
+
+
+def save(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+def save_policy(path: Path, policy: ix.Policy) -> Path:
+    path.write_text(policy_toml(policy), "utf-8")
+    return path
+
+
+@pytest.fixture
+def hospital(tmp_path: Path) -> dict[str, Path]:
+    """Give the policy and the releases of Examples 6 and 7 as files."""
+    policy = policy_of(SWEENEY, HOSPITAL_COLUMNS[:4], 2, sensitive=["Problem"])
+    tables = {
+        "gt1": HOSPITAL_GT1,
+        "gt3": HOSPITAL_GT3,
+        "later": HOSPITAL_GT3 + HOSPITAL_ADDED,
+        "safe": HOSPITAL_GT1 + HOSPITAL_ADDED,
+    }
+    files = {name: save(tmp_path / f"{name}.csv", HOSPITAL_COLUMNS, rows) for name, rows in tables.items()}
+    return {"policy": save_policy(tmp_path / "hospital.toml", policy), **files}
+
+
+def test_examples_6_and_7_through_the_command(hospital: dict[str, Path]) -> None:
+    for later in ("gt3", "later"):
+        content = answer("complementary", hospital["policy"], hospital["gt1"], hospital[later])
+        assert [one["pairs"] for one in content["releases"]] == [0, 18]
+        assert [one["consistent_pairs"] for one in content["releases"]] == [0, 12]
+        assert [tuple(one["labels"].values()) for one in content["findings"]] == [
+            ("white", "1964", "male", "02138"),
+            ("white", "1965", "female", "02139"),
+        ]
+    content = answer("complementary", hospital["policy"], hospital["gt1"], hospital["safe"])
+    assert (content["kinds"], content["findings"]) == ({}, [])
+
+
+def test_complementary_says_what_it_found_and_what_helps(hospital: dict[str, Path]) -> None:
+    result = run("complementary", hospital["policy"], hospital["gt1"], hospital["gt3"])
+    assert result.exit_code == 0
+    told = " ".join(result.output.split())
+    assert "gt3.csv 12 18 12" in told
+    assert "Race white, BirthDate 1964, Gender male, ZIP 02138" in told
+    assert "2 rows of gt3.csv at risk" in told
+    assert "base the new release on the earlier ones" in told
+
+
+def test_complementary_takes_policies_of_earlier_releases(hospital: dict[str, Path]) -> None:
+    arguments = (hospital["policy"], hospital["gt1"], hospital["gt3"], "--earlier-policy", hospital["policy"])
+    assert answer("complementary", *arguments, "--k", 1)["kinds"] == {}
+    two = ("--earlier-policy", hospital["policy"])
+    result = run("complementary", *arguments, *two)
+    assert result.exit_code == 2
+    assert "2 for 1 releases" in result.output
+
+
+@pytest.fixture
+def figure_3(tmp_path: Path) -> dict[str, Path]:
+    policy = policy_of(FIGURE_3_HIERARCHIES, ("Race", "ZIP"), 2)
+    tables = {"pt": FIGURE_3, "gt1": FIGURE_3_GT1, "gt2": FIGURE_3_GT2}
+    files = {name: save(tmp_path / f"{name}.csv", ("Race", "ZIP"), rows) for name, rows in tables.items()}
+    return {"policy": save_policy(tmp_path / "policy.toml", policy), **files}
+
+
+def test_example_5_through_the_command(figure_3: dict[str, Path]) -> None:
+    for earlier in ("gt1", "pt"):
+        content = answer("unsorted", figure_3["policy"], figure_3["gt2"], figure_3[earlier])
+        assert (content["agreeing"], content["disclosed"], content["is_telling"]) == (12, 12, True)
+    result = run("unsorted", figure_3["policy"], figure_3["gt2"], figure_3["gt1"])
+    assert "12 rows disclosed by position" in " ".join(result.output.split())
+
+
+def test_homogeneity_shows_groups_with_one_value(hospital: dict[str, Path], tmp_path: Path) -> None:
+    rows = [(*row[:4], "flu" if row[1] == "1967" else row[4]) for row in HOSPITAL_GT1]
+    table = save(tmp_path / "same.csv", HOSPITAL_COLUMNS, rows)
+    content = answer("homogeneity", hospital["policy"], table)
+    assert content["columns"] == [
+        {"column": "Problem", "same_groups": 1, "same_rows": 2, "alike_groups": 1, "alike_rows": 2}
+    ]
+    assert content["findings"][0]["labels"]["BirthDate"] == "1967"
+    told = run("homogeneity", hospital["policy"], table, "--share", "0.5").output
+    assert "all have one and the same Problem" in " ".join(told.split())
+    assert "flu" not in told
+
+
+def test_all_runs_every_attack_that_applies(hospital: dict[str, Path]) -> None:
+    arguments = (hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--original", hospital["gt1"])
+    content = answer("all", *arguments)
+    assert content["severity"] == "broken"
+    assert [(one["attack"], one["severity"]) for one in content["outcomes"]] == [
+        ("complementary", "broken"),
+        ("unsorted", "broken"),
+        ("unsorted", "broken"),
+        ("downcoding", "something"),
+        ("homogeneity", "nothing"),
+    ]
+    assert list(content["not_run"]) == ["linking"]
+    told = " ".join(run("all", *arguments).output.split())
+    assert "people are exposed" in told
+    assert "not run: no table that names people was given" in told
+
+
+class Tags(HTMLParser):
+    """Collects the tags of a page and what they point to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [f"{name}={value}" for name, value in attributes if name in ("src", "href") or name[:2] == "on"]
+
+
+def test_the_report_of_all_attacks_is_one_page_without_scripts(hospital: dict[str, Path], tmp_path: Path) -> None:
+    page = tmp_path / "attacks.html"
+    assert (
+        run("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report", page).exit_code == 0
+    )
+    tags = Tags()
+    tags.feed(page.read_text("utf-8"))
+    assert "script" not in tags.tags
+    assert tags.links == []
+    text = page.read_text("utf-8")
+    for words in ("What was assumed known", "What was found", "What to do", "rows at risk: 2", "Not run"):
+        assert words in text
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_the_report_is_also_written_as_markdown_and_json(hospital: dict[str, Path], tmp_path: Path) -> None:
+    arguments = ("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report")
+    assert run(*arguments, tmp_path / "attacks.md").exit_code == 0
+    markdown = (tmp_path / "attacks.md").read_text("utf-8")
+    assert markdown.startswith("# Attacks on gt3.csv\n")
+    assert "ZIP 0213\\*" in markdown
+    assert run(*arguments, tmp_path / "attacks.json").exit_code == 0
+    assert json.loads((tmp_path / "attacks.json").read_text("utf-8"))["severity"] == "broken"
+    for path in (tmp_path / "attacks.doc", tmp_path / "nowhere" / "attacks.md"):
+        refused = run(*arguments, path)
+        assert refused.exit_code == 2
+        assert not path.exists()
+
+
+def test_labels_cannot_smuggle_markup_into_a_report() -> None:
+    policy = ix.Policy(columns={"sex": ix.quasi(), "ill": ix.sensitive()}, privacy=[ix.KAnonymity(2)])
+    table = table_of(("sex", "ill"), [("<script>f</script>", "flu")] * 2)
+    found = run_attacks(table, policy)
+    assert "<script>" not in found.to_html()
+    assert "<script>" not in found.to_markdown()
+
+
+def test_attacks_on_releases_of_our_own_with_a_voter_list(tmp_path: Path) -> None:
+    save_examples(tmp_path)
+    policy = ix.read_policy(tmp_path / "hospital.toml")
+    with ix.anonymize(tmp_path / "hospital.csv", policy) as release:
+        folder = release.write(tmp_path / "release")
+        found = run_attacks(
+            release, policy, earlier={"before": folder}, original=tmp_path / "hospital.csv", external=voters(tmp_path)
+        )
+    outcomes = {outcome.attack: outcome for outcome in found.outcomes}
+    assert set(outcomes) == {"linking", "complementary", "unsorted", "homogeneity", "downcoding"}
+    assert found.not_run == {}
+    assert outcomes["complementary"].severity == "nothing"
+    assert outcomes["linking"].figures["rows that fit one person who fits no other row"] == 0
+
+
+def voters(folder: Path) -> Path:
+    """Save a list that names everybody in the hospital, and somebody else."""
+    people = [(f"person {number}", row[1], row[3]) for number, row in enumerate(HOSPITAL)]
+    return save(folder / "voters.csv", ("Name", "BirthDate", "ZIP"), [*people, ("somebody", "1/1/1980", "02138")])
+
+
+def test_a_release_of_two_tables_is_only_linked(tmp_path: Path) -> None:
+    save_examples(tmp_path)
+    columns = ix.read_policy(tmp_path / "hospital.toml").columns
+    policy = ix.Policy(columns=columns, privacy=[ix.LDiversity(2)])
+    with ix.anonymize(tmp_path / "hospital.csv", policy, algorithm=ix.Anatomy(seed=1)) as release:
+        found = run_attacks(release, policy, external=voters(tmp_path))
+    assert [outcome.attack for outcome in found.outcomes] == ["linking"]
+    assert set(found.not_run) == {"complementary", "unsorted", "homogeneity", "downcoding"}
+
+
+def test_the_release_is_not_an_earlier_one(hospital: dict[str, Path]) -> None:
+    result = run("all", hospital["policy"], hospital["gt1"], "--earlier", hospital["gt1"])
+    assert result.exit_code == 2
+    assert "is the release itself" in result.output
