@@ -354,14 +354,14 @@ def safe_nodes(rows: Sequence[tuple[str, str, str]], k: int) -> list[tuple[int, 
 
 def random_people(generator: np.random.Generator, number: int) -> list[tuple[str, str, str]]:
     draw = generator.integers
-    return [("abc"[draw(3)], AGES[draw(8)], f"illness {draw(number)}") for _ in range(number)]
+    return [("abc"[draw(3)], AGES[draw(8)], f"illness {draw(5 * number)}") for _ in range(number)]
 
 
 def test_naive_releases_are_broken_and_based_ones_are_not():
     generator = np.random.default_rng(5)
     tried = broken = 0
     for _ in range(12):
-        rows = random_people(generator, 14)
+        rows = random_people(generator, 20)
         nodes = safe_nodes(rows, 2)
         pairs = list(product(nodes, nodes))
         for place in generator.permutation(len(pairs))[:12]:
