@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "link": {"errors", "policy"},
     "linkage": {"engine", "frequency", "hierarchy", "kernels", "labels"},
     "class_truth": {"engine", "frequency", "link", "policy", "privacy"},
-    "checks": {"engine", "frequency", "policy", "privacy", "words"},
+    "checks": {"engine", "errors", "frequency", "policy", "privacy", "words"},
     "plans": {"engine", "link", "policy", "recoding"},
     "two_tables": {"checks", "class_truth", "engine", "frequency", "link", "plans", "policy", "words"},
     "truth": {"engine", "errors", "frequency", "hierarchy", "kernels", "labels", "policy", "privacy"},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from indistinct.engine import Rows
+from indistinct.errors import VerificationError
 from indistinct.frequency import Groups, IntArray, Tally
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.base import PrivacyModel
@@ -23,6 +25,36 @@ class Check:
     name: str
     passed: bool
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Checks that were made together."""
+
+    subject: ClassVar[str]
+    """What was checked, in an error message."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def raise_if_failed(self) -> None:
+        """Raise a VerificationError that names every check that failed."""
+        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+        if failed:
+            raise VerificationError(f"the {self.subject} does not verify: " + "; ".join(failed))
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give the checks as JSON takes them."""
+        return [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in self.checks]
+
+    def _told(self, found: str) -> str:
+        """Give what was found, and each check on a line of its own."""
+        lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
+        return "\n".join([f"{'passed' if self.passed else 'FAILED'}: {found}", *lines])
 
 
 def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:

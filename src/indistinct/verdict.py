@@ -13,13 +13,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from indistinct.checks import PLURALS, Check, columns_check, counted_groups, model_check
+from indistinct.checks import PLURALS, Check, Checked, columns_check, counted_groups, model_check
 from indistinct.engine import Plan, Rows, open_table
-from indistinct.errors import TableError, VerificationError
+from indistinct.errors import TableError
 from indistinct.frequency import Groups, IntArray, Node, Tally
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy, sensitive_columns
@@ -37,10 +37,11 @@ MOST_NODES_TRIED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Checked):
     """What an independent recount found about a release."""
 
-    checks: tuple[Check, ...]
+    subject: ClassVar[str] = "release"
+
     rows: int
     groups: int
     smallest_group: int
@@ -52,17 +53,6 @@ class Verdict:
         """The number of groups, or of classes."""
         return counted(self.groups, self.noun, PLURALS[self.noun])
 
-    @property
-    def passed(self) -> bool:
-        """Every check passed."""
-        return all(check.passed for check in self.checks)
-
-    def raise_if_failed(self) -> None:
-        """Raise a VerificationError that names every check that failed."""
-        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
-        if failed:
-            raise VerificationError("the release does not verify: " + "; ".join(failed))
-
     def to_dict(self) -> dict[str, Any]:
         """Give the verdict as JSON takes it."""
         return {
@@ -70,14 +60,11 @@ class Verdict:
             "rows": self.rows,
             "groups": self.groups,
             "smallest_group": self.smallest_group,
-            "checks": [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in self.checks],
+            "checks": self._listed(),
         }
 
     def __str__(self) -> str:
-        head = "passed" if self.passed else "FAILED"
-        lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
-        found = f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}"
-        return "\n".join([f"{head}: {found}", *lines])
+        return self._told(f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}")
 
 
 def verify(

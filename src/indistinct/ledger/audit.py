@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from indistinct.checks import Check
-from indistinct.errors import VerificationError
+from indistinct.checks import Check, Checked
 from indistinct.ledger.entry import Entry, Unreadable, chain_findings
 from indistinct.ledger.files import Files
 from indistinct.words import counted
@@ -17,37 +16,20 @@ MOST_FINDINGS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Checked):
     """What a check of a ledger found."""
 
-    checks: tuple[Check, ...]
+    subject: ClassVar[str] = "ledger"
+
     entries: int
     head: str
 
-    @property
-    def passed(self) -> bool:
-        """Every check passed."""
-        return all(check.passed for check in self.checks)
-
-    def raise_if_failed(self) -> None:
-        """Raise a VerificationError that names every check that failed."""
-        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
-        if failed:
-            raise VerificationError("the ledger does not verify: " + "; ".join(failed))
-
     def to_dict(self) -> dict[str, Any]:
         """Give the audit as JSON takes it."""
-        return {
-            "passed": self.passed,
-            "entries": self.entries,
-            "head": self.head,
-            "checks": [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in self.checks],
-        }
+        return {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._listed()}
 
     def __str__(self) -> str:
-        lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
-        found = f"{counted(self.entries, 'entry', 'entries')}, head {self.head}"
-        return "\n".join([f"{'passed' if self.passed else 'FAILED'}: {found}", *lines])
+        return self._told(f"{counted(self.entries, 'entry', 'entries')}, head {self.head}")
 
 
 def audit(rows: Sequence[Entry | Unreadable], start: str, files: Files, head: str | None) -> Audit:
