@@ -231,7 +231,7 @@ def crowds_by_hand(chains: Sequence[Chain], releases: int) -> tuple[dict[Any, in
         number = min(len(rows[release]) for release in range(releases) if there[release])
         tuples[sets] += number
         parts[sets, there] += number
-        if sum(there) > 1:
+        if all(there):
             linked.add(sets)
     return tuples, parts, linked
 

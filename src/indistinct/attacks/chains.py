@@ -26,6 +26,7 @@ MOST_CHAINS = 40_000_000
 DENSE = 20_000_000
 """A column with no more pairs of labels has a table of what they have in common."""
 NOT_YET = -2
+MOST_NUMBERS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,7 @@ def extend(
             )
     left, right = np.concatenate([[], *lefts]).astype(np.int64), np.concatenate([[], *rights]).astype(np.int64)
     met = np.concatenate([np.zeros((0, chains.labels.shape[1]), np.int64), *labels])
-    alone_left = np.setdiff1d(np.arange(len(chains)), left)
-    alone_right = np.setdiff1d(np.arange(len(entries.counts)), right)
+    alone_left, alone_right = _others(left, len(chains)), _others(right, len(entries.counts))
     made = Chains(
         np.concatenate(
             [
@@ -140,14 +140,14 @@ def consistent_pairs(
         for column, vocabulary in enumerate(vocabularies)
     ]
     for left, right in _candidates(_keys(labels, values, entries, blocks)):
-        met = np.empty((len(left), labels.shape[1]), np.int64)
-        for column, table in enumerate(tables):
-            found = table.of(left, right)
-            fits = found != DISJOINT
+        met: list[IntArray] = []
+        for table in tables:
+            met.append(table.of(left, right))
+            fits = met[-1] != DISJOINT
             if not fits.all():
-                left, right, met, found = left[fits], right[fits], met[fits], found[fits]
-            met[:, column] = found
-        yield left, right, met
+                left, right = left[fits], right[fits]
+                met = [codes[fits] for codes in met]
+        yield left, right, np.column_stack(met)
 
 
 def pair_numbers(left: IntArray, right: IntArray, rights: int) -> IntArray:
@@ -165,14 +165,39 @@ def is_among(numbers: IntArray, ascending: IntArray) -> BoolArray:
 
 
 def combined(columns: Sequence[IntArray], rows: int) -> IntArray:
-    """Number the combinations of some columns of numbers, in their order."""
-    numbers = np.zeros(rows, np.int64)
+    """Number the combinations of some columns of numbers, none of which is negative, in their order."""
+    numbers, room = np.zeros(rows, np.int64), 1
     for column in columns:
-        _, codes = np.unique(column, return_inverse=True)
-        size = int(codes.max(initial=0)) + 1
-        _, numbers = np.unique(numbers * size + codes.ravel(), return_inverse=True)
-        numbers = numbers.ravel()
-    return numbers
+        size = int(column.max(initial=0)) + 1
+        if room * size > MOST_NUMBERS:
+            numbers = _numbered(numbers)
+            room = int(numbers.max(initial=0)) + 1
+        numbers = numbers * size + column
+        room *= size
+    return _numbered(numbers)
+
+
+def distinct(numbers: IntArray) -> IntArray:
+    """Give each number once, ascending; for many numbers sorting is quicker than the hash table of ``np.unique``."""
+    ordered = np.sort(numbers)
+    is_first = np.ones(len(ordered), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    found: IntArray = ordered[is_first]
+    return found
+
+
+def _numbered(numbers: IntArray) -> IntArray:
+    """Number the numbers in their order."""
+    places = np.unique(numbers, return_inverse=True)[1].ravel()
+    found: IntArray = places
+    return found
+
+
+def _others(numbers: IntArray, size: int) -> IntArray:
+    """Give the numbers below a size that are not among some."""
+    is_other = np.ones(size, np.bool_)
+    is_other[numbers] = False
+    return np.flatnonzero(is_other)
 
 
 def _rows_of(chains: Chains, releases: Sequence[Entries]) -> IntArray:
@@ -243,14 +268,16 @@ class _Meets:
         """Give the code of what the labels of each pair have in common, DISJOINT for nothing."""
         pairs = self._our_places[left] * len(self._their_codes) + self._their_places[right]
         if self._table is None:
-            distinct, places = np.unique(pairs, return_inverse=True)
-            worked_out: IntArray = self._work_out(distinct)[places.ravel()]
+            once, places = np.unique(pairs, return_inverse=True)
+            worked_out: IntArray = self._work_out(once)[places.ravel()]
             return worked_out
         found: IntArray = self._table[pairs]
         is_new = found == NOT_YET
         if is_new.any():
-            distinct = np.unique(pairs[is_new])
-            self._table[distinct] = self._work_out(distinct)
+            is_wanted = np.zeros(len(self._table), np.bool_)
+            is_wanted[pairs[is_new]] = True
+            wanted = np.flatnonzero(is_wanted)
+            self._table[wanted] = self._work_out(wanted)
             found = self._table[pairs]
         return found
 

@@ -23,7 +23,7 @@ Label = str | None
 Kind = Literal["linked", "absent"]
 
 KINDS: dict[Kind, str] = {
-    "linked": "the labels of several releases together have fewer than k rows",
+    "linked": "fewer than k rows have the labels of all releases together",
     "absent": "fewer than k rows with these labels fit no row of another release",
 }
 """What findings say, worst first."""
@@ -115,7 +115,7 @@ class ComplementaryReport:
     tuples: int
     """Different combinations of labels that follow for somebody."""
     smallest: int
-    """The fewest rows that can have one of them and stand in several releases."""
+    """The fewest rows that can have one of them and stand in all releases."""
     kinds: dict[Kind, int]
     """How many findings there are of each kind."""
     certain: int
@@ -130,7 +130,7 @@ class ComplementaryReport:
 
     @property
     def below_k(self) -> int:
-        """Combinations of labels that follow from several releases and have fewer than k rows."""
+        """Combinations of labels that follow from all releases together and have fewer than k rows."""
         return self.kinds.get("linked", 0)
 
     @property

@@ -18,6 +18,7 @@ from indistinct.attacks.chains import (
     Step,
     combined,
     consistent_pairs,
+    distinct,
     extend,
     pair_numbers,
     start,
@@ -61,7 +62,7 @@ class Crowds(NamedTuple):
     """(tuples,) the most people of a combination"""
     rows_of_parts: IntArray
     is_linked: BoolArray
-    """(tuples,) somebody in it may stand in several releases"""
+    """(tuples,) somebody in it may stand in all releases"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,7 @@ class _Found:
         for position, entries in enumerate(self.several.entries):
             here = np.flatnonzero(is_there[:, position])
             size = max(1, len(entries.counts))
-            once = np.unique(cells[here] * size + chains.members[here, position])
+            once = distinct(cells[here] * size + chains.members[here, position])
             rows = np.bincount(once // size, entries.counts[once % size], len(fewest)).astype(np.int64)
             is_counted = np.zeros(len(fewest), np.bool_)
             is_counted[once // size] = True
@@ -244,7 +245,7 @@ class _Found:
         tuple_of = _any_of(parts, tuples, len(rows_of_parts))
         rows = np.bincount(tuple_of, rows_of_parts, int(tuples.max(initial=-1)) + 1).astype(np.int64)
         is_linked = np.zeros(len(rows), np.bool_)
-        is_linked[tuples[is_there.sum(axis=1) > 1]] = True
+        is_linked[tuples[is_there.all(axis=1)]] = True
         return Crowds(tuples, parts, rows, rows_of_parts, is_linked)
 
     def _absent_parts(self, crowds: Crowds, k: int) -> IntArray:
@@ -254,16 +255,16 @@ class _Found:
         return np.flatnonzero(is_missing & (crowds.rows_of_parts < k))
 
     def _is_certain(self, crowds: Crowds) -> BoolArray:
-        """Tell which combinations somebody has: an entry that stands in several releases leads nowhere else."""
+        """Tell which combinations somebody has: an entry that stands in all releases leads nowhere else."""
         certain = np.zeros(len(crowds.rows), np.bool_)
         size = max(1, len(crowds.rows))
-        is_several = (self.chains.members != ABSENT).sum(axis=1) > 1
+        is_everywhere = (self.chains.members != ABSENT).all(axis=1)
         for position, entries in enumerate(self.several.entries):
             members = self.chains.members[:, position]
             here = members != ABSENT
-            once = np.unique(members[here] * size + crowds.tuples[here])
+            once = distinct(members[here] * size + crowds.tuples[here])
             leads_to_one = np.bincount(once // size, minlength=len(entries.counts)) == 1
-            leads_to_one[members[here & ~is_several]] = False
+            leads_to_one[members[here & ~is_everywhere]] = False
             certain[once[leads_to_one[once // size]] % size] = True
         return certain
 
