@@ -201,7 +201,9 @@ def chains_by_hand(releases: Sequence[Sequence[tuple[str, str, str]]]) -> tuple[
     consistent = []
     for done, rows in enumerate(releases[1:], 1):
         longer: list[Chain] = []
+        ended: list[Chain] = []
         taken = set()
+        going = set()
         for members, sets, ill in chains:
             fits = []
             for number, row in enumerate(rows):
@@ -209,8 +211,17 @@ def chains_by_hand(releases: Sequence[Sequence[tuple[str, str, str]]]) -> tuple[
                 if row[2] == ill and all(met):
                     fits.append(((*members, number), met, ill))
                     taken.add(number)
-            longer += fits or [((*members, None), sets, ill)]
-        consistent.append(sum(chain[0][-1] is not None for chain in longer))
+            longer += fits
+            if fits:
+                going |= set(enumerate(members))
+            else:
+                ended.append((members, sets, ill))
+        consistent.append(len(longer))
+        rows_going = {(release, releases[release][row]) for release, row in going if row is not None}
+        for members, sets, ill in ended:  # a row goes on if one does that looks the same
+            mine = {(release, releases[release][row]) for release, row in enumerate(members) if row is not None}
+            if mine - rows_going:
+                longer.append(((*members, None), sets, ill))
         longer += [((*[None] * done, n), covered(row), row[2]) for n, row in enumerate(rows) if n not in taken]
         chains = longer
     return chains, consistent

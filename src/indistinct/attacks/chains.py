@@ -87,7 +87,8 @@ def extend(
 
     ``blocks`` number the labels of each column so that labels with something in common have the same number, and
     ``barred`` has, for each release so far, the pairs with the next one that are ruled out, as in ``pair_numbers``.
-    An entry that fits no chain starts one, and a chain that no entry fits goes on without.
+    An entry that fits no chain starts one. A chain that no entry fits goes on without, unless all its members go on in
+    other chains: whose row fits a row of another release is in that release.
     """
     done = chains.members.shape[1]
     entries = releases[done]
@@ -112,7 +113,7 @@ def extend(
             )
     left, right = np.concatenate([[], *lefts]).astype(np.int64), np.concatenate([[], *rights]).astype(np.int64)
     met = np.concatenate([np.zeros((0, chains.labels.shape[1]), np.int64), *labels])
-    alone_left, alone_right = _others(left, len(chains)), _others(right, len(entries.counts))
+    alone_left, alone_right = _ended(chains, left, releases), _others(right, len(entries.counts))
     made = Chains(
         np.concatenate(
             [
@@ -191,6 +192,17 @@ def _numbered(numbers: IntArray) -> IntArray:
     places = np.unique(numbers, return_inverse=True)[1].ravel()
     found: IntArray = places
     return found
+
+
+def _ended(chains: Chains, left: IntArray, releases: Sequence[Entries]) -> IntArray:
+    """Give the chains with a member that is in none of those that go on."""
+    is_ended = np.zeros(len(chains), np.bool_)
+    for position, members in enumerate(chains.members.T):
+        goes_on = np.zeros(len(releases[position].counts) + 1, np.bool_)
+        goes_on[members[left]] = True
+        goes_on[ABSENT] = True
+        is_ended |= ~goes_on[members]
+    return np.flatnonzero(is_ended)
 
 
 def _others(numbers: IntArray, size: int) -> IntArray:
