@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,6 +71,11 @@ class Release:
             if name not in self._tables:
                 self._tables[name] = rows.give_back()
         return self._tables
+
+    @property
+    def parts(self) -> Mapping[str, Rows]:
+        """The released rows by the table's name, for whoever counts them where they are."""
+        return self._parts
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -171,6 +176,28 @@ class Release:
                 _remove_empty(made)
         return goal
 
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        edition: Literal["internal", "public"] = "internal",
+        original: Any = None,
+        external: Any = None,
+        title: str = "Release report",
+        **reading: Any,
+    ) -> Path:
+        """Write what is known about the release as one page of HTML that needs nothing else and runs nothing.
+
+        The internal edition describes the private table, with ``original`` also its sensitive columns, and proves the
+        release against it. The public edition is made from the release alone. ``external`` is a table that names
+        people, to link with. ``reading`` goes to the engine.
+        """
+        from indistinct.report.page import write_report
+
+        return write_report(
+            path, self, self.policy, edition=edition, original=original, external=external, title=title, **reading
+        )
+
     def _reading(self) -> dict[str, Any]:
         """Give the options with which files are read where the rows of this release are."""
         return next(iter(self._parts.values())).reading()
@@ -194,6 +221,29 @@ class Release:
             f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {facts['smallest_group']}, "
             f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
         )
+
+    def _repr_html_(self) -> str:
+        """Give the release as a notebook shows it: what it says of itself, and no cell."""
+        from indistinct.notebook import card, table
+
+        facts = self.facts
+        mark = "not verified yet" if self.verdict is None else "✓ verified" if self.verdict.passed else "✗ FAILED"
+        nouns = "classes" if facts.get("form") == TWO_TABLES else "groups"
+        figures = {
+            "rows released": facts["released"],
+            "left out": facts["suppressed"],
+            nouns: facts["groups"],
+            "in the smallest": facts["smallest_group"],
+            "precision": facts["measures"]["precision"],
+        }
+        names = facts.get("level_names", {})
+        levels = facts["node"] or facts["mean_levels"]
+        rows = [
+            [name, round(level, 2), facts["heights"][name], names.get(name, "") if level else "as it is"]
+            for name, level in levels.items()
+        ]
+        titles = ["column", "level" if facts["node"] else "level on average", "of", "released as"]
+        return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 
 def recoded(rows: Rows, recoding: AnyRecoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:

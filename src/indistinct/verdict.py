@@ -63,6 +63,15 @@ class Verdict(Checked):
             "checks": self._listed(),
         }
 
+    def _repr_html_(self) -> str:
+        """Give the verdict as a notebook shows it."""
+        from indistinct.notebook import card, table
+
+        figures = {"rows": self.rows, PLURALS[self.noun]: self.groups, "in the smallest": self.smallest_group}
+        checks = [["✓" if check.passed else "✗ FAILED", check.name, check.detail] for check in self.checks]
+        mark = "✓ passed" if self.passed else "✗ FAILED: do not hand this table out"
+        return card("Verdict", mark, figures, table(["", "check", "found"], checks))
+
     def __str__(self) -> str:
         return self._told(f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}")
 

@@ -29,6 +29,9 @@ DEFAULT_KS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 1
 DEFAULT_MEASURES = ("precision", "loss", "discernibility")
 LARGEST_SWEEP = 2_000_000
 """Nodes: a sweep visits every one of them."""
+MOST_SHOWN = 12
+SHOWN_LIMITS = (0.0, 0.01, 0.05, 0.1)
+"""The ks and the suppression limits that a notebook shows, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,21 @@ class Frontier:
         finally:
             partial.unlink(missing_ok=True)
         return goal
+
+    def _repr_html_(self) -> str:
+        """Give the best figures as a notebook shows them: k by suppression limit, for the first measure."""
+        from indistinct.notebook import card, table
+
+        measure = next(iter(self.losses))
+        shown = self.ks[:: -(-len(self.ks) // MOST_SHOWN)]
+        rows = []
+        for k in shown:
+            points = [self.best(k, limit, measure) for limit in SHOWN_LIMITS]
+            rows.append([k, *("–" if point is None else point.value for point in points)])
+        limits = [f"{100 * limit:g} % left out" for limit in SHOWN_LIMITS]
+        figures = {"rows": self.rows, "nodes": len(self.nodes), "ks": len(self.ks)}
+        best = table(["k", *limits], rows, len(self.ks) - len(shown))
+        return card("Frontier", f"best {measure}", figures, best)
 
     def _column(self, k: int) -> int:
         if k not in self.ks:

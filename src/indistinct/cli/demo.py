@@ -26,6 +26,8 @@ Record = dict[str, Any]
 """One row: a cell for each column."""
 
 WIDTH_OF_PICTURE = 100
+REPORTED = "samarati"
+"""The example of which a report is written: it has a suppressed row to explain."""
 
 
 def demo(
@@ -35,16 +37,25 @@ def demo(
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also save what is shown as a picture.", dir_okay=False)
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the report of Samarati's release, one page of HTML.", dir_okay=False
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Release the papers' own tables, verify the releases and show them before and after."""
     from indistinct.examples import EXAMPLES, save_examples
 
+    if report is not None:
+        _refuse_place(report)
     saved = [] if save is None else save_examples(save)
     console = show.out() if svg is None else _recording()
     described = {}
     for example in EXAMPLES:
-        described[example.name] = _run(example, None if as_json else console)
+        page = report if example.name == REPORTED else None
+        described[example.name] = _run(example, None if as_json else console, page)
     if as_json:
         show.document({"examples": described, "saved": [str(path) for path in saved]})
         return
@@ -53,7 +64,7 @@ def demo(
     _suggest(save)
 
 
-def _run(example: Example, console: Console | None) -> dict[str, Any]:
+def _run(example: Example, console: Console | None, page: Path | None = None) -> dict[str, Any]:
     """Release one example, prove the release against the original, show both, and describe the release."""
     from indistinct import pipeline
     from indistinct.engine import open_table
@@ -66,6 +77,10 @@ def _run(example: Example, console: Console | None) -> dict[str, Any]:
         with pipeline.anonymize(table, policy) as release:
             verdict = release.verify(original=table)
             verdict.raise_if_failed()
+            if page is not None:
+                voters = table.with_name(example.file_names[2])
+                release.report(page, original=table, external=voters, title=f"Report of a release: {example.title}")
+                show.say(f"saved {page}", show.QUIET)
             released: list[Record] = release.table.to_pylist()
     if console is not None:
         _show(console, example, policy, original, released, release)
@@ -193,6 +208,12 @@ def _save_picture(console: Console, path: Path) -> None:
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name a file elsewhere") from None
     show.say(f"saved {path}", show.QUIET)
+
+
+def _refuse_place(path: Path) -> None:
+    from indistinct.report.page import refuse_place
+
+    refuse_place(path)
 
 
 def _suggest(save: Path | None) -> None:

@@ -38,6 +38,7 @@ STAGES = {
     "write": "writing the release",
     "ledger": "checking against earlier releases",
     "profile": "looking at the columns",
+    "report": "counting for the report",
 }
 
 MEASURES = {

@@ -19,6 +19,9 @@ from indistinct.errors import HierarchyError
 
 Labels = Sequence[str | None]
 
+MOST_SHOWN = 10
+"""Values that a notebook shows."""
+
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
 
@@ -253,6 +256,21 @@ class Hierarchy(ABC):
         parts = [repr(item) for item in (main if isinstance(main, list) else [main])]
         parts += [f"{name}={value!r}" for name, value in options.items()]
         return f"{self.kind}({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return the hierarchy as a notebook shows it: its levels, and the first of the values that it lists."""
+        from indistinct.notebook import card, table
+
+        try:
+            rows = self.table()
+        except HierarchyError:  # it lists none
+            rows = []
+        levels = list(self.level_names) or ["value", "…"]
+        figures = {"levels above the values": "by the values" if self.height is None else self.height}
+        if not rows:
+            return card(self.kind, " → ".join(levels), figures)
+        listed = table(levels, rows[:MOST_SHOWN], max(0, len(rows) - MOST_SHOWN))
+        return card(self.kind, " → ".join(levels), figures | {"values": len(rows)}, listed)
 
     def _columns(self, values: Labels) -> list[Labels]:
         """Return the labels of the values at every level, level 0 and an added top included."""

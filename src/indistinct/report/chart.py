@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 
@@ -79,12 +79,21 @@ class Chart:
     is_log_y: bool = False
     legend: str = ""
     """What the lines' names mean."""
+    chosen: tuple[float, float] | None = None
+    """A point to be ringed."""
+    chosen_name: str = ""
+    is_whole_x: bool = False
+    """The numbers of the horizontal axis count something, so nothing lies between whole ones."""
 
     def axes(self) -> tuple[Axis, Axis]:
         """Give the axes that hold every point."""
         points = [point for line in self.lines for point in line.points]
+        points += [] if self.chosen is None else [self.chosen]
         x, y = [point[0] for point in points], [point[1] for point in points]
-        return Axis.over(x, self.is_log_x, 9), Axis.over(y, self.is_log_y)
+        across = Axis.over(x, self.is_log_x, 9)
+        if self.is_whole_x:
+            across = replace(across, ticks=tuple(tick for tick in across.ticks if tick.is_integer()))
+        return across, Axis.over(y, self.is_log_y)
 
     def svg(self, width: int = 900, height: int = 500) -> str:
         """Give the chart as an SVG document."""
@@ -96,6 +105,8 @@ class Chart:
             return LEFT + x.share(point[0]) * (right - LEFT), bottom - y.share(point[1]) * (bottom - TOP)
 
         said = f"{self.title}: {self.y_label} over {self.x_label}, one line each for {_listed(self.lines)}"
+        if self.chosen is not None:
+            said += f"; {self.chosen_name} at {number(self.chosen[0])} and {number(self.chosen[1])}"
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
             f'role="img" font-family="{FONT}" font-size="14" fill="{INK}">',
@@ -128,7 +139,17 @@ class Chart:
             parts.append(svg_path([(right + 22, at), (right + 48, at)], colour, 2.5, dashes))
             parts.append(_mark((right + 35, at), position, colour))
             parts.append(svg_text(right + 56, at + 5, line.name))
+        parts += [] if self.chosen is None else self._ring(place(self.chosen), right)
         return "\n".join([*parts, "</svg>"]) + "\n"
+
+    def _ring(self, at: tuple[float, float], right: float) -> list[str]:
+        """Draw a ring around the chosen point, with its name on the side that has room."""
+        (x, y), room = at, 8 * len(self.chosen_name) + 20
+        side, anchor = (16, "start") if x + room < right else (-16, "end")
+        return [
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="10" fill="none" stroke="{INK}" stroke-width="2.5"/>',
+            svg_text(x + side, y - 12, self.chosen_name, anchor=anchor, weight="600", is_framed=True),
+        ]
 
     def text(self, width: int = 76, height: int = 14) -> list[list[Piece]]:
         """Give the chart as lines of text: braille dots between the axes, and each line's name at its end."""
@@ -236,9 +257,11 @@ def svg_text(
     weight: str = "400",
     fill: str = INK,
     turn: bool = False,
+    is_framed: bool = False,
 ) -> str:
     """Write a text as SVG."""
     turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
+    turned += ' paint-order="stroke" stroke="#ffffff" stroke-width="4"' if is_framed else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" '
         f'fill="{fill}"{turned}>{escape(text)}</text>'

@@ -1,0 +1,100 @@
+"""``indistinct report``: everything that is known about a release, as one page of HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.errors import OutputError, VerificationError
+
+
+def report(
+    policy_path: PolicyPath,
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page to write: a file that ends in .html."),
+    ] = None,
+    original: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="The private table, which only the internal edition looks at."),
+    ] = None,
+    edition: Annotated[
+        str, typer.Option(help="internal (describes the private table) or public (for whoever gets the release).")
+    ] = "internal",
+    external: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="A table that names people, to link the release with.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write what is known about a release as one page: policy, risk, columns, cost, attacks, limits.
+
+    The page loads nothing and runs nothing; print it to get a PDF. The internal edition is as confidential as the
+    private table. Exit code 4 says that the release failed its recount; the page is written all the same.
+    """
+    from indistinct.policyfile import read_policy
+    from indistinct.report.page import refuse_place, render, report_facts, write_whole
+
+    chosen = _edition(edition)
+    if output is None and not as_json:
+        raise OutputError("say where to write the page, with -o report.html, or ask for --json")
+    if output is not None:
+        refuse_place(output)
+        if output.exists() and not replace:
+            raise OutputError(f"{output} exists already; name another file, or say --replace")
+    policy = read_policy(policy_path)
+    with show.progress() as watch:
+        facts = report_facts(
+            release,
+            policy,
+            edition=chosen,
+            original=original,
+            external=external,
+            watch=watch,
+            **reading(delimiter, encoding, memory, threads),
+        )
+        if output is not None:
+            write_whole(output, render(facts, title), is_public=chosen == "public")
+    is_good = facts["verdict"]["passed"]
+    if as_json:
+        show.document(facts | {"written": None if output is None else str(output)})
+    else:
+        assert output is not None  # asked for above
+        _tell(output, chosen, is_good, original is not None, policy_path, release)
+    if not is_good:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _edition(asked: str) -> Literal["internal", "public"]:
+    from indistinct.errors import PolicyError
+
+    if asked == "internal":
+        return "internal"
+    if asked == "public":
+        return "public"
+    raise PolicyError(f"--edition: must be internal or public, got {asked!r}")
+
+
+def _tell(output: Path, edition: str, is_good: bool, has_original: bool, policy_path: Path, release: Path) -> None:
+    """Say what was written, and what to do with it."""
+    if not is_good:
+        show.say("FAILED: the release does not verify; the page says why. Do not hand it out.", show.BAD)
+    show.say(f"{edition} edition written to {output}", show.GOOD if is_good else "")
+    if edition == "public":
+        return
+    show.say("it describes the private table: keep it as you keep that", show.QUIET)
+    goal = output.with_name(f"public-{output.name}")
+    again = [] if has_original else [["report", policy_path, release, "--original", "TABLE", "-o", output, "--replace"]]
+    show.next_steps(*again, ["report", policy_path, release, "--edition", "public", "-o", goal])

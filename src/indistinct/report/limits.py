@@ -1,0 +1,59 @@
+"""Limits: what the guarantee of a release does not cover, as far as it concerns this one."""
+
+from __future__ import annotations
+
+from indistinct.policy import ALL_QUASI, Policy
+from indistinct.release import NOT_PROTECTED
+from indistinct.report.subject import Subject
+
+ALWAYS = (
+    (
+        "What others know besides",
+        "Who can rule out some rows of a group by other knowledge is left with fewer than were promised.",
+    ),
+    (
+        "Several releases of the same people",
+        "Two releases that are each safe can tell more together. A ledger checks a release against earlier ones.",
+    ),
+    ("Membership", "That a person is in the table at all can follow from the release."),
+    (
+        "Knowledge of how the release was chosen",
+        "A release that is as fine as it may be says that finer ones would have failed.",
+    ),
+    (
+        "Sums and models",
+        "Nothing is promised about statistics computed from the release; this is not differential privacy.",
+    ),
+    ("The law", "Whether the release counts as anonymous data is for a data protection officer to say."),
+)
+
+
+def limits(subject: Subject) -> list[dict[str, str]]:
+    """Give what is not protected, what concerns this policy first."""
+    policy = subject.policy
+    found = [("Who is in the tables", subject.said.get("not_protected", NOT_PROTECTED))] if subject.is_apart else []
+    found += _of_columns(policy)
+    named = policy.quasi_identifiers or {}
+    if len(named) > 1 or ALL_QUASI not in named:
+        found.append(
+            (
+                "Columns of different quasi-identifiers together",
+                "Each quasi-identifier is protected by itself, not all of their columns taken together.",
+            )
+        )
+    return [{"title": title, "text": text} for title, text in (*found, *ALWAYS)]
+
+
+def _of_columns(policy: Policy) -> list[tuple[str, str]]:
+    """Give what follows from the roles of columns and from models that do not ask about them."""
+    found = []
+    unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
+    if unasked:
+        names = ", ".join(unasked)
+        text = f"No model of the policy asks about {names}. If all rows of a group have the same value, it is told."
+        found.append(("What a group has in common", text))
+    others = policy.with_role("other", "sensitive")
+    if others:
+        text = f"{', '.join(others)}: released as in the table. What names a person there is not hidden."
+        found.append(("Columns that are not quasi-identifying", text))
+    return found

@@ -1,0 +1,191 @@
+"""The report: everything that is known about a release, as facts, and as one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import indistinct
+from indistinct.errors import OutputError
+from indistinct.policy import Policy
+from indistinct.report import figures
+from indistinct.report.attacks import tried
+from indistinct.report.columns import columns
+from indistinct.report.limits import limits
+from indistinct.report.reproduce import reproduce
+from indistinct.report.risk import THRESHOLD, risks
+from indistinct.report.subject import Edition, Subject, opened
+from indistinct.report.suppression import suppression
+from indistinct.report.tradeoff import tradeoff
+from indistinct.report.words import policy_in_words
+from indistinct.watch import Watch
+
+MEASURES = {
+    "precision": "1 leaves every cell as it is (Sweeney)",
+    "accuracy": "what generalization leaves (Samarati)",
+    "completeness": "the share of rows released (Samarati)",
+    "loss": "0 leaves every cell as it is (Iyengar)",
+    "ncp": "how wide labels are, 0 to 1 (Xu)",
+    "entropy": "what labels leave open, by how frequent values are, 0 to 1",
+    "discernibility": "rows that each row cannot be told from, summed",
+    "average-group-size": "rows of a group on average",
+    "distinct-tuples": "the combinations of labels that are left",
+    "absolute-distance": "steps climbed in all hierarchies (Samarati)",
+    "relative-distance": "the same, each over its height (Samarati)",
+}
+"""What each measure says, for readers who do not know its name."""
+
+
+def report_facts(
+    release: Any,
+    policy: Policy,
+    *,
+    edition: Edition = "internal",
+    original: Any = None,
+    external: Any = None,
+    watch: Watch | None = None,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Give all that a report says, as JSON takes it.
+
+    ``release`` is a Release or a release folder. ``original`` is the private table, which only an internal edition
+    looks at; ``external`` a table that names people, to link with. ``reading`` goes to the engine.
+    """
+    watch = watch or Watch()
+    watch.report("report")
+    with opened(release, policy, edition, original, **reading) as subject:
+        limits_of_engine = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
+        return {
+            "edition": edition,
+            "made_by": f"indistinct {indistinct.__version__}",
+            "reported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "verdict": subject.verdict.to_dict(),
+            "release": _summary(subject),
+            "policy": policy_in_words(subject.policy, is_public=edition == "public"),
+            "risk": risks(subject),
+            "columns": columns(subject),
+            "measures": dict(subject.said["measures"]),
+            "tradeoff": tradeoff(subject, watch),
+            "suppression": suppression(subject),
+            "attacks": tried(subject, release, external, **limits_of_engine),
+            "limits": limits(subject),
+            "reproduce": reproduce(subject),
+        }
+
+
+def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
+    """Give the page of a report: one file of HTML with its style and pictures inside, and nothing that runs."""
+    import jinja2
+
+    here = files(__package__)
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (here / name).read_text("utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "figure": _figure,
+        "percent": _percent,
+        "picture": _picture,
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
+    }
+    return environment.get_template("page.html").render(
+        facts,
+        title=title,
+        style=_picture((here / "page.css").read_text("utf-8")),
+        draw=figures,
+        means=MEASURES,
+        threshold=THRESHOLD,
+    )
+
+
+def write_report(
+    path: str | os.PathLike[str], release: Any, policy: Policy, *, title: str = "Release report", **options: Any
+) -> Path:
+    """Write the report of a release to a file, whole or not at all; ``options`` are those of ``report_facts``."""
+    goal = Path(path)
+    refuse_place(goal)
+    facts = report_facts(release, policy, **options)
+    write_whole(goal, render(facts, title), is_public=facts["edition"] == "public")
+    return goal
+
+
+def refuse_place(goal: Path) -> None:
+    """Raise if no report can be written at this place; cheap, so it can be asked beforehand."""
+    if goal.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{goal.name}: a report is a page; end its name in .html")
+    if goal.is_dir():
+        raise OutputError(f"{goal} is a folder; name a file")
+    parent = goal.absolute().parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
+
+
+def write_whole(goal: Path, text: str, *, is_public: bool = False) -> None:
+    """Write a text beside its goal, and give it its name when it is whole; only its owner may read what is private."""
+    staged = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".partial", dir=goal.absolute().parent)
+        staged = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        staged.chmod(0o644 if is_public else 0o600)
+        os.replace(staged, goal)
+    except OSError as error:
+        raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
+    finally:
+        if staged is not None:
+            staged.unlink(missing_ok=True)
+
+
+def _summary(subject: Subject) -> dict[str, Any]:
+    """Give what a reader wants to know first."""
+    said = subject.said
+    form = "two tables" if subject.is_apart else "cell by cell" if said["node"] is None else "column by column"
+    return {
+        "form": form,
+        "k": subject.k,
+        "noun": subject.verdict.noun,
+        "algorithm": said["algorithm"],
+        **{name: said[name] for name in ("eligible", "released", "suppressed", "groups", "smallest_group")},
+        "tables": {name: list(rows.columns()) for name, rows in subject.tables.items()},
+        "is_unsafe": bool(said.get("unsafe")),
+    }
+
+
+def _figure(value: object) -> str:
+    """Give a number as people read it.
+
+    >>> _figure(0.69166667), _figure(7220555), _figure(2.0), _figure(None)
+    ('0.6917', '7,220,555', '2', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _percent(share: float) -> str:
+    """Give a share in per cent.
+
+    >>> _percent(0.083333), _percent(1.0), _percent(0.00004)
+    ('8.3 %', '100 %', 'below 0.1 %')
+    """
+    if 0 < share < 0.001:
+        return "below 0.1 %"
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+def _picture(svg: str) -> Any:
+    """Mark a text of our own making, whose cells are escaped already, as HTML."""
+    from markupsafe import Markup
+
+    return Markup(svg)

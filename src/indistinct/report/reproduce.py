@@ -1,0 +1,41 @@
+"""Reproduce: what made the release, and the commands that make, prove and report it again."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import indistinct
+from indistinct.policyfile import policy_toml
+from indistinct.report.subject import Subject
+
+LIBRARIES = ("duckdb", "numpy", "numba", "pyarrow")
+
+
+def reproduce(subject: Subject) -> dict[str, Any]:
+    """Give versions, digests and commands; an internal edition also has the policy, whose hierarchies list values."""
+    is_public = subject.edition == "public"
+    said = subject.said
+    return {
+        "made_by": said.get("made_by", f"indistinct {indistinct.__version__}"),
+        "made_at": said.get("made_at"),
+        "algorithm": said["algorithm"],
+        "is_proven": said["is_proven"],
+        "policy_sha256": said["policy_sha256"],
+        "files": dict(said.get("files", {})),
+        "libraries": {} if is_public else {"Python": platform.python_version(), **{n: version(n) for n in LIBRARIES}},
+        "commands": _commands(subject),
+        "policy": None if is_public else policy_toml(subject.policy),
+    }
+
+
+def _commands(subject: Subject) -> list[dict[str, str]]:
+    if subject.edition == "public":
+        return [{"does": "recounts the release", "command": "indistinct verify policy.toml release"}]
+    named = "" if subject.said["algorithm"] == subject.policy.algorithm else f" --algorithm {subject.said['algorithm']}"
+    return [
+        {"does": "makes the release", "command": f"indistinct anonymize policy.toml TABLE -o release{named}"},
+        {"does": "proves it", "command": "indistinct verify policy.toml release --original TABLE"},
+        {"does": "makes this page", "command": "indistinct report policy.toml release --original TABLE -o report.html"},
+    ]

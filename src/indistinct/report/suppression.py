@@ -1,0 +1,88 @@
+"""Suppression: how many rows were left out, which columns forced it, and what keeps the columns at their levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from indistinct.algorithms import Task
+from indistinct.algorithms.base import with_level
+from indistinct.frequency import FrequencyList, Groups
+from indistinct.hierarchy.base import shown
+from indistinct.privacy.base import BoolArray
+from indistinct.report.subject import Subject
+
+MOST_LABELS = 8
+"""Labels that lost most of their rows, to be shown."""
+
+
+def suppression(subject: Subject) -> dict[str, Any]:
+    """Give what was left out; for a full-domain release also why, if the private table is at hand."""
+    said = subject.said
+    rows = int(said["suppressed"])
+    described: dict[str, Any] = {
+        "rows": rows,
+        "eligible": said["eligible"],
+        "share": rows / max(1, said["eligible"]),
+        "allowed": subject.policy.allowed_suppression(said["eligible"]),
+        "limit": subject.policy.max_suppression,
+    }
+    if subject.edition == "public":
+        return described | {"left_out": "which rows were left out, and why, stands in the internal edition only"}
+    if subject.before is None:
+        return described | {"left_out": "why is counted from the private table, which was not given"}
+    if subject.node is None:
+        return described | {"left_out": "a release without one level per column has no single column that forces it"}
+    return described | _why(subject.before, Task.of(subject.before, subject.policy), subject)
+
+
+def _why(before: FrequencyList, task: Task, subject: Subject) -> dict[str, Any]:
+    """Give what each column forces: the rows to leave out were it higher, lower, or not there at all."""
+    assert subject.node is not None  # asked for releases with levels only
+    node = tuple(subject.node[name] for name in before.columns)
+    groups, _ = before.roll_up(node)
+    is_suppressed = task.unsafe(groups)
+    made = []
+    for column, (name, height) in enumerate(zip(before.columns, before.heights, strict=True)):
+        level = node[column]
+        higher = before.roll_up(with_level(node, column, level + 1), groups)[0] if level < height else None
+        lower = before.roll_up(with_level(node, column, level - 1))[0] if level else None
+        without, _ = groups.only([other for other in range(len(node)) if other != column])
+        made.append(
+            {
+                "name": name,
+                "level": level,
+                "height": height,
+                "one_lower": None if lower is None else _left_out(task, lower),
+                "one_higher": None if higher is None else _left_out(task, higher),
+                "not_there": _left_out(task, without) if len(node) > 1 else None,
+            }
+        )
+    return {
+        "required": int(groups.sizes[is_suppressed].sum()),
+        "columns": made,
+        "labels": _hit_labels(before, groups, is_suppressed),
+    }
+
+
+def _left_out(task: Task, groups: Groups) -> int:
+    return int(groups.sizes[task.unsafe(groups)].sum())
+
+
+def _hit_labels(before: FrequencyList, groups: Groups, is_suppressed: BoolArray) -> list[dict[str, Any]]:
+    """Give the labels that lost the largest shares of their rows; whoever uses the release should know."""
+    found: list[dict[str, Any]] = []
+    for column, (name, level) in enumerate(zip(before.columns, groups.node, strict=True)):
+        labels = before.hierarchies[column].labels[level]
+        if len(labels) < 2:
+            continue  # what all rows have in common was not hit in particular
+        codes = groups.label_codes(column)
+        rows = np.bincount(codes, groups.sizes, len(labels))
+        lost = np.bincount(codes, groups.sizes * is_suppressed, len(labels))
+        found += [
+            {"column": name, "label": shown(labels[code]), "rows": int(rows[code]), "suppressed": int(lost[code])}
+            for code in np.flatnonzero(lost)
+        ]
+    found.sort(key=lambda one: (-one["suppressed"] / one["rows"], -one["suppressed"], one["column"], one["label"]))
+    return found[:MOST_LABELS]
