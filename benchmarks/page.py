@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx, ledger, local_page, wong_page
+from benchmarks import arx, ledger, local_page, spark, wong_page
 from indistinct.report.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -23,7 +23,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
     """Write benchmarks.md and its charts."""
     drawn = _charts(_figures(content, "growth"), folder)
     sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
-    sections += [_frontier(content), _link(content), _peers(content)]
+    sections += [spark.section(_figures(content, "spark")), _frontier(content), _link(content), _peers(content)]
     note = content["parts"].get("local", {}).get("note", "")
     sections += [local_page.section(_figures(content, "local"), folder, note)]
     sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import indistinct as ix
-from benchmarks import arx, ledger, limits, link, local, measuring, peers, proof, wong
+from benchmarks import arx, ledger, limits, link, local, measuring, peers, proof, spark, wong
 from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
@@ -210,6 +210,7 @@ PARTS = {
     "peers": run_peers,
     "large": run_large,
     "huge": limits.run_huge,
+    "spark": spark.run_spark,
     "link": link.run_link,
     "start": run_start,
     "wong": wong.run_wong,

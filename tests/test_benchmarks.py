@@ -41,7 +41,7 @@ def quick(tmp_path_factory):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return folder
