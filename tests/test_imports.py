@@ -23,8 +23,9 @@ MAY_IMPORT = {
     "kernels": set(),
     "hierarchy": {"errors", "notebook", "words"},
     "engine": {"errors"},
+    "bottom": {"errors", "hierarchy"},
     "policy": {"errors", "hierarchy"},
-    "frequency": {"errors", "hierarchy", "kernels"},
+    "frequency": {"bottom", "errors", "hierarchy", "kernels"},
     "privacy": {"errors", "frequency", "hierarchy"},
     "labels": set(),
     "covering": {"frequency", "hierarchy", "labels"},
@@ -98,7 +99,7 @@ MAY_IMPORT = {
     },
 }
 # For type checkers only: what a part describes, but does not need.
-MAY_NAME = {"frequency": {"engine", "policy"}, "policy": {"privacy"}}
+MAY_NAME = {"bottom": {"engine"}, "frequency": {"engine", "policy"}, "policy": {"privacy"}}
 ABOVE_THE_PIPELINE = {
     "__init__",
     "__main__",

@@ -36,6 +36,8 @@ from indistinct.examples import save_examples
 from indistinct.frequency import FrequencyList
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
+from test_bottom import policy_of as bottom_policy_of
+from test_bottom import table_of as bottom_table_of
 from test_conformance import ALGORITHMS_TO_CHECK, MODELS_TO_CHECK, QUICK, TABLE, check_release, policy_for
 from test_engine_laws import (
     CELLS,
@@ -202,6 +204,19 @@ def test_counts_are_those_of_duckdb(spark: Any, way: str) -> None:
         assert values[0].texts == values[1].texts
         triples = [sorted(zip(v.groups.tolist(), v.values.tolist(), v.counts.tolist(), strict=True)) for v in values]
         assert triples[0] == triples[1]
+
+
+def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark finds the same bottom and the same answer as DuckDB, though the tuples never come to the driver."""
+    table, policy = bottom_table_of(300, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
+    with ix.anonymize(table, policy, max_tuples=60) as expected:
+        facts = expected.facts
+    monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+    frame = frame_of(spark, table)
+    with ix.anonymize(frame, policy, max_tuples=60) as release:
+        assert release.facts == facts
+        assert any(facts["bottom"].values())
+        assert ix.verify(release.table, policy, original=table).passed
 
 
 def test_rows_like_tuples_are_found_as_in_duckdb(spark: Any) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.bottom import lowest_bottom, merged_codes
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import grouping
@@ -228,11 +229,18 @@ class FrequencyList:
     base: Groups
     entries: Entries
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
+    bottom: Node = ()
+    """The lowest node that can be told apart, if that is not the lowest of all; see bottom.py."""
+    value_rows: tuple[IntArray, ...] = ()
+    """The rows of each value of each column, where the tuples do not tell."""
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def count(cls, rows: Rows, policy: Policy) -> FrequencyList:
-        """Count the eligible rows of a table by their quasi-identifier: the only full scan before the release."""
+    def count(cls, rows: Rows, policy: Policy, *, may_merge: bool = False) -> FrequencyList:
+        """Count the eligible rows of a table by their quasi-identifier: the only full scan before the release.
+
+        If it ``may_merge``, tables with more tuples than ``rows.max_tuples`` are counted at a higher node.
+        """
         columns, asked = tuple(policy.quasi), policy.asked_sensitive
         values = rows.encode((*columns, *asked), [condition.as_triple() for condition in policy.eligible])
         compiled, mistakes = {}, []
@@ -246,14 +254,22 @@ class FrequencyList:
                     mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
         if mistakes:
             raise PolicyError(mistakes)
-        counted = rows.count_by((*columns, *asked))
+        quasi = {column: compiled[column] for column in columns}
+        bottom = lowest_bottom(rows, quasi, asked) if may_merge and rows.max_tuples is not None else ()
+        if any(bottom):
+            counted = rows.count_merged((*columns, *asked), merged_codes(quasi, bottom))
+        else:
+            counted = rows.count_by((*columns, *asked))
         weights = tuple(policy.columns[column].weight for column in columns)
         sensitive = {
             column: (Sensitive(values[column], compiled[column] if compiled[column].height else None), codes)
             for column, codes in zip(asked, counted.codes[len(columns) :], strict=True)
         }
         hierarchies = [compiled[column] for column in columns]
-        return cls.of_codes(columns, hierarchies, counted.codes[: len(columns)], counted.counts, weights, sensitive)
+        found = cls.of_codes(columns, hierarchies, counted.codes[: len(columns)], counted.counts, weights, sensitive)
+        if not any(bottom):
+            return found
+        return replace(found, bottom=bottom, value_rows=tuple(_value_rows(rows, name, quasi[name]) for name in columns))
 
     @classmethod
     def of_codes(
@@ -298,6 +314,11 @@ class FrequencyList:
         return self.base.rows
 
     @property
+    def lowest(self) -> Node:
+        """The bottom of the lattice: all columns as they are, unless tuples were counted at a higher node."""
+        return self.bottom or (0,) * len(self.columns)
+
+    @property
     def heights(self) -> Node:
         """The height of each column's hierarchy: the top node of the lattice."""
         return tuple(hierarchy.height for hierarchy in self.hierarchies)
@@ -328,6 +349,8 @@ class FrequencyList:
 
     def value_counts(self, column: int) -> IntArray:
         """Give the number of rows that carry each value of a column."""
+        if self.value_rows:
+            return self.value_rows[column]
         codes = self.base.label_codes(column)
         return np.bincount(codes, self.base.sizes, len(self.hierarchies[column].values)).astype(np.int64)
 
@@ -362,6 +385,13 @@ class FrequencyList:
             self._memory[key] = compute()
         value: T = self._memory[key]
         return value
+
+
+def _value_rows(rows: Rows, column: str, hierarchy: CompiledHierarchy) -> IntArray:
+    counted = rows.count_by([column])
+    found = np.zeros(len(hierarchy.values), np.int64)
+    found[counted.codes[0]] = counted.counts
+    return found
 
 
 def kernels_are_compiled() -> bool:

@@ -42,7 +42,7 @@ def anonymize(
     chosen = chosen_algorithm(algorithm, policy)
     rows = open_table(table, **reading)
     try:
-        task = task_for(rows, policy, watch)
+        task = task_for(rows, policy, watch, may_merge=getattr(chosen, "heeds_bottom", False))
         watch.start()
         watch.report("search")
         recoding = chosen.run(task, watch)
@@ -82,7 +82,7 @@ def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **readi
     """
     watch = watch or Watch()
     with open_table(table, **reading) as rows:
-        task = task_for(rows, policy, watch)
+        task = task_for(rows, policy, watch, may_merge=True)
         watch.report("search")
         found = minimal_solutions(task, watch)
     if not found:
@@ -149,13 +149,13 @@ def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatri
         return DistanceMatrix.of(task_for(rows, policy, Watch()))
 
 
-def task_for(rows: Any, policy: Policy, watch: Watch) -> Task:
-    """Check the policy against the table and count the table."""
+def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False) -> Task:
+    """Check the policy against the table and count the table; a list that is too long is cut where it ``may_merge``."""
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
-    frequencies = FrequencyList.count(rows, policy)  # the only full scan before the release
+    frequencies = FrequencyList.count(rows, policy, may_merge=may_merge)  # the only full scan before the release
     task = Task.of(frequencies, policy)
     if frequencies.rows < max(1, task.largest_k()):
         raise task.infeasible(task.budget)

@@ -90,6 +90,7 @@ class Release:
             "smallest_group": int(recoding.released_sizes.min(initial=recoding.rows)),
             **self._levels(),
             "heights": heights,
+            **({"bottom": dict(zip(heights, bottom, strict=True))} if (bottom := recoding.frequencies.bottom) else {}),
             "is_proven": recoding.is_proven,
             "gap": recoding.gap,
             "measures": dict(self.measures),

@@ -175,6 +175,8 @@ class Algorithm(Protocol):
     """Finds a recoding of a frequency list that satisfies a policy."""
 
     name: ClassVar[str]
+    # An algorithm that never goes below ``task.frequencies.lowest`` may say ``heeds_bottom = True``: tables with too
+    # many tuples are then generalized before they are counted. Others are given every tuple.
 
     def run(self, task: Task, watch: Watch) -> AnyRecoding:
         """Give a recoding that satisfies the task's policy, or raise InfeasibleError."""

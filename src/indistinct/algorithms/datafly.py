@@ -38,6 +38,7 @@ class Datafly:
     """
 
     name: ClassVar[str] = "datafly"
+    heeds_bottom: ClassVar[bool] = True
 
     suppression: int | float | None = None
     complementary: bool = True
@@ -64,7 +65,8 @@ class Datafly:
         weights = self._weights(task)
         limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
         stop_at = min(limit, self._stop_at(task))
-        groups = task.frequencies.base
+        frequencies = task.frequencies
+        groups = frequencies.roll_up(frequencies.bottom)[0] if frequencies.bottom else frequencies.base
         while True:
             outliers = task.unsafe(groups)
             suppressed = self._with_complement(task, groups, outliers)

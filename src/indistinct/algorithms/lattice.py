@@ -22,6 +22,7 @@ class Lattice:
     """
 
     name: ClassVar[str] = "lattice"
+    heeds_bottom: ClassVar[bool] = True
 
     measure: QualityMeasure | str = field(default_factory=Precision)
 

@@ -34,6 +34,7 @@ class MinGen:
     """
 
     name: ClassVar[str] = "mingen"
+    heeds_bottom: ClassVar[bool] = True
 
     level: Level = "attribute"
     preference: str | Preference = "min-absolute"
@@ -82,6 +83,7 @@ class MinGenCell(MinGen):
     """
 
     name: ClassVar[str] = "mingen-cell"
+    heeds_bottom: ClassVar[bool] = False
 
     level: Level = "cell"
     program_size: int = 6_000

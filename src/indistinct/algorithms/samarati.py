@@ -43,6 +43,11 @@ class Samarati:
         if self.satisfies not in ("roll-up", "matrix"):
             raise PolicyError(f"satisfies: must be 'roll-up' or 'matrix', got {self.satisfies!r}")
 
+    @property
+    def heeds_bottom(self) -> bool:
+        """Distance vectors are between tuples as they are; the roll-up starts anywhere."""
+        return self.satisfies != "matrix"
+
     def run(self, task: Task, watch: Watch) -> Recoding:
         """Give the recoding to a k-minimal generalization."""
         if self.preference is not None:

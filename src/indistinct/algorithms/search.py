@@ -75,7 +75,7 @@ class Search:
         self.budget = min(task.budget if budget is None else budget, task.frequencies.rows - 1)
         self.frequencies = task.frequencies
         self.heights = task.frequencies.heights
-        self.bottom: Node = (0,) * len(self.heights)
+        self.bottom: Node = task.frequencies.lowest
         self.checks = 0
         self._passed: dict[Node, bool] = {}
 
@@ -86,7 +86,7 @@ class Search:
 
     def nodes(self) -> Iterator[Node]:
         """Every node of the lattice, in lexicographic order."""
-        return product(*(range(height + 1) for height in self.heights))
+        return product(*(range(low, high + 1) for low, high in zip(self.bottom, self.heights, strict=True)))
 
     def recoding(self, node: Node) -> Recoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy."""
@@ -94,7 +94,12 @@ class Search:
         return self.task.recoding(groups)
 
     def passes(self, node: Node) -> bool:
-        """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``."""
+        """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``.
+
+        Below the bottom none does: the table was not counted there.
+        """
+        if any(level < low for level, low in zip(node, self.bottom, strict=True)):
+            return False
         if node not in self._passed:
             self.checks += 1
             self._passed[node] = self._outcome(node).suppressed_rows <= self.budget

@@ -18,6 +18,7 @@ from indistinct.cli.options import (
     Engine,
     Key,
     Master,
+    MaxTuples,
     Memory,
     PolicyPath,
     Purpose,
@@ -71,6 +72,7 @@ def anonymize(
     threads: Threads = None,
     engine: Engine = None,
     master: Master = None,
+    max_tuples: MaxTuples = None,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -87,7 +89,7 @@ def anonymize(
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
     chosen = _chosen(policy, algorithm, measure)
-    limits = reading(delimiter, encoding, memory, threads, engine, master)
+    limits = reading(delimiter, encoding, memory, threads, engine, master, max_tuples)
     with show.progress(time_limit) as watch, open_table(table, **limits) as rows:
         if ledger is None:
             _refuse_ledger_options({"--recipient": recipient, "--again": again, "--key": key, "--colluding": colludes})
@@ -190,6 +192,9 @@ def summarize(release: Release, written: Path) -> None:
             ]
         )
     )
+    if "bottom" in facts:
+        raised = ", ".join(f"{name} at level {level}" for name, level in facts["bottom"].items() if level)
+        show.say(f"there were too many tuples to count them all: the search began with {raised}", "yellow")
     if not facts["is_proven"]:
         show.say(f"not proven to be the best: a release may have a loss lower by up to {facts['gap']:.4f}", "yellow")
     if not release.verdict.passed:

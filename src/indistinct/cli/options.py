@@ -42,6 +42,13 @@ Engine = Annotated[
 Master = Annotated[
     str | None, typer.Option(help="Where Spark runs: local[4], yarn, spark://host:7077 or sc://host:15002. Else here.")
 ]
+MaxTuples = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Generalize before counting where there are more distinct tuples. Else 20 million on Spark, no limit.",
+    ),
+]
 TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds that the search may take.")]
 
 LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/database."
@@ -89,6 +96,7 @@ def reading(
     threads: int | None = None,
     engine: str | None = None,
     master: str | None = None,
+    max_tuples: int | None = None,
 ) -> dict[str, Any]:
     """Give what was said about reading a table, as ``open_table`` takes it.
 
@@ -98,5 +106,5 @@ def reading(
     if master is not None and engine != "spark":
         raise PolicyError("--master: says where Spark runs; add --engine spark")
     given = {"delimiter": delimiter, "encoding": encoding, "memory_limit": memory, "threads": threads}
-    given |= {"engine": engine, "master": master}
+    given |= {"engine": engine, "master": master, "max_tuples": max_tuples}
     return {name: value for name, value in given.items() if value is not None}

@@ -56,6 +56,7 @@ def open_table(
     encoding: str | None = None,
     engine: object = None,
     master: str | None = None,
+    max_tuples: int | None = None,
 ) -> Rows:
     """Return the rows of a table of any kind, without copying them where possible.
 
@@ -63,13 +64,26 @@ def open_table(
     folder that is removed on close. ``delimiter`` and ``encoding`` are for delimited text only,
     and are found out if they are not given. ``engine="spark"`` reads Parquet paths and tables in
     Spark, in the session that runs or in one that is made on ``master``; ``engine`` may also be a
-    session of Spark. DataFrames of Spark stay there in any case.
+    session of Spark. DataFrames of Spark stay there in any case. Where a table has more than
+    ``max_tuples`` distinct quasi-identifiers, some are generalized before they are counted.
 
     >>> import pyarrow as pa
     >>> with open_table(pa.table({"zip": ["02138", "02139", None]})) as rows:
     ...     rows.encode(["zip"])
     {'zip': ('02138', '02139', None)}
     """
+    if max_tuples is not None:
+        rows = open_table(
+            source,
+            memory_limit=memory_limit,
+            threads=threads,
+            delimiter=delimiter,
+            encoding=encoding,
+            engine=engine,
+            master=master,
+        )
+        rows.max_tuples = max_tuples
+        return rows
     if isinstance(source, Rows):
         return source
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None

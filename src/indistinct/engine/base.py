@@ -146,6 +146,18 @@ class Recognition:
     where: tuple[Condition, ...] = ()
 
 
+def added_up(codes: Sequence[Codes], counts: NDArray[np.int64]) -> Counts:
+    """Return each distinct tuple of codes once, with its counts added up.
+
+    >>> added_up([np.array([1, 0, 1], np.uint32)], np.array([2, 3, 4])).counts
+    array([3, 6])
+    """
+    if not codes:
+        return Counts((), counts.sum(keepdims=True) if len(counts) else counts)
+    distinct, where = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    return Counts(tuple(distinct), np.bincount(where.ravel(), counts, distinct.shape[1]).astype(np.int64))
+
+
 class Rows(ABC):
     """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.
 
@@ -157,6 +169,8 @@ class Rows(ABC):
     """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database, ipc or spark."""
     name: str
     """What to call the table in messages."""
+    max_tuples: int | None = None
+    """How many distinct tuples may come to the driver; None for all that there are."""
 
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
@@ -177,6 +191,19 @@ class Rows(ABC):
     @abstractmethod
     def count_by(self, columns: Sequence[str]) -> Counts:
         """Return each distinct tuple of codes of the eligible rows once, with the number of its rows."""
+
+    def count_merged(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]]) -> Counts:
+        """Return ``count_by`` with other codes in place of those of some columns: ``merged`` has one for each code."""
+        found = self.count_by(columns)
+        codes = [
+            np.asarray(merged[column])[codes] if column in merged else codes
+            for column, codes in zip(columns, found.codes, strict=True)
+        ]
+        return added_up([np.asarray(code).astype(np.uint32) for code in codes], found.counts)
+
+    def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, NDArray[np.int64]]]) -> list[int]:
+        """Return about how many distinct tuples ``count_merged`` would give, for each way of merging codes."""
+        return [len(self.count_merged(columns, merged).counts) for merged in ways]
 
     @abstractmethod
     def recode(self, plan: Plan | LocalPlan) -> Rows:

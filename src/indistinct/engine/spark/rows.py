@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts
+from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts, added_up
 from indistinct.engine.pieces import NOWHERE, pieces
 from indistinct.engine.session import check_names
 from indistinct.engine.spark.cells import Cell, literal, text_of
@@ -35,6 +35,10 @@ MOST_BROADCAST = 1_000_000
 """Tables of so many rows are sent to every executor; Spark decides how to join larger ones."""
 FEW_TUPLES = 200_000
 """So many tuples come to the driver as texts, which saves Spark several jobs; more of them come as codes."""
+MOST_TUPLES = 20_000_000
+"""So many tuples come to the driver if nothing else is said."""
+ESTIMATE = 0.02
+"""The relative error of estimated numbers of tuples."""
 ROWS_PER_BATCH = 10_000
 ROWS_PER_PART = 250_000
 """Released rows stand in parts of about so many, each of which becomes a file."""
@@ -87,6 +91,7 @@ class SparkRows(Rows):
         self._frame = frame.toDF(*(f"x{position}" for position in range(len(self._names))))
         self._given = frame
         self._kept = frame if is_kept else None
+        self.max_tuples = MOST_TUPLES
         self._encoding: Encoding | None = None
         self._count: int | None = None
 
@@ -134,7 +139,7 @@ class SparkRows(Rows):
         is_all = sorted(positions) == list(range(len(encoding.columns)))
         if encoding.counted is not None:
             codes = tuple(encoding.counted.codes[position] for position in positions)
-            return Counts(codes, encoding.counted.counts) if is_all else _added(codes, encoding.counted.counts)
+            return Counts(codes, encoding.counted.counts) if is_all else added_up(codes, encoding.counted.counts)
         coded = encoding.tuples
         for position in positions:
             coded = coded.join(self._dictionary(position), f"k{position}")
@@ -144,6 +149,43 @@ class SparkRows(Rows):
         table = self._collect(coded.select(*names, "n"))
         arrays = [numbers(column) for column in table.columns]
         return Counts(tuple(array.astype(np.uint32) for array in arrays[:-1]), arrays[-1].astype(np.int64))
+
+    def count_merged(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]]) -> Counts:
+        encoding = self._encoded()
+        if encoding.counted is not None:
+            return super().count_merged(columns, merged)
+        coded, names = encoding.tuples, []
+        for column in columns:
+            position = encoding.position(column)
+            codes = merged.get(column, np.arange(len(encoding.keys[position])))
+            data = {f"k{position}": encoding.keys[position], f"c{position}": integers(np.asarray(codes, np.int32))}
+            coded = coded.join(self._sent(pa.table(data)), f"k{position}")
+            names.append(f"c{position}")
+        table = self._collect(coded.groupBy(*names).agg({"n": "sum"}).toDF(*names, "n"))
+        arrays = [numbers(column) for column in table.columns]
+        return Counts(tuple(array.astype(np.uint32) for array in arrays[:-1]), arrays[-1].astype(np.int64))
+
+    def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, NDArray[np.int64]]]) -> list[int]:
+        """Return estimates within some percent, all from one pass over the tuples."""
+        encoding = self._encoded()
+        if encoding.counted is not None:
+            return super().tuples_at(columns, ways)
+        coded = encoding.tuples
+        used: list[list[str]] = [[] for _ in ways]
+        for column in columns:
+            position = encoding.position(column)
+            data = {f"k{position}": encoding.keys[position]}
+            name_of: dict[bytes, str] = {}  # most ways leave most columns alike
+            for number, way in enumerate(ways):
+                codes = np.asarray(way.get(column, np.arange(len(encoding.keys[position]))), np.int32)
+                name = name_of.setdefault(codes.tobytes(), f"m{position}_{number}")
+                data.setdefault(name, integers(codes))
+                used[number].append(name)
+            coded = coded.join(self._sent(pa.table(data)), f"k{position}")
+        counts = [
+            f"approx_count_distinct(xxhash64({', '.join(own)}), {ESTIMATE}) AS n{n}" for n, own in enumerate(used)
+        ]
+        return [int(column[0].as_py()) for column in self._collect(coded.selectExpr(*counts)).columns]
 
     def recode(self, plan: Plan | LocalPlan) -> SparkRows:
         return self._recode_locally(plan) if isinstance(plan, LocalPlan) else self._recode_by_column(plan)
@@ -540,14 +582,6 @@ def _codes(found: pa.ChunkedArray, keys: Sequence[str]) -> NDArray[np.uint32]:
     own = np.array([code_of[key] for key in encoded.dictionary.to_pylist()], np.uint32)
     codes: NDArray[np.uint32] = own[np.from_dlpack(encoded.indices)]
     return codes
-
-
-def _added(codes: Sequence[NDArray[np.uint32]], counts: NDArray[np.int64]) -> Counts:
-    """Return each distinct tuple of codes once, with its counts added up."""
-    if not codes:
-        return Counts((), counts.sum(keepdims=True) if len(counts) else counts)
-    distinct, where = np.unique(np.stack(codes), axis=1, return_inverse=True)
-    return Counts(tuple(distinct), np.bincount(where.ravel(), counts, distinct.shape[1]).astype(np.int64))
 
 
 def _are_among(

@@ -1,0 +1,126 @@
+"""Tables with too many tuples are generalized before they are counted; the search from there is exact, and says so."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import indistinct as ix
+from indistinct.algorithms import Task
+from indistinct.engine import open_table
+from indistinct.frequency import FrequencyList
+from indistinct.quality import MEASURES, measure_named
+
+FULL_DOMAIN = (ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly(), ix.Samarati(preference="max-distribution"))
+
+
+def table_of(rows: int, seed: int) -> pa.Table:
+    generator = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "age": generator.integers(20, 60, rows).astype(str),
+            "zip": generator.integers(1000, 1200, rows).astype(str),
+            "sex": generator.choice(["f", "m"], rows),
+            "illness": generator.choice(["flu", "cold", "angina"], rows),
+        }
+    )
+
+
+def policy_of(model: Any = None, **more: Any) -> ix.Policy:
+    columns = {
+        "age": ix.quasi(ix.intervals(5, 10, 20)),
+        "zip": ix.quasi(ix.prefix()),
+        "sex": ix.quasi(ix.suppress()),
+        "illness": ix.sensitive(),
+    }
+    return ix.Policy(columns=columns, privacy=[model or ix.KAnonymity(3)], **({"max_suppression": 0.1} | more))
+
+
+def counted(table: Any, policy: ix.Policy, max_tuples: int | None) -> FrequencyList:
+    with open_table(table, max_tuples=max_tuples) as rows:
+        return FrequencyList.count(rows, policy, may_merge=True)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.integers(1, 80), st.sampled_from([None, ix.AlphaK(0.7, 3)]))
+def test_the_list_fits_and_counts_what_it_should(seed: int, most: int, model: Any) -> None:
+    table, policy = table_of(100, seed), policy_of(model)
+    whole = counted(table, policy, None)
+    if most < (3 if model else 1):
+        with pytest.raises(ix.InfeasibleError, match="raise max_tuples"):
+            counted(table, policy, most)
+        return
+    cut = counted(table, policy, most)
+    assert len(cut.entries) <= most
+    for node in product(*(range(low, high + 1) for low, high in zip(cut.lowest, cut.heights, strict=True))):
+        found = [sorted(frequencies.roll_up(node)[0].sizes.tolist()) for frequencies in (whole, cut)]
+        assert found[0] == found[1], node
+    for column in range(3):
+        assert (whole.value_counts(column) == cut.value_counts(column)).all()
+        if cut.lowest[column]:  # one level less would be too long
+            lower = tuple(level - (position == column) for position, level in enumerate(cut.lowest))
+            groups, group_of = whole.roll_up(lower)
+            if model is None:
+                assert len(groups) > most
+            else:
+                values = whole.entries.codes["illness"]
+                assert len(set(zip(group_of[whole.entries.tuples].tolist(), values.tolist(), strict=True))) > most
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_answer_is_the_best_above_the_bottom(measure: str) -> None:
+    """Every node above the bottom is scored from the whole list."""
+    table, policy = table_of(150, 1), policy_of()
+    whole, cut = counted(table, policy, None), counted(table, policy, 40)
+    assert any(cut.bottom)
+    scale = measure_named(measure)
+    task = Task.of(whole, policy)
+    losses = []
+    for node in product(*(range(low, high + 1) for low, high in zip(cut.lowest, cut.heights, strict=True))):
+        recoding = task.recoding(whole.roll_up(node)[0])
+        if recoding.suppressed_rows <= task.budget and recoding.released_rows:
+            losses.append((scale.loss(recoding), node))
+    found = ix.Lattice(measure=measure).run(Task.of(cut, policy), ix.Watch())
+    assert all(level >= low for level, low in zip(found.node, cut.lowest, strict=True))
+    if measure == "distinct-tuples":  # a share of the tuples that were counted
+        assert len(found.groups) == max(len(whole.roll_up(node)[0]) for _, node in losses)
+    else:
+        assert scale.loss(found) == pytest.approx(min(losses)[0])
+
+
+@pytest.mark.parametrize("algorithm", FULL_DOMAIN, ids=lambda algorithm: algorithm.name)
+@pytest.mark.parametrize("model", [None, ix.AlphaK(0.7, 3)], ids=["k", "alpha-k"])
+def test_every_algorithm_over_the_lattice_stays_above_the_bottom(algorithm: Any, model: Any) -> None:
+    table, policy = table_of(300, 2), policy_of(model)
+    with ix.anonymize(table, policy, algorithm=algorithm, max_tuples=60) as release:
+        bottom = release.facts["bottom"]
+        assert any(bottom.values())
+        assert release.node is not None
+        assert all(release.node[name] >= level for name, level in bottom.items())
+        verdict = ix.verify(release.table, policy, original=table)
+        assert verdict.passed, str(verdict)
+
+
+def test_algorithms_that_need_every_tuple_get_every_tuple() -> None:
+    table, policy = table_of(100, 3), policy_of()
+    for algorithm in (ix.Regroup(), ix.Mondrian(), ix.Samarati(satisfies="matrix"), ix.MinGen(level="cell")):
+        assert not getattr(algorithm, "heeds_bottom", False)
+    with ix.anonymize(table, policy, algorithm="mondrian", max_tuples=10) as release:
+        assert "bottom" not in release.facts
+        assert ix.verify(release.table, policy, original=table).passed
+    with ix.anonymize(table, policy, max_tuples=10**6) as release:
+        assert "bottom" not in release.facts
+
+
+def test_levels_that_are_chosen_are_those_that_are_released() -> None:
+    table, policy = table_of(100, 3), policy_of()
+    chosen = ix.Chosen(node={"age": 3, "zip": 4, "sex": 1})
+    with ix.anonymize(table, policy, algorithm=chosen, max_tuples=10) as release:
+        assert release.node == {"age": 3, "zip": 4, "sex": 1}
+        assert "bottom" not in release.facts
