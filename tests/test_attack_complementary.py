@@ -387,6 +387,29 @@ def test_naive_releases_are_broken_and_based_ones_are_not():
     assert broken > tried / 4
 
 
+def test_what_the_ledger_lets_out_tells_nobody_anything(tmp_path):
+    """Three releases by three algorithms: alone they undo each other, and not if the ledger is asked."""
+    generator = np.random.default_rng(8)
+    columns = {"number": ix.identifier(), **POLICY.columns}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(3)])
+    broken = 0
+    for number in range(4):
+        rows = random_people(generator, 30)
+        private = as_table(rows).add_column(0, "number", pa.array(range(30)))
+        algorithms = (ix.Lattice(), ix.Mondrian(), ix.Regroup())
+        naive = [ix.anonymize(private, policy, algorithm=one) for one in algorithms]
+        broken += complementary(naive, policy).is_broken
+        ledger = ix.Ledger.create(str(tmp_path / f"{number}.db"))
+        safe = [
+            ledger.anonymize(private, policy, recipient="University", algorithm=one, again="consistent")
+            for one in algorithms
+        ]
+        report = complementary(safe, policy)
+        assert not report.is_broken, str(report)
+        assert report.rows_at_risk == 0
+    assert broken > 0
+
+
 def test_releases_that_indistinct_made_are_read_with_what_they_say(tmp_path):
     rows = random_people(np.random.default_rng(2), 40)
     columns = dict(POLICY.columns)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.attacks import order, unsorted
+from indistinct.attacks import order, run, unsorted
 from papers import FIGURE_3, FIGURE_3_GT1, FIGURE_3_GT2, FIGURE_3_HIERARCHIES, policy_of, table_of
 
 POLICY = policy_of(FIGURE_3_HIERARCHIES, ("Race", "ZIP"), 2)
@@ -94,6 +94,13 @@ def test_the_order_of_the_source_is_found(private):
     assert report.agreeing == ROWS
     assert report.disclosed > ROWS / 2
     assert report.signals[0].chance < 1e-100
+
+
+def test_a_run_of_all_attacks_tells_how_seldom_chance_would_do_it(private):
+    found = run(generalized(private), PEOPLE, original=private)
+    (outcome,) = [outcome for outcome in found.outcomes if outcome.attack == "unsorted"]
+    assert outcome.severity == "broken"
+    assert "less than once in a million tables" in outcome.findings[0]
 
 
 def test_the_order_of_the_source_is_found_behind_removed_rows(private):

@@ -146,8 +146,8 @@ class ComplementaryReport:
         parts = []
         if self.below_k:
             parts.append(
-                f"{counted(self.below_k, 'combination', 'combinations')} of labels "
-                f"{'follows' if self.below_k == 1 else 'follow'} that fewer than k = {self.k} rows have"
+                f"the releases together narrow people down to {counted(self.below_k, 'combination')} of labels that "
+                f"fewer than k = {self.k} rows have"
             )
         if absent := self.kinds.get("absent", 0):
             parts.append(
@@ -155,7 +155,8 @@ class ComplementaryReport:
                 f"{'is' if absent == 1 else 'are'} in some of the releases only"
             )
         return (
-            f"{'; '.join(parts)}; somebody is in {self.certain:,} of them, if what is assumed is true; "
+            f"{'; '.join(parts)}; {self.certain:,} of them {'is' if self.certain == 1 else 'are'} somebody's for certain, "
+            "if what is assumed is true; "
             f"{counted(self.rows_at_risk, 'row')} of {self.releases[-1].release} at risk"
         )
 

@@ -18,6 +18,8 @@ SMALL = 500
 SHUFFLES = 9_999
 SEED = 20_020_501
 BATCH = 500
+LEAST_CHANCE = 1e-300
+"""Chances below it are written as it, since zero would say that chance is ruled out."""
 
 
 class Chance(NamedTuple):
@@ -152,7 +154,7 @@ def _chance(
     if variance <= 0:
         return 1.0
     tail = math.erfc((found - expected) / math.sqrt(2 * variance))
-    return min(1.0, tail if is_two_sided else tail / 2)
+    return min(1.0, max(tail if is_two_sided else tail / 2, LEAST_CHANCE))
 
 
 def _orders(rows: int) -> Iterable[IntArray]:

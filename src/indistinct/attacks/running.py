@@ -130,7 +130,7 @@ class AttackRun:
         """The outcome in one sentence."""
         worst = [outcome.title for outcome in self.outcomes if outcome.severity == self.severity]
         which = "" if self.severity == "nothing" else f" ({'; '.join(worst)})"
-        return f"{counted(len(self.outcomes), 'attack')} on {self.release}: {SEVERITIES[self.severity]}{which}"
+        return f"{counted(len(self.outcomes), 'attack')} on {self.release}; {SEVERITIES[self.severity]}{which}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the run as JSON takes it."""
@@ -340,7 +340,7 @@ class _Tried:
             "k": report.k,
             "combinations of labels that fewer than k rows have": report.below_k,
             "crowds of fewer than k that are in some of the releases only": report.kinds.get("absent", 0),
-            "of these with somebody in them for certain": report.certain,
+            "of these that are somebody's, if what is assumed is true": report.certain,
             "rows at risk": report.rows_at_risk,
             "rows that may be at risk": report.rows_possibly_at_risk,
         }
@@ -369,11 +369,7 @@ class _Tried:
             report,
             _severity(report.disclosed > 0, report.is_telling),
             figures,
-            [
-                f"{signal.what}, by chance once in {1 / signal.chance:,.0f} tables"
-                for signal in report.signals
-                if signal.is_telling
-            ],
+            [f"{signal.what}, by chance {_seldom(signal.chance)}" for signal in report.signals if signal.is_telling],
             (ADVICE, SCOPE),
             against=against,
         )
@@ -418,6 +414,15 @@ class _Tried:
 
 def _severity(is_broken: bool, is_some: bool) -> Severity:
     return "broken" if is_broken else "something" if is_some else "nothing"
+
+
+def _seldom(chance: float) -> str:
+    """Say how seldom something comes by chance.
+
+    >>> _seldom(0.002), _seldom(1e-20)
+    ('once in 500 tables', 'less than once in a million tables')
+    """
+    return f"once in {1 / chance:,.0f} tables" if chance >= 1e-6 else "less than once in a million tables"
 
 
 def _figure(value: float) -> str:
