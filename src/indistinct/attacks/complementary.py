@@ -155,8 +155,8 @@ class ComplementaryReport:
                 f"{'is' if absent == 1 else 'are'} in some of the releases only"
             )
         return (
-            f"{'; '.join(parts)}; {self.certain:,} of them {'is' if self.certain == 1 else 'are'} somebody's for certain, "
-            "if what is assumed is true; "
+            f"{'; '.join(parts)}; {self.certain:,} of them {'is' if self.certain == 1 else 'are'} somebody's for "
+            "certain, if what is assumed is true; "
             f"{counted(self.rows_at_risk, 'row')} of {self.releases[-1].release} at risk"
         )
 
