@@ -89,6 +89,11 @@ def parse_policy(text: str, *, base: Path | None = None, name: str = "policy") -
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{name} is not TOML: {error}") from None
+    return policy_of(content, base=base, name=name)
+
+
+def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str = "policy") -> Policy:
+    """Make a policy from the content of a policy file, or of a form that asks the same."""
     mistakes = _Mistakes()
     try:
         entries = _File.model_validate(content)

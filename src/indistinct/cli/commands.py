@@ -22,6 +22,7 @@ from indistinct.cli import (
     risk,
     schema,
     solutions,
+    studio,
     verify,
 )
 from indistinct.cli.command import Command
@@ -46,6 +47,7 @@ for command in (
     compare.compare,
     report.report,
     risk.risk,
+    studio.studio,
     mu_argus.mu_argus,
     doctor.doctor,
     schema.schema,

@@ -1,0 +1,41 @@
+"""``indistinct studio``: opens the studio in the browser, on this machine only."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import LEDGER_HELP
+
+
+def studio(
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="The private table to open; or open one there.", show_default=False),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON document on stdout.")] = False,
+) -> None:
+    """Open the studio: every step from a table to its release, in your browser.
+
+    Nothing leaves this machine. The address that is printed holds a token and works once; end the studio with Ctrl-C.
+    """
+    from indistinct.studio.server import serve
+
+    def ready(address: str) -> None:
+        if as_json:
+            show.document({"address": address})
+        else:
+            show.say(f"studio: {address}")
+            show.say(
+                "The address works once, in one browser. Ctrl-C ends the studio and removes its files.", show.QUIET
+            )
+
+    serve(table, port=port, ledger=ledger, opens_browser=browser, on_ready=ready)

@@ -1,0 +1,99 @@
+"""The application: every page under its address, uploads into the private folder, and what is taken home."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from nicegui import ui
+
+from indistinct.errors import IndistinctError
+from indistinct.studio.pages import PAGES
+from indistinct.studio.work import Work
+
+Upload = Literal["table", "external", "hierarchy"]
+
+
+def application(work: Work) -> FastAPI:
+    """Give the application of one steward's work. It trusts whoever asks: put a Guard before it."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    _take_in(app, work)
+    _hand_out(app, work)
+    for address, page in PAGES.items():
+        _page(address, page, work)
+    ui.run_with(
+        app, title="indistinct studio", tailwind=False, binding_refresh_interval=None, language="en-US", favicon=FAVICON
+    )
+    return app
+
+
+FAVICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5c99"/>'
+    '<circle cx="11" cy="16" r="5" fill="#fff" opacity=".95"/><circle cx="16" cy="16" r="5" fill="#fff" opacity=".6"/>'
+    '<circle cx="21" cy="16" r="5" fill="#fff" opacity=".35"/></svg>'
+)
+
+
+def _page(address: str, page: Callable[..., Any], work: Work) -> None:
+    """Register a page; its argument is the query of the address."""
+
+    @ui.page(address, response_timeout=30)
+    def shown(request: Request) -> None:
+        page(work, dict(request.query_params))
+
+
+def _take_in(app: FastAPI, work: Work) -> None:
+    @app.post("/upload/{kind}")
+    async def upload(kind: Upload, name: str, request: Request) -> Response:
+        """Save the body of a request, piece by piece; what is cut off is removed."""
+        goal = work.keep_upload(name, kind)
+        try:
+            with goal.open("xb") as file:
+                async for piece in request.stream():
+                    await asyncio.to_thread(file.write, piece)
+        except BaseException:
+            goal.unlink(missing_ok=True)
+            raise
+        return JSONResponse({"path": str(goal), "name": goal.name})
+
+
+def _hand_out(app: FastAPI, work: Work) -> None:
+    async def made(make: Callable[[], Path], name: str) -> Response:
+        try:
+            path = await asyncio.to_thread(make)
+        except IndistinctError as error:
+            return PlainTextResponse(str(error), status_code=409)
+        return FileResponse(path, filename=name, headers={"cache-control": "no-store"})
+
+    @app.get("/take/release.zip")
+    async def release() -> Response:
+        return await made(work.archive, f"{_stem(work)}-release.zip")
+
+    @app.get("/take/policy.toml")
+    async def policy() -> Response:
+        try:
+            text = work.released_policy_text or work.policy_text()
+        except IndistinctError as error:
+            return PlainTextResponse(str(error), status_code=409)
+        headers = {"content-disposition": 'attachment; filename="policy.toml"', "cache-control": "no-store"}
+        return PlainTextResponse(text, headers=headers, media_type="application/toml")
+
+    @app.get("/take/report.html")
+    async def report(shown: bool = False) -> Response:
+        if not shown:
+            return await made(work.report, f"{_stem(work)}-report.html")
+        try:
+            path = await asyncio.to_thread(work.report)
+        except IndistinctError as error:
+            return PlainTextResponse(str(error), status_code=409)
+        return HTMLResponse(path.read_text("utf-8"), headers={"cache-control": "no-store"})
+
+
+def _stem(work: Work) -> str:
+    """Give the table's name without its ending, in letters that every system takes."""
+    name = Path(work.name).stem or "table"
+    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)

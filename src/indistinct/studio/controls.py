@@ -1,0 +1,211 @@
+"""Controls: labelled native inputs, buttons and tables, which every keyboard and screen reader knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+from nicegui.events import GenericEventArguments
+
+Told = Callable[[Any], Any]
+"""Told what was chosen or written."""
+
+# A page is drawn anew as a whole; what was typed meanwhile must stand in the browser's own copy of the element.
+KEEP = "(e) => { element.props.value = e.target.value; }"
+SAY = "(e) => { element.props.value = e.target.value; emit(e.target.value); }"
+SAY_CHECKED = "(e) => { element.props.checked = e.target.checked; emit(e.target.checked); }"
+
+
+class Words(TextElement):
+    """An element of any tag with a text."""
+
+    def __init__(self, tag: str, text: str = "", classes: str = "", **attributes: Any) -> None:
+        super().__init__(tag=tag, text=text)
+        self.classes(classes)
+        _describe(self, attributes)
+
+
+def box(tag: str = "div", classes: str = "", **attributes: Any) -> Element:
+    """An element that others stand in."""
+    made = ui.element(tag).classes(classes)
+    _describe(made, attributes)
+    return made
+
+
+def _describe(element: Element, attributes: Mapping[str, Any]) -> None:
+    """Set attributes; ``aria_label`` is written ``aria-label``, and what is None or False is left out."""
+    given = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+    for name, value in given.items():
+        if value is not None and value is not False:
+            element.props[name] = value
+
+
+def card(title: str | None = None, classes: str = "card") -> Element:
+    """A section with a heading, on white."""
+    made = box("section", classes)
+    if title:
+        with made:
+            Words("h2", title)
+    return made
+
+
+def told(kind: str, text: str) -> None:
+    """Tell something: ``good``, ``bad`` or ``note``."""
+    Words("div", text, f"told {kind}", role="alert" if kind == "bad" else "status")
+
+
+def button(text: str, on_click: Callable[[], Any], kind: str = "", **attributes: Any) -> Element:
+    """A button: ``primary``, ``plain``, ``slim`` or usual."""
+    made = Words("button", text, f"button {kind}", type="button", **attributes)
+    made.on("click", lambda: on_click(), js_handler="() => emit()")
+    return made
+
+
+def link(text: str, to: str, kind: str = "", **attributes: Any) -> Element:
+    """A link that looks like a button."""
+    return Words("a", text, f"button {kind}", href=to, **attributes)
+
+
+def _labelled(label: str, hint: str, is_wide: bool) -> Element:
+    made = box("label", "field wide" if is_wide else "field")
+    with made:
+        Words("span", label)
+        if hint:
+            Words("span", hint, "hint")
+    return made
+
+
+def text(
+    label: str, value: str, on_change: Told, *, hint: str = "", wide: bool = True, live: bool = False, **attributes: Any
+) -> Element:
+    """A line of text; ``live`` tells every keystroke."""
+    with _labelled(label, hint, wide):
+        return _input("input", value, on_change, live, {"type": "text", "autocomplete": "off", **attributes})
+
+
+def number(
+    label: str, value: float | str, on_change: Told, *, hint: str = "", live: bool = False, **attributes: Any
+) -> Element:
+    """A number; what is told is a text, since people also clear the field."""
+    with _labelled(label, hint, False):
+        return _input("input", str(value), on_change, live, {"type": "number", **attributes}, "short")
+
+
+def area(label: str, value: str, on_change: Told, *, hint: str = "", **attributes: Any) -> Element:
+    """Several lines of text, told as they are written."""
+    with _labelled(label, hint, True):
+        return _input("textarea", value, on_change, True, {"spellcheck": "false", **attributes})
+
+
+def _input(
+    tag: str, value: str, on_change: Told, live: bool, attributes: Mapping[str, Any], classes: str = ""
+) -> Element:
+    made = box(tag, f"control {classes}", value=value, **attributes)
+
+    def heard(event: GenericEventArguments) -> Any:
+        return on_change(event.args)
+
+    if live:
+        made.on("input", heard, js_handler=SAY)
+    else:
+        made.on("input", js_handler=KEEP)
+        made.on("change", heard, js_handler=SAY)
+    return made
+
+
+def choice(
+    label: str, options: Mapping[str, str] | Sequence[str], value: str, on_change: Told, *, bare: bool = False
+) -> Element:
+    """One of several options; ``bare`` has its label for screen readers only, as in a table."""
+    named = options if isinstance(options, Mapping) else {option: option for option in options}
+    if bare:
+        return _select(named, value, on_change, aria_label=label)
+    with _labelled(label, "", False):
+        return _select(named, value, on_change)
+
+
+def _select(options: Mapping[str, str], value: str, on_change: Told, **attributes: Any) -> Element:
+    made = box("select", "control", value=value, **attributes)
+    with made:
+        for option, name in options.items():
+            Words("option", name, value=option)
+    made.on("change", lambda event: on_change(event.args), js_handler=SAY)
+    return made
+
+
+def check(label: str, value: bool, on_change: Told) -> Element:
+    """Something that is so or not."""
+    with box("label", "check"):
+        made = box("input", type="checkbox")
+        made.props["checked"] = value
+        Words("span", label)
+    made.on("change", lambda event: on_change(bool(event.args)), js_handler=SAY_CHECKED)
+    return made
+
+
+def slider(label: str, most: int, value: int, on_change: Told) -> Element:
+    """A position from 0 to ``most``, told while it is dragged."""
+    with _labelled(label, "", True):
+        made = box("input", type="range", min="0", max=str(most), step="1", value=str(value))
+    made.on("input", lambda event: on_change(int(event.args)), js_handler=SAY, throttle=0.1)
+    return made
+
+
+def dropped(label: str, kind: str, on_upload: Told) -> None:
+    """A place to drop a file, or to choose one; it goes to the private folder on this machine."""
+    send = f"(file) => studioUpload('{kind}', file, emit)"
+    with box("label", "drop") as place:
+        Words("span", label)
+        chosen = box("input", type="file", aria_label=label)
+    place.on("dragover", js_handler="(e) => e.preventDefault()")
+    place.on(
+        "drop",
+        lambda event: on_upload(event.args),
+        js_handler=f"(e) => {{ e.preventDefault(); ({send})(e.dataTransfer.files[0]); }}",
+    )
+    chosen.on("change", lambda event: on_upload(event.args), js_handler=f"(e) => ({send})(e.target.files[0])")
+
+
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str,
+    numbers: Sequence[int] = (),
+    marked: Mapping[tuple[int, int], str] | None = None,
+    tall: bool = False,
+) -> None:
+    """A table of texts; every cell is escaped. ``marked`` gives cells a class, ``numbers`` are columns to align."""
+    aligned = ["number" if place in numbers else "" for place in range(len(head))]
+    lines = ["".join(f'<th scope="col" class="{a}">{escape(h)}</th>' for h, a in zip(head, aligned, strict=True))]
+    for at, row in enumerate(rows):
+        cells = []
+        for place, cell in enumerate(row):
+            extra = (marked or {}).get((at, place), "")
+            cells.append(f'<td class="cell {aligned[place]} {extra}">{escape(str(cell))}</td>')
+        lines.append("".join(cells))
+    body = "".join(f"<tr>{line}</tr>" for line in lines[1:])
+    html = (
+        f'<table class="grid"><caption class="visually-hidden">{escape(caption)}</caption>'
+        f"<thead><tr>{lines[0]}</tr></thead><tbody>{body}</tbody></table>"
+    )
+    made = ui.html(html, sanitize=False).classes("scroll tall" if tall else "scroll")
+    _describe(made, {"tabindex": "0", "role": "region", "aria_label": caption})
+
+
+def figures(facts: Mapping[str, object]) -> None:
+    """Some numbers, large, with what they are below."""
+    with box("div", "figures"):
+        for name, value in facts.items():
+            with box("div", "figure"):
+                Words("b", str(value))
+                Words("span", name)
+
+
+def code(text: str, label: str) -> None:
+    """Text to copy."""
+    Words("pre", text, "code", tabindex="0", aria_label=label)

@@ -1,0 +1,174 @@
+"""Guard: what stands before the studio, so that nobody but the person who started it is served.
+
+It is a plain ASGI application around another one and sees every request and every socket. A request must name this
+machine as its host, which no other name that was made to point here does (DNS rebinding); it must not come from
+another site; and it must carry the secret of the session. The secret is a cookie, given in exchange for the token in
+the address that the command prints; the token is good for one exchange.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+HOSTS = ("127.0.0.1", "localhost")
+LARGEST_BODY = 1 << 30
+"""Bytes that a request may bring: an upload of 1 GiB. Larger tables are opened by their path."""
+POLICY_VIOLATION = 1008
+
+# The pages compile their templates in the browser and carry their elements inline: hence the two unsafe words.
+CONTENT_SECURITY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-src 'none'; frame-ancestors 'none'"
+)
+REFUSAL = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not served</title>'
+    '<body style="font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:4rem auto;color:#1d2733">'
+    "<h1>Not served</h1><p>{reason}</p><p>Open the address that <code>indistinct studio</code> printed, in one "
+    "browser. Each address works once; start the studio anew for another.</p></body></html>"
+)
+
+
+class Guard:
+    """Serves an application to the one browser that holds the session's secret, and nothing to anybody else."""
+
+    def __init__(self, app: Application, *, port: int, token: str, largest_body: int = LARGEST_BODY) -> None:
+        self.app = app
+        self.hosts = {f"{host}:{port}" for host in HOSTS}
+        self.origins = {f"http://{host}" for host in self.hosts}
+        self.cookie = f"indistinct-studio-{port}"  # browsers share cookies between the ports of a machine
+        self.largest_body = largest_body
+        self._token: str | None = token
+        self._secret = secrets.token_urlsafe(32)
+        sockets = " ".join(sorted(f"ws://{host}" for host in self.hosts))
+        self._own_headers: Headers = [
+            (b"content-security-policy", CONTENT_SECURITY.format(sockets=sockets).encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"x-frame-options", b"DENY"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, exchange the token, or refuse."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._request(scope, receive, send)
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_ours = _header(scope, b"origin") in self.origins
+        if self._why_foreign(scope) or not is_ours or not self._has_secret(scope):
+            await receive()
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+            return
+        await self.app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if reason := self._why_foreign(scope):
+            await self._answer(send, 403, reason)
+        elif self._is_exchange(scope):
+            await self._redirect(send, scope["path"])
+        elif not self._has_secret(scope):
+            await self._answer(send, 403, "This address lacks the token of the session, or its token was used before.")
+        elif self._is_too_large(scope):
+            await self._answer(send, 413, "The file is too large to upload; open it by its path instead.")
+        else:
+            without = [(name, value) for name, value in scope["headers"] if not name.startswith(b"x-forwarded-")]
+            limited = _limited(receive, self.largest_body)
+            await self.app({**scope, "headers": without}, limited, self._with_headers(send))
+
+    def _why_foreign(self, scope: Scope) -> str:
+        """Say why a request is not one of this machine's own pages, or nothing if it may be."""
+        if _header(scope, b"host") not in self.hosts:
+            return "The studio answers to its own address on this machine only."
+        origin = _header(scope, b"origin")
+        site = _header(scope, b"sec-fetch-site")
+        if (origin and origin not in self.origins) or site in ("cross-site", "same-site"):
+            return "The request comes from another site."
+        return ""
+
+    def _is_exchange(self, scope: Scope) -> bool:
+        """Tell whether a request brings the token, which is then used up, or brings a used one with the secret."""
+        if scope["method"] != "GET":
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not given:
+            return False
+        if self._token is not None and secrets.compare_digest(given.encode(), self._token.encode()):
+            self._token = None
+            return True
+        return self._has_secret(scope)
+
+    def _has_secret(self, scope: Scope) -> bool:
+        pairs = [pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";")]
+        given = next((value for name, _, value in pairs if name == self.cookie), "")
+        return secrets.compare_digest(given.encode(), self._secret.encode())
+
+    def _is_too_large(self, scope: Scope) -> bool:
+        length = _header(scope, b"content-length")
+        return length.isdecimal() and int(length) > self.largest_body
+
+    async def _redirect(self, send: Send, path: str) -> None:
+        """Give the secret, and send the browser to the address without the token."""
+        cookie = f"{self.cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
+        place = path if path.startswith("/") and not path.startswith("//") else "/"
+        headers: Headers = [(b"location", place.encode("latin-1", "replace")), (b"set-cookie", cookie.encode())]
+        await _respond(send, 303, b"", [*headers, *self._own_headers])
+
+    async def _answer(self, send: Send, status: int, reason: str) -> None:
+        kind: Headers = [(b"content-type", b"text/html; charset=utf-8")]
+        await _respond(send, status, REFUSAL.format(reason=reason).encode(), [*kind, *self._own_headers])
+
+    def _with_headers(self, send: Send) -> Send:
+        """Add the headers that keep a browser from doing with a page what was not meant."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), *self._own_headers]}
+            await send(message)
+
+        return sending
+
+
+def _limited(receive: Receive, largest: int) -> Receive:
+    """Give what receives a body, and hangs up when it grows beyond the limit though it had not said so."""
+    seen = 0
+
+    async def receiving() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > largest:
+            return {"type": "http.disconnect"}
+        return message
+
+    return receiving
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    """Give the value of a header, all of them if there are several, or nothing.
+
+    >>> _header({"headers": [(b"host", b"a"), (b"host", b"b")]}, b"host")
+    'a, b'
+    """
+    return ", ".join(value.decode("latin-1") for header, value in scope["headers"] if header.lower() == name)
+
+
+async def _respond(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    given = [*headers, (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": status, "headers": given})
+    await send({"type": "http.response.body", "body": body})

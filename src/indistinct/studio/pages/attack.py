@@ -1,0 +1,144 @@
+"""Attack: the release is linked with another table, and sharpened by reasoning, before somebody else does it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.attacks.linking import SCOPE, LinkReport, bars, sentence
+from indistinct.errors import IndistinctError
+from indistinct.studio import controls
+from indistinct.studio.frame import Desk, frame, needs_release
+from indistinct.studio.work import External, Work
+from indistinct.words import counted
+
+LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page."""
+    with frame(work, "/attack", "Could somebody be found?", LEAD) as desk:
+        if needs_release(work):
+            return
+        with controls.box("div", "halves"):
+            _other_table(work, desk)
+            _downcoding(work, desk)
+        if work.external is not None:
+            _pairs(work, desk, work.external)
+        if work.linked is not None:
+            _found(work.linked)
+
+
+def _again() -> None:
+    ui.navigate.to("/attack")
+
+
+def _other_table(work: Work, desk: Desk) -> None:
+    typed = {"path": ""}
+
+    async def open_path(path: str) -> None:
+        try:
+            await asyncio.to_thread(work.open_external, path)
+        except IndistinctError as error:
+            desk.fail(str(error))
+            return
+        _again()
+
+    async def taken(answer: dict[str, Any]) -> None:
+        if "error" in answer:
+            desk.fail(str(answer["error"]))
+        else:
+            await open_path(str(answer["path"]))
+
+    with controls.card("Link with another table"):
+        controls.dropped("Drop a table that names people", "external", taken)
+        with controls.box("div", "row-line").style("margin-top: 12px"):
+            controls.text("or its path", "", lambda value: typed.update(path=value), live=True, id="external-path")
+            controls.button("Open", lambda: open_path(typed["path"]), id="open-external")
+        if work.example is not None:
+            voters = work.example_files(work.example)[2]
+            with controls.box("div").style("margin-top: 10px"):
+                controls.button("Use the example's voter list", lambda: open_path(str(voters)), "slim", id="voters")
+
+
+def _downcoding(work: Work, desk: Desk) -> None:
+    with controls.card("Reason about generalized cells"):
+        controls.Words(
+            "p",
+            "Whoever knows the policy may conclude more than a label says: had a lower level been safe, the search "
+            "would have taken it.",
+            "quiet small",
+        )
+        controls.button("Try", lambda: desk.run("Reasoning", work.downcode, _again), id="downcode")
+        report = work.downcoded
+        if report is not None:
+            kind = "bad" if report.sharpened_cells else "good"
+            with controls.box("div").style("margin-top: 12px"):
+                controls.told(kind, report.summary[0].upper() + report.summary[1:] + ".")
+                for finding in report.findings[:5]:
+                    controls.Words("p", finding.sentence, "small")
+
+
+def _pairs(work: Work, desk: Desk, external: External) -> None:
+    assert work.release is not None
+    suggested = work.suggested_pairs()
+    pairs = {name: suggested.get(name, "") for name in work.release.policy.quasi}
+    shown = {"column": next((name for name in external.columns if "name" in name.casefold()), "")}
+
+    def go() -> None:
+        on = {ours: theirs for ours, theirs in pairs.items() if theirs}
+        show = [shown["column"]] if shown["column"] else []
+        desk.run("Linking", lambda watch: work.link(on, show, watch), _again)
+
+    rows = counted(external.rows, "person", "people")
+    with controls.card(f"{rows} in {external.path.rpartition('/')[2]}"):
+        controls.Words("p", "Which columns say the same?", "quiet small")
+        with controls.box("div", "row-line"):
+            options = {"": "not there", **{name: name for name in external.columns}}
+            for ours in pairs:
+                controls.choice(ours, options, pairs[ours], _put(pairs, ours))
+            controls.choice(
+                "Show of the people found",
+                {"": "only the row's number", **{name: name for name in external.columns}},
+                shown["column"],
+                lambda name: shown.update(column=name),
+            )
+            controls.button("Link", go, "primary", id="link")
+
+
+def _put(pairs: dict[str, str], ours: str) -> controls.Told:
+    return lambda theirs: pairs.update({ours: theirs})
+
+
+def _found(report: LinkReport) -> None:
+    with controls.card("What the linking found"):
+        is_bad = report.one_to_one > 0
+        kind = "bad" if is_bad else "note" if report.unique_rows or report.unique_people else "good"
+        controls.told(kind, report.summary[0].upper() + report.summary[1:] + ".")
+        controls.figures(
+            {
+                "rows linked to one person": f"{report.one_to_one:,}",
+                "rows that fit one person": f"{report.unique_rows:,}",
+                "people who fit one row": f"{report.unique_people:,}",
+                "right guesses expected": f"{report.expected_matches:.3g}",
+            }
+        )
+        with controls.box("div", "halves"):
+            with controls.box("div"):
+                controls.Words("h3", "How many fit")
+                rows, people = bars(report.people_of_rows), bars(report.rows_of_people)
+                names = bars({**report.people_of_rows, **report.rows_of_people})
+                controls.table(
+                    ["candidates", "released rows", "people"],
+                    [[name, rows.get(name, 0), people.get(name, 0)] for name in names],
+                    caption="How many candidates rows and people have",
+                    numbers=[1, 2],
+                )
+            with controls.box("div"):
+                controls.Words("h3", "Worst first")
+                for group in report.worst[:6]:
+                    controls.Words("p", sentence(group) + ".", "small").style("margin: 0 0 6px")
+        controls.Words("p", SCOPE, "quiet small").style("margin: 12px 0 0")

@@ -1,0 +1,84 @@
+"""Download: the release, its policy, its report, and the lines that make the same without the studio."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from indistinct.release import Release
+from indistinct.studio import controls
+from indistinct.studio.frame import Desk, frame, needs_release
+from indistinct.studio.work import Work
+
+LEAD = "The policy file is all that the command line and a scheduled run need to make the same release again."
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page."""
+    with frame(work, "/download", "Take it home", LEAD) as desk:
+        if needs_release(work):
+            return
+        if not work.is_current:
+            controls.told(
+                "note", "Something was changed since this release was made; what is here belongs to the release."
+            )
+        with controls.box("div", "cards"):
+            _files(work)
+            _folder(work, desk)
+        with controls.card("The same without the studio"):
+            controls.Words("h3", "Command line")
+            controls.code(command_lines(work.name), "Commands")
+            controls.Words("h3", "Python")
+            controls.code(python_lines(work.name), "Python")
+        with controls.card("policy.toml"):
+            controls.code(work.released_policy_text, "The policy file")
+
+
+def _files(work: Work) -> None:
+    with controls.card("Files"):
+        with controls.box("div", "row-line"):
+            controls.link("Release (ZIP)", "/take/release.zip", "primary", id="take-release", download=True)
+            controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
+            if hasattr(Release, "report"):
+                controls.link("Report", "/take/report.html", id="take-report", download=True)
+        controls.Words(
+            "p",
+            "The release holds the table and a manifest. The policy may name values of the private table in its "
+            "hierarchies: keep it inside the house.",
+            "quiet small",
+        ).style("margin: 12px 0 0")
+
+
+def _folder(work: Work, desk: Desk) -> None:
+    typed = {"path": ""}
+    done = controls.box("div")
+
+    def write() -> None:
+        if desk.do(lambda: typed.update(path=str(work.write(typed["path"])))):
+            done.clear()
+            with done:
+                controls.told("good", f"Written to {typed['path']}")
+
+    with controls.card("A folder on this machine") as place:
+        controls.text("Path of a new folder", "", lambda value: typed.update(path=value), live=True, id="folder")
+        with controls.box("div").style("margin: 10px 0"):
+            controls.button("Write the release there", write, id="write")
+    done.move(place)
+
+
+def command_lines(table: str) -> str:
+    """Give the commands that make and prove the same release."""
+    name = shlex.quote(table)
+    return (
+        f"indistinct anonymize policy.toml {name} -o release\nindistinct verify policy.toml release --original {name}"
+    )
+
+
+def python_lines(table: str) -> str:
+    """Give the same in Python."""
+    return (
+        "import indistinct as ix\n\n"
+        'policy = ix.read_policy("policy.toml")\n'
+        f"release = ix.anonymize({table!r}, policy)\n"
+        'release.write("release")'
+    )

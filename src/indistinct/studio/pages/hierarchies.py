@@ -1,0 +1,332 @@
+"""Hierarchies: how each quasi column may be generalized, built in a form, with every level shown as it is built."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from indistinct.errors import HierarchyError, IndistinctError
+from indistinct.studio import controls, drafts
+from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
+from indistinct.studio.frame import Desk, frame, needs_table, next_step
+from indistinct.studio.work import Preview, Work
+from indistinct.words import counted
+
+LEAD = (
+    "A hierarchy says what a value is called at each level of generality. The search picks one level for each column, "
+    "or labels cell by cell."
+)
+MOST_TWIGS = 200
+"""Trees with more labels are edited as text only."""
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page of one column."""
+    with frame(work, "/hierarchies", "How may each column be generalized?", LEAD) as desk:
+        if needs_table(work):
+            return
+        names = [name for name, choice in work.columns.items() if choice.role == "quasi"]
+        if not names:
+            controls.told("note", "No column is quasi: say under Columns which ones others could know.")
+            return
+        chosen = query.get("column", names[0])
+        column = chosen if chosen in names else names[0]
+        with controls.box("nav", "tabs", aria_label="Quasi columns"):
+            for name in names:
+                current = "page" if name == column else None
+                controls.Words("a", name, href=f"/hierarchies?column={quote(name)}", aria_current=current)
+        Builder(work, desk, column).show()
+        following = names[names.index(column) + 1 :]
+        with controls.box("div", "row-line"):
+            if following:
+                controls.link(f"Next column: {following[0]}", f"/hierarchies?column={quote(following[0])}")
+            next_step("Next: privacy", "/privacy")
+
+
+class Builder:
+    """The form of one column's hierarchy and, beside it, what it makes of the column's values."""
+
+    def __init__(self, work: Work, desk: Desk, column: str) -> None:
+        self.work = work
+        self.desk = desk
+        self.column = column
+        self.draft = Draft("suppress")
+        self.preview: Preview | None = None
+        self.mistake = ""
+        self._turn = 0
+        self._is_loaded = False
+
+    def show(self) -> None:
+        """Show the form, and load the values beside it."""
+        with controls.box("div", "two"):
+            with controls.card(f"Hierarchy of {self.column}"):
+                self.form()
+            with controls.card("Every level, for the values at hand"):
+                self.levels()
+        ui.timer(0.05, self._load, once=True)
+
+    async def _load(self) -> None:
+        """Read the values; what was decided before fills the form."""
+        spec = dict(self.work.columns[self.column].hierarchy or {"keep": True})
+        try:
+            values = await asyncio.to_thread(self.work.values, self.column)
+        except IndistinctError as error:
+            self.desk.fail(str(error))
+            values = ()
+        self.draft, self._is_loaded = Draft.of(spec, values), True
+        self.form.refresh()
+        await self.changed()
+
+    async def changed(self) -> None:
+        """Climb the values again; a hierarchy that fits them is taken over at once."""
+        self._turn += 1
+        turn = self._turn
+        try:
+            spec = self.draft.spec()
+            found: Preview | None = await asyncio.to_thread(self.work.preview, self.column, spec)
+            mistake = ""
+        except IndistinctError as error:
+            found, mistake, spec = None, str(error), {}
+        if turn != self._turn:
+            return  # something else was written meanwhile
+        if found is not None:
+            self.work.columns[self.column].hierarchy = spec
+        self.preview, self.mistake = found or self.preview, mistake
+        self.levels.refresh()
+
+    @ui.refreshable_method
+    def form(self) -> None:
+        """Show the fields of the kind that is chosen."""
+        if not self._is_loaded:
+            controls.Words("p", "Reading the values …", "quiet")
+            return
+
+        async def set_kind(kind: str) -> None:
+            self.draft.kind, self.draft.more = kind, {}
+            self.form.refresh()
+            await self.changed()
+
+        kind = self.draft.kind
+        controls.choice("Kind", KINDS if kind in KINDS else {**KINDS, kind: kind}, kind, set_kind)
+        with controls.box("div").style("margin-top: 14px"):
+            fields: dict[str, Callable[[], None]] = {
+                "intervals": lambda: self._numbers("Widths, each a multiple of the one before"),
+                "rounding": lambda: self._numbers("Units to round to"),
+                "prefix": self._prefix,
+                "dates": self._dates,
+                "tree": self._tree,
+                "levels": self._csv,
+                "suppress": self._suppress,
+            }
+            fields.get(kind, lambda: None)()
+
+    def _set(self, name: str) -> Callable[[Any], Any]:
+        async def heard(value: Any) -> None:
+            setattr(self.draft, name, value)
+            await self.changed()
+
+        return heard
+
+    def _top(self) -> None:
+        controls.check("End in a level where everything is *", self.draft.has_top, self._set("has_top"))
+
+    def _numbers(self, label: str) -> None:
+        controls.text(label, self.draft.numbers, self._set("numbers"), hint="such as 5, 10, 20", live=True)
+        self._top()
+
+    def _prefix(self) -> None:
+        with controls.box("div", "row-line"):
+            controls.number("Length of a code", self.draft.length, self._set("length"), live=True, min="1")
+            controls.text(
+                "Characters kept at each level",
+                self.draft.kept,
+                self._set("kept"),
+                hint="such as 4, 3; empty for one fewer each",
+                live=True,
+                id="prefix-keep",
+            )
+        self._top()
+
+    def _dates(self) -> None:
+        controls.choice(
+            "Written as",
+            DATE_FORMATS
+            | {self.draft.format: DATE_FORMATS.get(self.draft.format, "") or self.draft.format or DATE_FORMATS[""]},
+            self.draft.format,
+            self._set("format"),
+        )
+        with controls.box("fieldset").style("border: 0; padding: 0; margin: 12px 0"):
+            controls.Words("legend", "Levels", "field")
+            for level in DATE_LEVELS:
+                controls.check(level, level in self.draft.levels, self._toggled(level))
+        self._top()
+
+    def _toggled(self, level: str) -> Callable[[bool], Any]:
+        async def heard(is_on: bool) -> None:
+            others = [one for one in self.draft.levels if one != level]
+            self.draft.levels = [*others, level] if is_on else others
+            await self.changed()
+
+        return heard
+
+    def _suppress(self) -> None:
+        controls.text("Label of a suppressed cell", self.draft.label, self._set("label"), live=True)
+
+    def _csv(self) -> None:
+        async def taken(answer: dict[str, Any]) -> None:
+            if "error" in answer:
+                self.desk.fail(str(answer["error"]))
+                return
+            raw = await asyncio.to_thread(Path(answer["path"]).read_bytes)
+            try:
+                self.draft.rows = raw.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                self.desk.fail("the file is not UTF-8 text")
+                return
+            self.form.refresh()
+            await self.changed()
+
+        controls.dropped("Drop a CSV file here, or choose one", "hierarchy", taken)
+        ui.element("div").style("height: 12px")
+        controls.area(
+            "Lines", self.draft.rows, self._set("rows"), hint="a value, then its label at each level; the top last"
+        )
+
+    def _tree(self) -> None:
+        if len(drafts.paths(self.draft.tree)) <= MOST_TWIGS:
+            self.twigs()
+        with controls.box("details", open_=len(drafts.paths(self.draft.tree)) > MOST_TWIGS).style("margin-top: 14px"):
+            controls.Words("summary", "Edit as text").style("cursor: pointer; font-size: 14px")
+
+            async def written(text: str) -> None:
+                self.draft.tree = text
+                self.twigs.refresh()
+                await self.changed()
+
+            self.tree_text = controls.area(
+                "Labels, each indented below its parent", self.draft.tree, written, id="tree-text"
+            )
+
+    @ui.refreshable_method
+    def twigs(self) -> None:
+        """Show the tree, to be dragged about."""
+        new = {"label": ""}
+
+        async def add() -> None:
+            top = drafts.paths(self.draft.tree)[:1]
+            if top:
+                await self._grown(drafts.with_label(self.draft.tree, top[0], new["label"]))
+
+        controls.Words(
+            "p",
+            "Drag a label onto the one that it belongs under; or choose its parent from the list beside it.",
+            "quiet small",
+        )
+        with controls.box("div", "row-line").style("margin-bottom: 12px"):
+            field = controls.text(
+                "New label", "", lambda value: new.update(label=value), live=True, wide=False, id="new-label"
+            )
+            field.on("keydown.enter", add, args=[])
+            controls.button("Add below the top", add, id="add-label")
+        try:
+            nodes = drafts.nested(self.draft.tree)
+        except HierarchyError as error:
+            controls.told("bad", str(error))
+            return
+        ((top, below),) = nodes.items()
+        dragged: dict[str, tuple[str, ...]] = {}
+        with controls.box("div", "scroll tall"):
+            self._branch({top: below}, (), dragged, is_root=True)
+
+    def _branch(self, below: Any, path: tuple[str, ...], dragged: dict[str, tuple[str, ...]], is_root: bool) -> None:
+        with controls.box("ul", "tree root" if is_root else "tree"):
+            for label in below:
+                further = below[label] if isinstance(below, Mapping) else []
+                with controls.box("li"):
+                    self._twig((*path, label), bool(further) or label not in self._values(), dragged)
+                    if further:
+                        self._branch(further, (*path, label), dragged, is_root=False)
+
+    def _values(self) -> frozenset[str | None]:
+        return frozenset(self.work.values(self.column))
+
+    def _twig(self, path: tuple[str, ...], is_label: bool, dragged: dict[str, tuple[str, ...]]) -> None:
+        def lift() -> None:
+            dragged["path"] = path
+
+        async def put() -> None:
+            if "path" in dragged:
+                await self._grown(drafts.moved(self.draft.tree, dragged.pop("path"), path))
+
+        async def choose(goal: str) -> None:
+            parents = drafts.paths(self.draft.tree)
+            await self._grown(drafts.moved(self.draft.tree, path, parents[int(goal)]))
+
+        twig = controls.box("span", "twig label" if is_label else "twig", draggable="true", data_label=path[-1])
+        with twig:
+            controls.Words("span", path[-1])
+        twig.on("dragstart", lift, js_handler="(e) => { e.dataTransfer.setData('text/plain', ''); emit(); }")
+        twig.on("dragover", js_handler="(e) => { e.preventDefault(); e.currentTarget.classList.add('over'); }")
+        twig.on("dragleave", js_handler="(e) => e.currentTarget.classList.remove('over')")
+        twig.on(
+            "drop", put, js_handler="(e) => { e.preventDefault(); e.currentTarget.classList.remove('over'); emit(); }"
+        )
+        if len(path) > 1:
+            self._parents(path, choose)
+        if is_label and len(path) > 1:
+
+            async def cut() -> None:
+                await self._grown(drafts.without_label(self.draft.tree, path))
+
+            controls.button("Remove", cut, "plain slim", aria_label=f"Remove {path[-1]}")
+
+    def _parents(self, path: tuple[str, ...], choose: Callable[[str], Any]) -> None:
+        """Offer the labels that something can stand under."""
+        values, lines = self._values(), drafts.paths(self.draft.tree)
+        offered = {
+            str(place): "under " + line[-1]
+            for place, line in enumerate(lines)
+            if (line[-1] not in values or len(line) == 1) and line[: len(path)] != path
+        }
+        if len(offered) > 1:
+            now = str(lines.index(path[:-1]))
+            made = controls.choice(f"Parent of {path[-1]}", offered, now, choose, bare=True)
+            made.style("margin-left: 8px; min-height: 26px; padding: 0 6px; font-size: 12.5px")
+
+    async def _grown(self, text: str) -> None:
+        if text == self.draft.tree:
+            return
+        self.draft.tree = text
+        self.tree_text.props["value"] = text
+        self.tree_text.update()
+        self.twigs.refresh()
+        await self.changed()
+
+    @ui.refreshable_method
+    def levels(self) -> None:
+        """Show some values at every level."""
+        if self.mistake:
+            controls.told("bad", f"Not taken over yet: {self.mistake}")
+        preview = self.preview
+        if preview is None:
+            if not self.mistake:
+                controls.Words("p", "Reading the values …", "quiet")
+            return
+        heads = [f"{place}: {name}" for place, name in enumerate(preview.level_names)]
+        rows = [["(missing)" if cell is None else cell for cell in row] for row in preview.rows]
+        changed = {
+            (at, place): "changed"
+            for at, row in enumerate(rows)
+            for place in range(1, len(row))
+            if row[place] != row[place - 1]
+        }
+        controls.table(heads, rows, caption=f"Values of {self.column} at every level", marked=changed)
+        counts = " → ".join(f"{count:,}" for count in preview.labels)
+        controls.Words("p", f"Labels at each level: {counts}", "quiet small").style("margin: 10px 0 0")
+        if len(rows) < preview.values:
+            controls.Words("p", f"{len(rows)} of {counted(preview.values, 'distinct value')} shown.", "quiet small")

@@ -1,0 +1,135 @@
+"""Ledger: what was released to whom, and whether one more release would undo an earlier one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.errors import IndistinctError
+from indistinct.studio import controls
+from indistinct.studio.frame import Desk, frame
+from indistinct.studio.work import Work
+from indistinct.watch import Watch
+
+LEAD = (
+    "Two releases that are each safe can reveal more together. A ledger remembers what was given to whom, and refuses "
+    "what would undo an earlier release."
+)
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page."""
+    with frame(work, "/ledger", "What was released before?", LEAD) as desk:
+        _which(work, desk)
+        if work.ledger_url is not None:
+            Entries(work, desk).show()
+
+
+def _again() -> None:
+    ui.navigate.to("/ledger")
+
+
+def _which(work: Work, desk: Desk) -> None:
+    typed = {"url": work.ledger_url or ""}
+
+    async def go(is_new: bool) -> None:
+        try:
+            await asyncio.to_thread(work.open_ledger, typed["url"], is_new)
+        except IndistinctError as error:
+            desk.fail(str(error))
+            return
+        _again()
+
+    with controls.card(), controls.box("div", "row-line"):
+        controls.text(
+            "Ledger",
+            typed["url"],
+            lambda value: typed.update(url=value),
+            hint="the path of its file, or postgresql://user@host/database",
+            live=True,
+            id="ledger-url",
+        )
+        controls.button("Open", lambda: go(False), "primary", id="open-ledger")
+        controls.button("Make a new one", lambda: go(True), id="new-ledger")
+
+
+class Entries:
+    """The entries of a ledger, and a form for the next one."""
+
+    def __init__(self, work: Work, desk: Desk) -> None:
+        self.work = work
+        self.desk = desk
+        self.rows: list[list[Any]] | None = None
+        self.recipient = ""
+        self.purpose = ""
+        self.finding = ""
+
+    def show(self) -> None:
+        """Show the form and the entries."""
+        if self.work.table is not None and not self.work.mistakes():
+            with controls.card("A release to somebody"):
+                with controls.box("div", "row-line"):
+                    controls.text("Recipient", "", self._set_recipient, live=True, wide=False, id="recipient")
+                    controls.text("Purpose", "", self._set_purpose, live=True)
+                    controls.button("Check only", self._check, id="check-ledger")
+                    controls.button("Release and enter it", self._enter, "primary", id="enter")
+                self.result()
+        with controls.card("Entries"):
+            self.entries()
+        ui.timer(0.05, self._load, once=True)
+
+    def _set_recipient(self, text: str) -> None:
+        self.recipient = text
+
+    def _set_purpose(self, text: str) -> None:
+        self.purpose = text
+
+    def _check(self) -> None:
+        def work(watch: Watch) -> None:
+            self.finding = self.work.check_ledger(self.recipient, watch)
+
+        self.desk.run("Checking", work, self.result.refresh)
+
+    def _enter(self) -> None:
+        self.desk.run("Releasing", lambda watch: self.work.enter(self.recipient, self.purpose, watch), _again)
+
+    @ui.refreshable_method
+    def result(self) -> None:
+        """Show what a check found."""
+        if self.finding:
+            is_bad = "less protected" in self.finding
+            with controls.box("div").style("margin-top: 12px"):
+                controls.told("bad" if is_bad else "good", self.finding[0].upper() + self.finding[1:] + ".")
+
+    async def _load(self) -> None:
+        try:
+            found = await asyncio.to_thread(self.work.entries)
+        except IndistinctError as error:
+            self.desk.fail(str(error))
+            found = []
+        self.rows = [
+            [
+                entry.number,
+                entry.time[:16].replace("T", " "),
+                entry.recipient,
+                entry.purpose,
+                f"{entry.manifest['released']:,}",
+                f"{entry.manifest['smallest_group']:,}",
+            ]
+            for entry in found
+        ]
+        self.entries.refresh()
+
+    @ui.refreshable_method
+    def entries(self) -> None:
+        """Show the entries, the oldest first."""
+        if self.rows is None:
+            controls.Words("p", "Reading the ledger …", "quiet")
+        elif not self.rows:
+            controls.Words("p", "Nothing was released yet.", "quiet")
+        else:
+            heads = ["entry", "when", "recipient", "purpose", "rows", "smallest group"]
+            controls.table(heads, self.rows, caption="Entries of the ledger", numbers=[0, 4, 5])

@@ -1,0 +1,204 @@
+"""Privacy: the models that a release must satisfy, the rows that may be left out, and the algorithm that searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.algorithms import ALGORITHMS
+from indistinct.quality import MEASURES
+from indistinct.studio import controls
+from indistinct.studio.frame import frame, needs_table, next_step
+from indistinct.studio.work import Work
+
+LEAD = "What must hold for every group of people in the release, and what may be given up for it."
+MODELS: dict[str, tuple[str, dict[str, tuple[str, float | int]]]] = {
+    "k-anonymity": ("Each person hides among at least k rows", {"k": ("k", 5)}),
+    "alpha-k": ("… and no sensitive value has a share above alpha", {"alpha": ("alpha", 0.5), "k": ("k", 5)}),
+    "l-diversity": ("Each group has at least l sensitive values", {"l": ("l", 2)}),
+    "p-sensitive": ("Each group of k has at least p sensitive values", {"p": ("p", 2), "k": ("k", 5)}),
+    "t-closeness": ("Groups look like the whole table, up to t", {"t": ("t", 0.3)}),
+    "beta-likeness": ("No value is more than 1 + beta times as likely", {"beta": ("beta", 1.0)}),
+    "delta-disclosure": ("The logarithm of that ratio stays below delta", {"delta": ("delta", 1.5)}),
+    "prosecutor-risk": ("Nobody's risk is above a limit", {"at_most": ("at most", 0.2)}),
+    "average-risk": ("The average risk is below a limit", {"at_most": ("at most", 0.1)}),
+}
+"""What each model says, and its numbers with what they are when it is added."""
+ALGORITHM_WORDS = {
+    "lattice": "lattice: the best levels by a measure, proven",
+    "samarati": "samarati: the lowest levels (Samarati 2001)",
+    "mingen": "mingen: the most precise levels (Sweeney 2002)",
+    "mingen-cell": "mingen-cell: the most precise cells, tiny tables",
+    "datafly": "datafly: quick, the most varied column first (Sweeney)",
+    "regroup": "regroup: cell by cell, very little loss",
+    "mondrian": "mondrian: cell by cell, for very large tables",
+    "k-similar": "k-similar: cell by cell, groups of similar rows",
+    "mu-argus": "mu-argus: blanks single cells, not always safe",
+    "top-down": "top-down: classes with their own labels (Wong et al.)",
+    "lossy-join": "lossy-join: two tables (Wong et al.)",
+    "anatomy": "anatomy: two tables (Xiao and Tao 2006)",
+    "chosen": "chosen: the levels that were picked",
+}
+WITH_MEASURE = ("lattice", "regroup")
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page."""
+    with frame(work, "/privacy", "How much protection, at what price?", LEAD):
+        if needs_table(work):
+            return
+
+        @ui.refreshable
+        def mistakes() -> None:
+            for mistake in work.mistakes():
+                controls.told("bad", mistake)
+
+        mistakes()
+        with controls.box("div", "halves"):
+            with controls.card("Privacy models"):
+                _models(work, mistakes.refresh)
+            with controls.box("div"):
+                with controls.card("Rows that may be left out"):
+                    _budget(work, mistakes.refresh)
+                with controls.card("Search"):
+                    _algorithm(work, mistakes.refresh)
+        next_step("Next: release", "/release")
+
+
+def _models(work: Work, changed: Callable[[], Any]) -> None:
+    @ui.refreshable
+    def listed() -> None:
+        for place, model in enumerate(work.models):
+            _model(work, place, model, changed, listed.refresh)
+        with controls.box("div", "row-line"):
+            new = {"name": "l-diversity"}
+            controls.choice("Add a model", list(MODELS), new["name"], lambda name: new.update(name=name))
+            controls.button("Add", lambda: add(new["name"]))
+
+    def add(name: str) -> None:
+        work.models.append({"model": name} | {key: value for key, (_, value) in MODELS[name][1].items()})
+        listed.refresh()
+        changed()
+
+    listed()
+
+
+def _model(
+    work: Work, place: int, model: dict[str, Any], changed: Callable[[], Any], redraw: Callable[[], Any]
+) -> None:
+    words, numbers = MODELS[model["model"]]
+
+    def remove() -> None:
+        work.models.pop(place)
+        redraw()
+        changed()
+
+    with controls.box("div").style("border-bottom: 1px solid var(--line); padding-bottom: 12px; margin-bottom: 14px"):
+        with controls.box("div", "spread"):
+            controls.Words("h3", model["model"]).style("margin: 0")
+            controls.button("Remove", remove, "plain slim", aria_label=f"Remove {model['model']}")
+        controls.Words("p", words, "quiet small").style("margin: 0 0 8px")
+        with controls.box("div", "row-line"):
+            for key, (label, usual) in numbers.items():
+                _number(model, key, label, isinstance(usual, int), changed)
+            if _asks_sensitive(model["model"]):
+                _column(work, model, changed)
+
+
+def _number(model: dict[str, Any], key: str, label: str, is_whole: bool, changed: Callable[[], Any]) -> None:
+    def heard(text: str) -> None:
+        model[key] = read_number(text)
+        changed()
+
+    step = "1" if is_whole else "any"
+    controls.number(label, model.get(key, ""), heard, live=True, step=step, min="0", id=f"{model['model']}-{key}")
+
+
+def _column(work: Work, model: dict[str, Any], changed: Callable[[], Any]) -> None:
+    names = [name for name, choice in work.columns.items() if choice.role == "sensitive"]
+
+    def heard(name: str) -> None:
+        model.pop("column", None)
+        if name:
+            model["column"] = name
+        changed()
+
+    options = {"": "every sensitive column", **{name: name for name in names}}
+    controls.choice("Asks about", options, model.get("column", ""), heard)
+
+
+def _asks_sensitive(name: str) -> bool:
+    from indistinct.privacy import MODELS as KNOWN
+
+    return bool(KNOWN[name].asks_sensitive)
+
+
+def _budget(work: Work, changed: Callable[[], Any]) -> None:
+    is_share = not isinstance(work.max_suppression, int)
+    form = {"unit": "share" if is_share else "rows"}
+    shown = 100 * (work.max_suppression or 0) if is_share else work.max_suppression or 0
+    given = {"text": f"{shown:g}"}
+
+    def heard() -> None:
+        value = read_number(given["text"])
+        if form["unit"] == "share":
+            work.max_suppression = value / 100 if isinstance(value, int | float) else value  # type: ignore[assignment]
+        else:
+            work.max_suppression = value  # type: ignore[assignment]
+        changed()
+
+    def set_text(text: str) -> None:
+        given["text"] = text
+        heard()
+
+    def set_unit(unit: str) -> None:
+        form["unit"] = unit
+        heard()
+
+    with controls.box("div", "row-line"):
+        controls.number("At most", given["text"], set_text, live=True, min="0", step="any", id="max-suppression")
+        controls.choice("of", {"share": "percent of the rows", "rows": "rows"}, form["unit"], set_unit)
+    controls.Words(
+        "p", "Leaving out the few who stand out most keeps everybody else more detailed.", "quiet small"
+    ).style("margin: 10px 0 0")
+
+
+def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
+    @ui.refreshable
+    def shown() -> None:
+        offered = [name for name in ALGORITHMS if name != "chosen" or work.algorithm == "chosen"]
+        named = {name: ALGORITHM_WORDS.get(name, name) for name in offered}
+        with controls.box("div", "row-line"):
+            controls.choice("Algorithm", named, work.algorithm, set_algorithm).style("max-width: 100%")
+            if work.algorithm in WITH_MEASURE:
+                usual = str(work.options.get("measure", "precision" if work.algorithm == "lattice" else "ncp"))
+                controls.choice("Measure to optimize", list(MEASURES), usual, set_measure)
+
+    def set_algorithm(name: str) -> None:
+        work.choose_algorithm(name)
+        shown.refresh()
+        changed()
+
+    def set_measure(name: str) -> None:
+        work.options = {**work.options, "measure": name}
+        changed()
+
+    shown()
+
+
+def read_number(text: str) -> int | float | str:
+    """Give what was written as a number if it is one, else as it is: the policy then says what is wrong.
+
+    >>> read_number("5"), read_number("0.5"), read_number("many")
+    (5, 0.5, 'many')
+    """
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,233 @@
+"""Release: the search is run, what it found is shown and proved, and another solution can be picked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.quality import MEASURES
+from indistinct.studio import controls
+from indistinct.studio.frame import Desk, frame, needs_table, next_step
+from indistinct.studio.style import RAMP
+from indistinct.studio.work import Work
+from indistinct.verdict import TWO_TABLES
+from indistinct.words import counted
+
+LEAD = "The search finds a release that satisfies the policy; then the release is counted again, by other code."
+MOST_SOLUTIONS = 200
+HIGHER_IS_BETTER = ("precision", "accuracy", "completeness", "distinct-tuples")
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page."""
+    with frame(work, "/release", "Make a release", LEAD) as desk:
+        if needs_table(work):
+            return
+        mistakes = work.mistakes()
+        for mistake in mistakes:
+            controls.told("bad", mistake)
+        with controls.card(), controls.box("div", "spread"):
+            with controls.box("div"):
+                controls.Words("h2", in_words(work)).style("margin: 0")
+                controls.Words("p", f"{counted(work.rows, 'row')} of {work.name}", "quiet small").style("margin: 0")
+            controls.button(
+                "Run" if work.release is None else "Run again",
+                lambda: desk.run("Making a release", work.anonymize, _again),
+                "primary",
+                id="run",
+                disabled=bool(mistakes),
+            )
+        if work.release is not None:
+            if not work.is_current:
+                controls.told("note", "Something was changed since this release was made. Run again to follow it.")
+            _summary(work)
+            _before_and_after(work)
+        if not mistakes:
+            _solutions(work, desk, query)
+
+
+def _again() -> None:
+    ui.navigate.to("/release")
+
+
+def in_words(work: Work) -> str:
+    """Say what is asked of the search."""
+    models = ", ".join(_model(model) for model in work.models)
+    limit = work.max_suppression
+    rows = f"{limit:.3g} of the rows" if isinstance(limit, float) else counted(limit or 0, "row")
+    return f"{work.algorithm}: {models}; at most {rows} left out"
+
+
+def _model(model: Mapping[str, Any]) -> str:
+    numbers = [f"{key.replace('_', ' ')} = {value}" for key, value in model.items() if key != "model"]
+    return f"{model['model']} ({', '.join(numbers)})"
+
+
+def _summary(work: Work) -> None:
+    release = work.release
+    assert release is not None
+    facts, verdict = release.facts, release.verdict
+    assert verdict is not None
+    with controls.card():
+        with controls.box("div", "spread"):
+            controls.Words("h2", "The release").style("margin: 0")
+            next_step("Next: download", "/download")
+        controls.told(
+            "good" if verdict.passed else "bad",
+            "Verified: it was counted again, and every row proved against the original."
+            if verdict.passed
+            else "It does not verify.",
+        )
+        controls.figures(
+            {
+                "rows released": f"{facts['released']:,}",
+                "rows left out": f"{facts['suppressed']:,}",
+                "classes" if facts.get("form") == TWO_TABLES else "groups": f"{facts['groups']:,}",
+                "smallest group": f"{facts['smallest_group']:,}",
+                "precision": f"{release.measures['precision']:.3f}",
+            }
+        )
+        with controls.box("div", "halves"):
+            with controls.box("div"):
+                controls.Words("h3", "Levels")
+                _levels(facts)
+            with controls.box("div"):
+                controls.Words("h3", "What the recount found")
+                with controls.box("ul", "checks"):
+                    for check in verdict.checks:
+                        state = "pass" if check.passed else "fail"
+                        controls.Words("li", f"{check.name}: {check.detail}", state)
+                controls.Words("h3", "Measures")
+                controls.table(
+                    ["measure", "figure"],
+                    [[name, _figure(value)] for name, value in release.measures.items()],
+                    caption="Measures of the release",
+                    numbers=[1],
+                )
+
+
+def _levels(facts: Mapping[str, Any]) -> None:
+    heights = facts["heights"]
+    if facts.get("form") == TWO_TABLES:
+        controls.told("note", str(facts["not_protected"]))
+    elif facts["node"] is None:
+        rows = [[name, f"{level:.2f} of {heights[name]}"] for name, level in facts["mean_levels"].items()]
+        controls.table(["column", "average level"], rows, caption="Average level of each column", numbers=[1])
+    else:
+        rows = [
+            [name, f"{level} of {heights[name]}", facts["level_names"][name]] for name, level in facts["node"].items()
+        ]
+        controls.table(["column", "level", "which is"], rows, caption="Level of each column")
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) and abs(value) > 1 else f"{value:,.4f}"
+
+
+def _before_and_after(work: Work) -> None:
+    head, rows = work.head
+    with controls.card("Before and after"):
+        controls.Words(
+            "p",
+            "The first rows of each. A release has its rows in a new random order, so rows side by side are not the "
+            "same people.",
+            "quiet small",
+        )
+        with controls.box("div", "halves"):
+            with controls.box("div"):
+                controls.Words("h3", f"Before: {work.name}")
+                controls.table(head, rows[:12], caption="The private table", tall=True)
+            with controls.box("div"):
+                for name, columns, cells in work.released_head(12):
+                    controls.Words("h3", "After" if name == "table" else f"After: {name}")
+                    quasi = set(work.release.policy.quasi) if work.release else set()
+                    marked = {
+                        (at, place): "changed"
+                        for at in range(len(cells))
+                        for place, column in enumerate(columns)
+                        if column in quasi and _is_generalized(work, column)
+                    }
+                    controls.table(columns, cells, caption=f"The released table {name}", marked=marked, tall=True)
+
+
+def _is_generalized(work: Work, column: str) -> bool:
+    node = work.release.node if work.release is not None else None
+    return node is None or node.get(column, 0) > 0
+
+
+def _solutions(work: Work, desk: Desk, query: Mapping[str, str]) -> None:
+    measure = query.get("measure", "precision")
+    if measure not in MEASURES:
+        measure = "precision"
+    with controls.card("Other solutions"):
+        controls.Words(
+            "p",
+            "Every combination of levels that satisfies the policy and of which no column can stay lower. Pick the one "
+            "that keeps what your recipients need.",
+            "quiet",
+        )
+        with controls.box("div", "row-line"):
+            controls.button(
+                "Find all solutions", lambda: desk.run("Finding all solutions", work.explore, _again), id="explore"
+            )
+            if work.solutions:
+                controls.choice(
+                    "Coloured by",
+                    list(MEASURES),
+                    measure,
+                    lambda name: ui.navigate.to(f"/release?measure={name}#solutions"),
+                )
+        if work.solutions:
+            if not work.is_explored("solutions"):
+                controls.told("note", "The columns or models have changed since; find them again.")
+            _list(work, desk, measure)
+
+
+def _list(work: Work, desk: Desk, measure: str) -> None:
+    ordered = sorted(work.solutions, key=lambda one: one.measures[measure], reverse=measure in HIGHER_IS_BETTER)
+    figures = [one.measures[measure] for one in ordered]
+    now = dict(work.release.node) if work.release is not None and work.release.node is not None else None
+    names = list(ordered[0].node)
+    with controls.box("div", "scroll tall", id="solutions").style("margin-top: 12px"), controls.box("table", "grid"):
+        controls.Words("caption", "Solutions", "visually-hidden")
+        with controls.box("thead"), controls.box("tr"):
+            for name in (*names, "left out", "groups", measure, ""):
+                controls.Words("th", name, scope="col")
+        with controls.box("tbody"):
+            for solution in ordered[:MOST_SOLUTIONS]:
+                node = dict(solution.node)
+                with controls.box("tr", "chosen" if node == now else ""):
+                    for name in names:
+                        controls.Words("td", f"{node[name]} of {solution.heights[name]}")
+                    controls.Words("td", f"{solution.suppressed:,}")
+                    controls.Words("td", f"{solution.groups:,}")
+                    _coloured(solution.measures[measure], figures)
+                    with controls.box("td"):
+                        if node == now:
+                            controls.Words("span", "released", "quiet")
+                        else:
+                            _pick(work, desk, node)
+    if len(ordered) > MOST_SOLUTIONS:
+        controls.Words("p", f"The best {MOST_SOLUTIONS} of {len(ordered):,} are shown.", "quiet small")
+
+
+def _pick(work: Work, desk: Desk, node: dict[str, int]) -> None:
+    levels = ", ".join(f"{name} {level}" for name, level in node.items())
+    controls.button(
+        "Apply",
+        lambda: desk.run("Applying a solution", lambda watch: work.apply(node, watch), _again),
+        "slim apply",
+        aria_label=f"Apply the solution with levels {levels}",
+    )
+
+
+def _coloured(value: float, figures: list[float]) -> None:
+    """A bar whose length and colour tell how good a solution is among all."""
+    best, worst = figures[0], figures[-1]
+    share = 1.0 if best == worst else (value - worst) / (best - worst)
+    colour = RAMP[min(len(RAMP) - 1, int(share * len(RAMP)))]
+    with controls.box("td", "cell"):
+        controls.box("span", "bar", aria_hidden="true").style(f"width: {20 + 80 * share:.0f}px; background: {colour}")
+        controls.Words("span", _figure(value))

@@ -1,0 +1,88 @@
+"""Table: a private table is opened by its path, dropped in, or taken from the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.examples import EXAMPLES
+from indistinct.studio import controls
+from indistinct.studio.frame import Desk, frame, next_step
+from indistinct.studio.work import Work
+from indistinct.words import counted
+
+LEAD = "Everything stays on this machine: the table is read where it lies, and nothing is sent anywhere."
+
+
+def page(work: Work, query: Mapping[str, str]) -> None:
+    """Show the page."""
+    with frame(work, "/", "Open a table", LEAD) as desk:
+        with controls.box("div", "cards"):
+            _by_path(work, desk)
+            _by_upload(work, desk)
+            _by_example(work, desk)
+        if work.table is not None:
+            _opened(work)
+
+
+def _by_path(work: Work, desk: Desk) -> None:
+    typed = {"path": "" if work.example else work.table or ""}
+
+    def go() -> None:
+        desk.run("Opening the table", lambda watch: work.open(typed["path"], watch), _shown)
+
+    with controls.card("By its path"):
+        controls.Words("p", "CSV, Parquet, Arrow or file.duckdb::table. Best for large files.", "quiet small")
+        field = controls.text(
+            "Path on this machine", typed["path"], lambda value: typed.update(path=value), live=True, id="path"
+        )
+        field.on("keydown.enter", go, args=[])
+        ui.element("div").style("height: 10px")
+        controls.button("Open", go, "primary", id="open")
+
+
+def _by_upload(work: Work, desk: Desk) -> None:
+    def take(answer: dict[str, Any]) -> None:
+        if "error" in answer:
+            desk.fail(str(answer["error"]))
+        else:
+            path = str(answer["path"])
+            desk.run("Opening the table", lambda watch: work.open(path, watch), _shown)
+
+    with controls.card("From this computer"):
+        controls.dropped("Drop a file here, or choose one", "table", take)
+        controls.Words(
+            "p", "A copy of up to 1 GB lies in a private folder until the studio ends.", "quiet small"
+        ).style("margin: 8px 0 0")
+
+
+def _by_example(work: Work, desk: Desk) -> None:
+    with controls.card("An example"):
+        for example in EXAMPLES:
+            name = example.name
+
+            def go(name: str = name) -> None:
+                desk.run("Opening the table", lambda watch: work.open_example(name, watch), _shown)
+
+            with controls.box("div").style("margin-bottom: 10px"):
+                controls.button(example.title, go, id=f"example-{name}")
+                controls.Words("div", example.source, "quiet small")
+
+
+def _shown() -> None:
+    ui.navigate.to("/")
+
+
+def _opened(work: Work) -> None:
+    head, rows = work.head
+    with controls.card():
+        with controls.box("div", "spread"):
+            with controls.box("div"):
+                controls.Words("h2", work.name)
+                controls.Words("p", work.table or "", "quiet small").style("margin: 0")
+            next_step("Next: columns", "/columns")
+        controls.figures({"rows": f"{work.rows:,}", "columns": len(work.columns)})
+        controls.Words("h3", f"The first {counted(len(rows), 'row')}")
+        controls.table(head, rows, caption=f"The first rows of {work.name}", tall=True)

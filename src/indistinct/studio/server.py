@@ -1,0 +1,82 @@
+"""The server of the studio: one process, one steward, this machine only, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from indistinct.errors import MissingExtraError, OutputError
+from indistinct.studio.guard import HOSTS, Guard
+from indistinct.studio.work import Work
+
+HOST = HOSTS[0]
+
+
+def serve(
+    table: str | None = None,
+    *,
+    port: int = 0,
+    ledger: str | None = None,
+    opens_browser: bool = True,
+    on_ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve the studio until it is interrupted; ``on_ready`` is told the address with its token.
+
+    Port 0 takes one that is free. The folder of uploads is private, and removed at the end.
+    """
+    with _bound(port) as listening, tempfile.TemporaryDirectory(prefix="indistinct-studio-") as private:
+        before = tempfile.tempdir, os.environ.get("NICEGUI_STORAGE_PATH")
+        tempfile.tempdir = private  # what others put aside while they work is as private as the table
+        os.environ["NICEGUI_STORAGE_PATH"] = private
+        work = Work(Path(private), ledger)
+        try:
+            _serve(work, table, listening, opens_browser, on_ready)
+        finally:
+            work.close()
+            tempfile.tempdir = before[0]
+            if before[1] is None:
+                del os.environ["NICEGUI_STORAGE_PATH"]
+
+
+def _serve(
+    work: Work, table: str | None, listening: socket.socket, opens_browser: bool, on_ready: Callable[[str], None]
+) -> None:
+    try:
+        import uvicorn
+
+        from indistinct.studio.app import application
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("nicegui", "uvicorn", "fastapi"):
+            raise
+        raise MissingExtraError('the studio needs NiceGUI: pip install "indistinct[studio]"') from None
+    port = listening.getsockname()[1]
+    token = secrets.token_urlsafe(24)
+    guarded = Guard(application(work), port=port, token=token)
+    server = uvicorn.Server(uvicorn.Config(guarded, ws="wsproto", log_level="warning", access_log=False))
+    if table is not None:
+        work.start("Opening the table", lambda watch: work.open(table, watch))
+    address = f"http://{HOST}:{port}/?token={token}"
+    on_ready(address)
+    if opens_browser:
+        # the socket listens already: the browser waits in its queue until the server takes it up
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    server.run(sockets=[listening])
+
+
+def _bound(port: int) -> socket.socket:
+    """Give a socket that listens on this machine's own address only."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((HOST, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise OutputError(f"port {port} cannot be used: {error.strerror}; choose another with --port") from None
+    return made

@@ -1,0 +1,468 @@
+"""Work: what the steward has opened, decided and made so far, and everything that can be done with it; no page here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import indistinct as ix
+from indistinct.algorithms import ALGORITHMS
+from indistinct.engine import open_table
+from indistinct.errors import PolicyError, TableError
+from indistinct.examples import EXAMPLES, save_examples
+from indistinct.hierarchy import from_spec
+from indistinct.policy import Role
+from indistinct.policyfile import policy_of
+from indistinct.profiling import MOST_DISTINCT
+from indistinct.studio.jobs import Job, told
+from indistinct.watch import Watch
+
+if TYPE_CHECKING:
+    from indistinct.algorithms.frontier import Frontier
+    from indistinct.algorithms.solutions import Solution
+    from indistinct.attacks import DowncodingReport, LinkReport
+    from indistinct.comparison import Comparison
+    from indistinct.ledger import Entry
+    from indistinct.policy import Policy
+    from indistinct.release import Release
+
+Spec = Mapping[str, Any]
+"""A hierarchy as a policy file writes it."""
+ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
+SHOWN_ROWS = 20
+SHOWN_VALUES = 14
+FEW_ROWS = 50
+"""Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """What was decided about a column, and what its profile suggested."""
+
+    name: str
+    role: Role
+    hierarchy: Spec | None
+    weight: float
+    reason: str
+    distinct: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a hierarchy makes of the values at hand: some of them at each level, and how many labels are left."""
+
+    level_names: tuple[str, ...]
+    labels: tuple[int, ...]
+    """Distinct labels at each level."""
+    rows: tuple[tuple[str | None, ...], ...]
+    values: int
+
+
+@dataclass(slots=True)
+class External:
+    """Another table, to link a release with."""
+
+    path: str
+    columns: tuple[str, ...]
+    rows: int
+
+
+@dataclass(slots=True)
+class Work:
+    """One steward's work. Long methods take a Watch and run in a Job; a method that fails leaves all as it was."""
+
+    folder: Path
+    """Private and temporary: uploads and downloads lie here."""
+    ledger_url: str | None = None
+    table: str | None = None
+    head: tuple[tuple[str, ...], list[list[str]]] = ((), [])
+    rows: int = 0
+    columns: dict[str, Choice] = field(default_factory=dict)
+    models: list[dict[str, Any]] = field(default_factory=lambda: [{"model": "k-anonymity", "k": 5}])
+    max_suppression: int | float | None = 0.02
+    algorithm: str = "lattice"
+    options: dict[str, Any] = field(default_factory=dict)
+    release: Release | None = None
+    solutions: list[Solution] = field(default_factory=list)
+    frontier: Frontier | None = None
+    comparison: Comparison | None = None
+    external: External | None = None
+    linked: LinkReport | None = None
+    downcoded: DowncodingReport | None = None
+    job: Job | None = None
+    _values: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    _released_text: str = ""
+    _explored_text: dict[str, str] = field(default_factory=dict)
+
+    # --- the table ---
+
+    @property
+    def name(self) -> str:
+        """What to call the table."""
+        return Path(self.table).name if self.table else ""
+
+    def open(self, path: str | Path, watch: Watch | None = None) -> None:
+        """Open a table and take over what its columns look like."""
+        watch = watch or Watch()
+        text = str(path).strip()
+        if not text:
+            raise TableError("give the path of a table, such as /data/patients.csv")
+        text = str(Path(text).expanduser())
+        watch.report("open")
+        with open_table(text) as rows:
+            profile = ix.profile(rows, watch=watch)
+            first = rows.head(SHOWN_ROWS)
+        self._forget()
+        self.table, self.rows = text, profile.rows
+        self.head = tuple(first.column_names), _cells(first)
+        self.columns = {
+            one.name: Choice(
+                one.name,
+                one.role,
+                None if one.hierarchy is None else one.hierarchy.spec(),
+                1.0,
+                one.reason,
+                one.distinct,
+                one.missing,
+            )
+            for one in profile.columns
+        }
+        suggested = ix.suggested_policy(profile)
+        self.algorithm, self.options = suggested.algorithm, {}
+        self.models = [{"model": "k-anonymity", "k": 2 if profile.rows < FEW_ROWS else 5}]
+        self.max_suppression = 0.02 if profile.rows >= FEW_ROWS else 1
+
+    def open_example(self, name: str, watch: Watch | None = None) -> None:
+        """Open one of the papers' tables."""
+        example = next(one for one in EXAMPLES if one.name == name)
+        self.open(self.example_files(name)[0], watch)
+        assert example.name == name
+
+    def example_files(self, name: str) -> list[Path]:
+        """Give the files of an example, copied into the private folder: the table, the policy and the voter list."""
+        example = next(one for one in EXAMPLES if one.name == name)
+        place = self.folder / "examples" / name
+        if not place.exists():
+            save_examples(place, [example])
+        return [place / file for file in example.file_names]
+
+    @property
+    def example(self) -> str | None:
+        """The name of the example that is open, if one is."""
+        place = Path(self.table or "").parent
+        return place.name if place.parent == self.folder / "examples" else None
+
+    def keep_upload(self, name: str, kind: Literal["table", "external", "hierarchy"]) -> Path:
+        """Give the private path that an uploaded file is saved at."""
+        place = self.folder / "uploads" / kind
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True, mode=0o700)
+        return place / (Path(name).name or "table.csv")
+
+    def _forget(self) -> None:
+        """Let go of everything that belongs to the table that was open."""
+        if self.release is not None:
+            self.release.close()
+        self.release, self.frontier, self.comparison = None, None, None
+        self.linked, self.downcoded, self.solutions = None, None, []
+        self._values, self._explored_text = {}, {}
+
+    # --- columns and hierarchies ---
+
+    def set_role(self, name: str, role: Role) -> None:
+        """Decide what a column is; a quasi column without a hierarchy gets the one that only suppresses."""
+        choice = self.columns[name]
+        choice.role = role
+        if role == "quasi" and choice.hierarchy is None:
+            choice.hierarchy = {"suppress": True}
+
+    def values(self, name: str) -> tuple[str | None, ...]:
+        """Give the distinct values of a column, missing last; they are read once."""
+        if name not in self._values:
+            if self.columns[name].distinct > MOST_DISTINCT:
+                raise TableError(f"{name}: has more than {MOST_DISTINCT:,} distinct values, too many to show")
+            assert self.table is not None
+            with open_table(self.table) as rows:
+                self._values[name] = rows.encode([name])[name]
+        return self._values[name]
+
+    def preview(self, name: str, spec: Spec) -> Preview:
+        """Climb the values of a column by a hierarchy; raise if they do not fit it."""
+        values = self.values(name)
+        hierarchy = from_spec(spec, Path())
+        compiled = hierarchy.compile(values)
+        step = max(1, len(values) // SHOWN_VALUES)
+        shown = range(0, len(values), step)[:SHOWN_VALUES]
+        rows = tuple(
+            tuple(labels[codes[value]] for labels, codes in zip(compiled.labels, compiled.maps, strict=True))
+            for value in shown
+        )
+        return Preview(compiled.level_names, tuple(map(len, compiled.labels)), rows, len(values))
+
+    # --- the policy ---
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What was decided, as a policy file says it."""
+        columns: dict[str, Any] = {}
+        for choice in self.columns.values():
+            columns[choice.name] = {"role": choice.role}
+            if choice.role == "quasi":
+                columns[choice.name] |= {"hierarchy": dict(choice.hierarchy or {"keep": True}), "weight": choice.weight}
+        said = {"version": 1, "columns": columns, "privacy": self.models, "algorithm": self.algorithm}
+        return said | {"options": self.options, "max_suppression": self.max_suppression}
+
+    def policy(self) -> Policy:
+        """Give the policy; raise one error with every mistake in it."""
+        if self.table is None:
+            raise PolicyError("open a table first")
+        return policy_of(self.content)
+
+    def mistakes(self) -> tuple[str, ...]:
+        """Give everything that is wrong with the policy."""
+        try:
+            self.policy()
+        except PolicyError as error:
+            return tuple(mistake.removeprefix("policy: ") for mistake in error.mistakes)
+        return ()
+
+    def policy_text(self) -> str:
+        """Give the policy as a policy file, with the reasons beside the columns."""
+        return ix.policy_toml(self.policy(), {name: choice.reason for name, choice in self.columns.items()})
+
+    def take_policy(self, text: str) -> None:
+        """Take over a policy file that fits the open table."""
+        policy = ix.parse_policy(text)
+        policy.check(list(self.columns))
+        for name, column in policy.columns.items():
+            choice = self.columns[name]
+            choice.role, choice.weight = column.role, column.weight
+            choice.hierarchy = column.hierarchy.spec() if column.role == "quasi" else choice.hierarchy
+        self.models = [model.describe() for model in policy.privacy]
+        self.max_suppression = policy.max_suppression
+        self.algorithm, self.options = policy.algorithm, dict(policy.options)
+
+    def choose_algorithm(self, name: str) -> None:
+        """Decide by which algorithm the release is searched."""
+        if name not in ALGORITHMS:
+            raise PolicyError(f"algorithm: there is no {name!r}")
+        if name != self.algorithm:
+            self.algorithm, self.options = name, {}
+
+    # --- releases ---
+
+    def start(self, title: str, work: Callable[[Watch], Any]) -> Job:
+        """Run something long beside the pages; one at a time."""
+        if self.job is not None and self.job.is_running:
+            raise PolicyError(f"{self.job.title} is still running; wait, or cancel it")
+        self.job = Job(title, work).start()
+        return self.job
+
+    def anonymize(self, watch: Watch | None = None) -> None:
+        """Make a release of the table by the policy, and prove it against the original."""
+        policy, text = self.policy(), self.policy_text()
+        release = ix.anonymize(self.table, policy, watch=watch)
+        try:
+            (watch or Watch()).report("verify")
+            release.verify(self.table).raise_if_failed()
+        except BaseException:
+            release.close()
+            raise
+        self._take(release, text)
+
+    def _take(self, release: Release, text: str) -> None:
+        if self.release is not None:
+            self.release.close()
+        self.release, self._released_text = release, text
+        self.linked, self.downcoded = None, None
+
+    @property
+    def is_current(self) -> bool:
+        """Tell whether the release is what the policy now says."""
+        try:
+            return self.release is not None and self._released_text == self.policy_text()
+        except PolicyError:
+            return False
+
+    @property
+    def released_policy_text(self) -> str:
+        """The policy file that the release was made by."""
+        return self._released_text
+
+    def released_head(self, rows: int = SHOWN_ROWS) -> list[tuple[str, tuple[str, ...], list[list[str]]]]:
+        """Give the first rows of each released table: its name, its columns and its cells."""
+        if self.release is None:
+            return []
+        return [
+            (name, tuple(table.column_names), _cells(table.slice(0, rows)))
+            for name, table in self.release.tables.items()
+        ]
+
+    def explore(self, watch: Watch | None = None) -> None:
+        """Find every k-minimal generalization."""
+        text = self._question()
+        self.solutions = ix.solutions(self.table, self.policy(), watch=watch)
+        self._explored_text["solutions"] = text
+
+    def apply(self, node: Mapping[str, int], watch: Watch | None = None) -> None:
+        """Release at the levels of a solution; the policy then names them, so that every later run does the same."""
+        before = self.algorithm, self.options
+        self.algorithm, self.options = "chosen", {"node": dict(node)}
+        try:
+            self.anonymize(watch)
+        except BaseException:
+            self.algorithm, self.options = before
+            raise
+
+    def sweep(self, watch: Watch | None = None) -> None:
+        """Work out what every k and every suppression limit would cost."""
+        text = self._question()
+        self.frontier = ix.frontier(self.table, self.policy(), watch=watch)
+        self._explored_text["frontier"] = text
+
+    def compare(self, algorithms: Sequence[str], watch: Watch | None = None) -> None:
+        """Run several algorithms on the table."""
+        text = self._question()
+        self.comparison = ix.compare(self.table, self.policy(), algorithms=list(algorithms), watch=watch)
+        self._explored_text["comparison"] = text
+
+    def is_explored(self, what: Literal["solutions", "frontier", "comparison"]) -> bool:
+        """Tell whether what was explored belongs to the columns and models as they are now."""
+        return self._explored_text.get(what) == self._question()
+
+    def _question(self) -> str:
+        """Give what a search is about, whichever algorithm searches."""
+        said = self.content
+        asked = ("columns", "privacy", "max_suppression")
+        return repr([said[part] for part in asked])
+
+    # --- attacks ---
+
+    def open_external(self, path: str | Path, watch: Watch | None = None) -> None:
+        """Open another table that names people."""
+        text = str(Path(str(path).strip()).expanduser())
+        with open_table(text) as rows:
+            self.external = External(text, rows.columns(), rows.count())
+        self.linked = None
+
+    def suggested_pairs(self) -> dict[str, str]:
+        """Give the columns of the other table that seem to say the same as quasi columns of the release."""
+        if self.external is None or self.release is None:
+            return {}
+        theirs = {_meaning(name): name for name in reversed(self.external.columns)}
+        pairs = {name: theirs.get(_meaning(name)) for name in self.release.policy.quasi}
+        return {ours: other for ours, other in pairs.items() if other is not None}
+
+    def link(self, on: Mapping[str, str], show: Sequence[str] = (), watch: Watch | None = None) -> None:
+        """Link the release with the other table."""
+        if self.release is None or self.external is None:
+            raise PolicyError("make a release and open another table first")
+        if not on:
+            raise PolicyError("choose at least one column to link by")
+        self.linked = ix.attacks.link(self.release, self.external.path, self.release.policy, on=on, show=list(show))
+
+    def downcode(self, watch: Watch | None = None) -> None:
+        """Try what follows about generalized cells from the release and its policy alone."""
+        if self.release is None:
+            raise PolicyError("make a release first")
+        self.downcoded = ix.attacks.downcoding(self.release, self.release.policy)
+
+    # --- the ledger ---
+
+    def open_ledger(self, url: str, is_new: bool = False) -> None:
+        """Open a ledger, or make a new one."""
+        text = url.strip()
+        (ix.Ledger.create(text) if is_new else ix.Ledger(text)).close()
+        self.ledger_url = text
+
+    def entries(self) -> list[Entry]:
+        """Give what was released before, the oldest first."""
+        if self.ledger_url is None:
+            return []
+        with ix.Ledger(self.ledger_url) as ledger:
+            return ledger.entries
+
+    def enter(self, recipient: str, purpose: str, watch: Watch | None = None) -> None:
+        """Make the release once more, checked against earlier ones, and enter it in the ledger."""
+        if self.ledger_url is None:
+            raise PolicyError("open a ledger first")
+        policy, text = self.policy(), self.policy_text()
+        with ix.Ledger(self.ledger_url) as ledger:
+            release = ledger.anonymize(self.table, policy, recipient=recipient, purpose=purpose, watch=watch)
+        self._take(release, text)
+
+    def check_ledger(self, recipient: str, watch: Watch | None = None) -> str:
+        """Say what a release would reveal together with earlier ones."""
+        if self.ledger_url is None:
+            raise PolicyError("open a ledger first")
+        with ix.Ledger(self.ledger_url) as ledger:
+            return ledger.check(self.table, self.policy(), recipient=recipient, watch=watch).reason
+
+    # --- what is taken home ---
+
+    def write(self, folder: str, replace: bool = False) -> Path:
+        """Write the release as a folder on this machine."""
+        if self.release is None:
+            raise PolicyError("make a release first")
+        if not folder.strip():
+            raise PolicyError("give the path of a folder for the release")
+        return self.release.write(Path(folder.strip()).expanduser(), replace=replace)
+
+    def archive(self) -> Path:
+        """Give the release folder and its policy as one ZIP file."""
+        if self.release is None:
+            raise PolicyError("make a release first")
+        place = self.folder / "download"
+        shutil.rmtree(place, ignore_errors=True)
+        self.release.write(place / "release")
+        made = shutil.make_archive(str(place / "release"), "zip", place / "release")
+        return Path(made)
+
+    def report(self) -> Path:
+        """Give the report of the release as one HTML file."""
+        write = getattr(self.release, "report", None)
+        if write is None:
+            raise PolicyError("make a release first")
+        place = self.folder / "report"
+        place.mkdir(exist_ok=True, mode=0o700)
+        write(place / "report.html", original=self.table)
+        return place / "report.html"
+
+    def close(self) -> None:
+        """Cancel what runs, and let go of the release."""
+        if self.job is not None:
+            self.job.cancel()
+            self.job.wait(5)
+        self._forget()
+
+
+MEANINGS = (
+    ("birth", "dob", "birthdate", "birthday", "dateofbirth", "born", "geburtsdatum"),
+    ("sex", "gender", "geschlecht"),
+    ("zip", "zipcode", "postcode", "postalcode", "plz"),
+    ("race", "ethnicity"),
+)
+"""Names that say the same."""
+
+
+def _meaning(name: str) -> str:
+    """Give what a column's name says, whatever its spelling.
+
+    >>> _meaning("DateOfBirth") == _meaning("DOB"), _meaning("Party")
+    (True, 'party')
+    """
+    plain = "".join(letter for letter in name.casefold() if letter.isalnum())
+    return next((names[0] for names in MEANINGS if plain in names), plain)
+
+
+def _cells(table: Any) -> list[list[str]]:
+    """Give the rows of an Arrow table as texts; a missing cell is empty."""
+    columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in table.columns]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+__all__ = ["ROLES", "Choice", "External", "Preview", "Work", "told"]

@@ -1,0 +1,350 @@
+"""What the studio does, without its pages: every action on a table, and what is left after one that fails."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import json
+import threading
+import zipfile
+
+import pytest
+from typer.testing import CliRunner
+
+import indistinct as ix
+from indistinct.cli import app
+from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
+from indistinct.studio import drafts
+from indistinct.studio.drafts import Draft
+from indistinct.studio.jobs import Job
+from indistinct.studio.style import CSS
+from indistinct.studio.work import Work
+
+
+@pytest.fixture
+def work(tmp_path):
+    made = Work(tmp_path / "private")
+    made.folder.mkdir()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def hospital(work):
+    work.open_example("hospital")
+    return work
+
+
+def run_by_command_line(work, text, tmp_path):
+    """Run a policy on the open table by the command line; give the manifest and the rows of the release."""
+    (tmp_path / "policy.toml").write_text(text, "utf-8")
+    done = CliRunner().invoke(
+        app, ["anonymize", str(tmp_path / "policy.toml"), work.table, "-o", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0, done.output
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    with (tmp_path / "out" / "table.csv").open(encoding="utf-8") as file:
+        return manifest, collections.Counter(map(tuple, csv.reader(file)))
+
+
+def test_a_table_comes_with_suggested_roles_and_reasons(hospital):
+    assert {name: choice.role for name, choice in hospital.columns.items()} == {
+        "Race": "quasi",
+        "BirthDate": "quasi",
+        "Gender": "quasi",
+        "ZIP": "quasi",
+        "Problem": "sensitive",
+    }
+    assert all(choice.reason for choice in hospital.columns.values())
+    assert hospital.rows == 12
+    assert hospital.head[0][0] == "Race"
+    assert hospital.mistakes() == ()
+
+
+def test_a_table_that_cannot_be_opened_leaves_the_work_as_it_was(hospital, tmp_path):
+    hospital.set_role("Race", "other")
+    before = hospital.policy_text()
+    for path in (tmp_path / "nowhere.csv", "", tmp_path):
+        with pytest.raises(TableError):
+            hospital.open(path)
+    assert hospital.policy_text() == before
+    assert hospital.name == "hospital.csv"
+
+
+def test_every_mistake_of_the_form_is_told_at_once(hospital):
+    for name in ("Race", "BirthDate", "Gender", "ZIP", "Problem"):
+        hospital.set_role(name, "other")
+    hospital.models = [{"model": "k-anonymity", "k": "many"}, {"model": "l-diversity", "l": 0}]
+    hospital.max_suppression = 7.5
+    text = "\n".join(hospital.mistakes())
+    assert len(hospital.mistakes()) >= 3
+    assert "privacy[0].k" in text
+    assert "privacy[1]" in text
+    assert "max_suppression" in text
+
+
+def test_the_policy_text_is_the_policy(hospital):
+    hospital.columns["ZIP"].weight = 2.0
+    assert ix.parse_policy(hospital.policy_text()) == hospital.policy()
+    again = Work(hospital.folder)
+    again.open_example("hospital")
+    again.take_policy(hospital.policy_text())
+    assert again.policy() == hospital.policy()
+
+
+def test_a_column_that_becomes_quasi_gets_a_hierarchy(hospital):
+    hospital.set_role("Problem", "quasi")
+    assert hospital.policy().columns["Problem"].hierarchy.height == 1
+
+
+def test_a_release_is_verified_against_the_original_and_known_to_be_current(hospital):
+    hospital.anonymize()
+    assert hospital.release.verdict.passed
+    assert "truthful" in {check.name for check in hospital.release.verdict.checks}
+    assert hospital.is_current
+    hospital.models[0]["k"] = 3
+    assert not hospital.is_current
+    ((name, columns, cells),) = hospital.released_head()
+    assert (name, columns) == ("table", ("Race", "BirthDate", "Gender", "ZIP", "Problem"))
+    assert len(cells) == 11
+
+
+def test_a_failing_run_keeps_the_release_and_the_settings(hospital):
+    hospital.anonymize()
+    made = hospital.release
+    hospital.models[0]["k"] = 500
+    with pytest.raises(InfeasibleError):
+        hospital.anonymize()
+    assert hospital.release is made
+    assert hospital.models[0]["k"] == 500
+    assert len(made.tables["table"]) == 11
+
+
+def test_every_solution_can_be_applied_and_the_command_line_makes_the_same(hospital, tmp_path):
+    hospital.anonymize()
+    first = dict(hospital.release.node)
+    hospital.explore()
+    nodes = [dict(solution.node) for solution in hospital.solutions]
+    assert first in nodes
+    assert len(nodes) > 1
+    other = next(node for node in nodes if node != first)
+    hospital.apply(other)
+    assert dict(hospital.release.node) == other
+    assert hospital.is_current
+    manifest, rows = run_by_command_line(hospital, hospital.released_policy_text, tmp_path)
+    assert manifest["node"] == other
+    ((_, columns, cells),) = hospital.released_head(1000)
+    assert rows == collections.Counter([columns, *map(tuple, cells)])
+
+
+def test_a_solution_that_cannot_be_applied_leaves_the_algorithm(hospital):
+    before = hospital.algorithm, hospital.options
+    with pytest.raises(InfeasibleError):
+        hospital.apply(dict.fromkeys(("Race", "BirthDate", "Gender", "ZIP"), 0))
+    assert (hospital.algorithm, hospital.options) == before
+    assert hospital.release is None
+
+
+def test_what_was_explored_is_known_to_be_stale(hospital):
+    hospital.sweep()
+    hospital.compare(["lattice", "mondrian"])
+    assert hospital.is_explored("frontier")
+    hospital.choose_algorithm("samarati")  # nothing that was asked has changed
+    assert hospital.is_explored("frontier")
+    hospital.columns["ZIP"].hierarchy = {"suppress": True}
+    assert not hospital.is_explored("frontier")
+    assert not hospital.is_explored("comparison")
+    assert {trial.label for trial in hospital.comparison.trials} == {"lattice", "mondrian"}
+
+
+def test_the_voter_list_is_linked_by_columns_that_say_the_same(hospital):
+    hospital.anonymize()
+    hospital.open_external(hospital.example_files("hospital")[2])
+    pairs = hospital.suggested_pairs()
+    assert pairs == {"BirthDate": "DOB", "Gender": "Sex", "ZIP": "ZIP"}
+    hospital.link(pairs, ["Name"])
+    expected = ix.attacks.link(
+        hospital.release, str(hospital.example_files("hospital")[2]), hospital.policy(), on=pairs, show=["Name"]
+    )
+    assert hospital.linked == expected
+    with pytest.raises(PolicyError):
+        hospital.link({})
+    hospital.downcode()
+    assert hospital.downcoded.generalized_cells > 0
+
+
+def test_a_new_release_forgets_the_attacks_on_the_old_one(hospital):
+    hospital.anonymize()
+    hospital.downcode()
+    hospital.anonymize()
+    assert hospital.downcoded is None
+
+
+def test_the_ledger_remembers_and_refuses(hospital, tmp_path):
+    hospital.open_ledger(str(tmp_path / "ledger.db"), is_new=True)
+    assert hospital.entries() == []
+    hospital.enter("university", "research")
+    (entry,) = hospital.entries()
+    assert (entry.recipient, entry.purpose) == ("university", "research")
+    assert hospital.release.entry == 1
+    assert "joined with entry 1" in hospital.check_ledger("university")
+    hospital.options = {"measure": "discernibility"}
+    hospital.columns["ZIP"].hierarchy = {"suppress": True}
+    with pytest.raises(ix.RefusedError):
+        hospital.enter("university", "research")
+    assert len(hospital.entries()) == 1
+    assert hospital.release.entry == 1
+
+
+def test_the_archive_holds_a_release_that_verifies(hospital, tmp_path):
+    with pytest.raises(PolicyError):
+        hospital.archive()
+    hospital.anonymize()
+    with zipfile.ZipFile(hospital.archive()) as archive:
+        assert set(archive.namelist()) - {"./"} == {"table.csv", "manifest.json"}
+        archive.extractall(tmp_path / "release")
+    assert ix.verify(tmp_path / "release", hospital.policy(), original=hospital.table).passed
+    assert hospital.archive().exists()  # once more
+    hospital.write(str(tmp_path / "written"))
+    assert ix.verify(tmp_path / "written", hospital.policy()).passed
+
+
+def test_uploads_stay_in_the_private_folder_whatever_their_name(work):
+    for name in ("../../evil.csv", "/etc/passwd", "..", "", "a/b.csv"):
+        place = work.keep_upload(name, "table")
+        assert place.parent == work.folder / "uploads" / "table"
+        assert place.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_preview_shows_the_values_at_every_level(hospital):
+    preview = hospital.preview("ZIP", {"prefix": {"length": 5, "keep": [4, 3]}})
+    assert preview.rows[0] == ("02138", "0213*", "021**", "*")
+    assert preview.labels == (3, 2, 1, 1)
+    with pytest.raises(HierarchyError) as error:
+        hospital.preview("Race", {"intervals": [5]})
+    assert "black" not in str(error.value)
+
+
+SPECS = [
+    {"intervals": [5, 10, 20]},
+    {"intervals": {"widths": [5], "low": 10, "top": False}},
+    {"rounding": [10, 100]},
+    {"prefix": 5},
+    {"prefix": {"length": 5, "keep": [4, 3], "top": False}},
+    {"dates": ["month", "year", "10 years"]},
+    {"dates": {"levels": ["year"], "format": "%m/%d/%y", "latest": 2025}},
+    {"tree": {"*": {"manual": ["welder"], "office": ["clerk", "manager"]}}},
+    {"levels": [["a", "x", "*"], ["b", "y", "*"]]},
+    {"levels": {"source": [["a", "x"]], "top": "*"}},
+    {"tree": {"nodes": {"all": ["a", "b"]}, "top": "*"}},
+    {"intervals": {"widths": [5], "top": "any"}},
+    {"top_bottom": {"bounds": [[10, 20]]}},
+    {"suppress": "*"},
+    {"keep": True},
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: str(spec)[:40])
+def test_the_form_gives_back_the_hierarchy_that_filled_it(spec, tmp_path):
+    from indistinct.hierarchy import from_spec
+
+    given = Draft.of(spec, ["a", "b", None]).spec()
+    assert from_spec(given, tmp_path) == from_spec(spec, tmp_path)
+
+
+def test_the_form_says_what_it_cannot_read():
+    for draft in (
+        Draft("intervals", numbers="five"),
+        Draft("prefix", length="x"),
+        Draft("tree", tree="a\nb"),
+        Draft("tree", tree="*\n  a\n  a"),
+        Draft("levels", rows="  \n"),
+    ):
+        with pytest.raises(HierarchyError):
+            draft.spec()
+
+
+def test_labels_of_a_tree_are_moved_with_all_below_them():
+    tree = "*\n  manual\n    welder\n  office\n    clerk"
+    assert drafts.nested(drafts.moved(tree, ["*", "manual"], ["*", "office"])) == {
+        "*": {"office": {"clerk": [], "manual": ["welder"]}}
+    }
+    for path, goal in ((["*"], ["*", "office"]), (["*", "office"], ["*", "office"]), (["*", "x"], ["*"])):
+        assert drafts.moved(tree, path, goal) == tree
+    grown = drafts.with_label(tree, ["*"], "service")
+    assert drafts.paths(grown)[-1] == ("*", "service")
+    assert drafts.without_label(tree, ["*", "manual"]) == "*\n  welder\n  office\n    clerk"
+
+
+def test_a_job_tells_its_progress_and_stops_when_it_is_cancelled():
+    reached, go_on = threading.Event(), threading.Event()
+
+    def work(watch):
+        watch.report("search", 3, 10)
+        reached.set()
+        go_on.wait(30)
+        watch.report("search", 4, 10)
+
+    job = Job("Searching", work).start()
+    assert reached.wait(30)
+    assert (job.progress, job.share) == ("Searching (3 of 10)", 0.3)
+    job.cancel()
+    go_on.set()
+    job.wait(30)
+    assert not job.is_running
+    assert "cancelled" in job.error
+
+
+def test_an_unexpected_error_of_a_job_quotes_no_cell():
+    def work(watch):
+        raise ValueError("Sue J. Carlson")
+
+    job = Job("Searching", work).start().wait(30)
+    assert "ValueError" in job.error
+    assert "Sue" not in job.error
+
+
+def test_one_job_runs_at_a_time(work):
+    go_on = threading.Event()
+    job = work.start("Waiting", lambda watch: go_on.wait(30))
+    with pytest.raises(PolicyError, match="still running"):
+        work.start("Another", lambda watch: None)
+    go_on.set()
+    job.wait(30)
+    work.start("Another", lambda watch: None).wait(30)
+
+
+def contrast(one, other):
+    """Give the contrast ratio of two colours by WCAG 2.1."""
+
+    def luminance(colour):
+        digits = colour.lstrip("#")
+        digits = digits if len(digits) == 6 else "".join(digit * 2 for digit in digits)
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    brighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("ink", "ground"),
+    [
+        ("ink", "ground"),
+        ("ink", "soft"),
+        ("quiet", "ground"),
+        ("quiet", "#fff"),
+        ("accent-dark", "soft"),
+        ("#fff", "accent"),
+        ("#fff", "good"),
+        ("#6e2600", "bad-soft"),
+        ("#004735", "good-soft"),
+        ("note", "note-soft"),
+    ],
+)
+def test_texts_have_the_contrast_that_wcag_asks(ink, ground):
+    import re
+
+    named = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+)", CSS))
+    assert contrast(named.get(ink, ink), named.get(ground, ground)) >= 4.5
