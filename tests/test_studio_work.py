@@ -209,6 +209,16 @@ def test_the_archive_holds_a_release_that_verifies(hospital, tmp_path):
     assert ix.verify(tmp_path / "written", hospital.policy()).passed
 
 
+def test_the_report_for_recipients_does_not_look_at_the_private_table(hospital):
+    with pytest.raises(PolicyError):
+        hospital.report()
+    hospital.anonymize()
+    internal = hospital.report().read_text("utf-8")
+    public = hospital.report("public").read_text("utf-8")
+    assert "Release report" in internal
+    assert "9/20/1965" not in public  # every date was generalized
+
+
 def test_uploads_stay_in_the_private_folder_whatever_their_name(work):
     for name in ("../../evil.csv", "/etc/passwd", "..", "", "a/b.csv"):
         place = work.keep_upload(name, "table")

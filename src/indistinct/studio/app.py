@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from nicegui import ui
 
 from indistinct.errors import IndistinctError
@@ -83,14 +83,8 @@ def _hand_out(app: FastAPI, work: Work) -> None:
         return PlainTextResponse(text, headers=headers, media_type="application/toml")
 
     @app.get("/take/report.html")
-    async def report(shown: bool = False) -> Response:
-        if not shown:
-            return await made(work.report, f"{_stem(work)}-report.html")
-        try:
-            path = await asyncio.to_thread(work.report)
-        except IndistinctError as error:
-            return PlainTextResponse(str(error), status_code=409)
-        return HTMLResponse(path.read_text("utf-8"), headers={"cache-control": "no-store"})
+    async def report(edition: Literal["internal", "public"] = "internal") -> Response:
+        return await made(lambda: work.report(edition), f"{_stem(work)}-report-{edition}.html")
 
 
 def _stem(work: Work) -> str:

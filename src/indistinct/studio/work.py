@@ -422,15 +422,17 @@ class Work:
         made = shutil.make_archive(str(place / "release"), "zip", place / "release")
         return Path(made)
 
-    def report(self) -> Path:
-        """Give the report of the release as one HTML file."""
-        write = getattr(self.release, "report", None)
-        if write is None:
+    def report(self, edition: Literal["internal", "public"] = "internal") -> Path:
+        """Give the report of the release as one HTML file; the public edition does not look at the private table."""
+        if self.release is None:
             raise PolicyError("make a release first")
         place = self.folder / "report"
-        place.mkdir(exist_ok=True, mode=0o700)
-        write(place / "report.html", original=self.table)
-        return place / "report.html"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(mode=0o700)
+        if edition == "public":
+            return self.release.report(place / "report.html", edition="public")
+        other = None if self.external is None or self.linked is None else self.external.path
+        return self.release.report(place / "report.html", original=self.table, external=other)
 
     def close(self) -> None:
         """Cancel what runs, and let go of the release."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from indistinct.release import Release
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, needs_release
 from indistinct.studio.work import Work
@@ -39,12 +38,12 @@ def _files(work: Work) -> None:
         with controls.box("div", "row-line"):
             controls.link("Release (ZIP)", "/take/release.zip", "primary", id="take-release", download=True)
             controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
-            if hasattr(Release, "report"):
-                controls.link("Report", "/take/report.html", id="take-report", download=True)
+            controls.link("Report", "/take/report.html", id="take-report", download=True)
+            controls.link("Report for recipients", "/take/report.html?edition=public", id="take-public", download=True)
         controls.Words(
             "p",
-            "The release holds the table and a manifest. The policy may name values of the private table in its "
-            "hierarchies: keep it inside the house.",
+            "The release holds the table and a manifest. The policy and the report describe the private table: keep "
+            "them inside the house. The report for recipients is made from the release alone.",
             "quiet small",
         ).style("margin: 12px 0 0")
 
