@@ -43,11 +43,16 @@ class Histories:
             f"coalesce(max(g) FILTER (release = {position}), {ABSENT}) AS {name}"
             for position, name in enumerate(self._groups)
         )
-        self._session.execute(f"CREATE TABLE people AS SELECT key, {pivoted} FROM ({each}) GROUP BY key")
+        self._session.execute(f"CREATE TABLE histories AS SELECT key, {pivoted} FROM ({each}) GROUP BY key")
         self._session.execute(
             f"CREATE TABLE cells AS SELECT {groups}, count(*) AS size, row_number() OVER (ORDER BY {groups}) - 1 "
-            f"AS cell FROM people GROUP BY {groups}"
+            f"AS cell FROM histories GROUP BY {groups}"
         )
+        same = " AND ".join(f"h.{name} = c.{name}" for name in self._groups)
+        self._session.execute(
+            f"CREATE TABLE people AS SELECT h.*, c.cell FROM histories AS h JOIN cells AS c ON {same}"
+        )
+        self._session.execute("DROP TABLE histories")
 
     def _scan(self, release: int) -> str:
         return f"read_parquet({literal(str(self._members[release]))})"
@@ -60,11 +65,10 @@ class Histories:
 
     def values_by_cell(self, release: int, column: str) -> ValueCounts:
         """Return how often each value that a release has in a column occurs in each cell."""
-        same = " AND ".join(f"p.{name} = c.{name}" for name in self._groups)
         found = self._session.arrow(
-            f"SELECT c.cell, coalesce(m.{quote(f'value.{column}')}, '') AS text, count(*) AS size "
-            f"FROM {self._scan(release)} AS m JOIN people AS p ON m.key::UUID = p.key JOIN cells AS c ON {same} "
-            "GROUP BY ALL ORDER BY c.cell, text"
+            f"SELECT p.cell, coalesce(m.{quote(f'value.{column}')}, '') AS text, count(*) AS size "
+            f"FROM {self._scan(release)} AS m JOIN people AS p ON m.key::UUID = p.key "
+            "GROUP BY ALL ORDER BY p.cell, text"
         )
         coded = found["text"].combine_chunks().dictionary_encode()
         texts = coded.dictionary.to_pylist() if len(found) else []
@@ -78,11 +82,10 @@ class Histories:
     def write(self, path: Path, labels: Sequence[str] = ()) -> None:
         """Write the cell of each person, with her state and labels in the last release if she is in that."""
         last = len(self._members) - 1
-        same = " AND ".join(f"p.{name} = c.{name}" for name in self._groups)
         cells = "".join(f", m.{quote(f'label.{column}')}" for column in labels)
         self._session.execute(
-            f"COPY (SELECT replace(p.key::VARCHAR, '-', '') AS key, c.cell, m.state{cells} FROM people AS p "
-            f"JOIN cells AS c ON {same} LEFT JOIN {self._scan(last)} AS m ON p.key = m.key::UUID) "
+            f"COPY (SELECT replace(p.key::VARCHAR, '-', '') AS key, p.cell, m.state{cells} FROM people AS p "
+            f"LEFT JOIN {self._scan(last)} AS m ON p.key = m.key::UUID) "
             f"TO {literal(str(path))} (FORMAT parquet)"
         )
 
