@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -251,7 +251,7 @@ def as_table(rows: Sequence[tuple[str, str, str]]) -> pa.Table:
     return table_of(("place", "age", "ill"), rows)
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(histories(), st.integers(1, 4))
 def test_nested_loops_find_the_same(releases, k):
     report = complementary([as_table(rows) for rows in releases], POLICY, k=k, one_to_one=False, most=1000)
@@ -275,7 +275,7 @@ def test_nested_loops_find_the_same(releases, k):
     assert report.rows_possibly_at_risk == sum(map(any, verdicts.values()))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(people.filter(len), st.data())
 def test_what_is_true_is_never_ruled_out(everybody, data):
     """The same people twice: each tuple that somebody truly has is counted with at least all who have it."""
@@ -313,20 +313,27 @@ pairings = st.integers(1, 4).flatmap(
 )
 
 
-@settings(max_examples=200)
+def matchings_by_hand(lefts, room, pairs):
+    """Give every way to pair off rows on the left, in their order, with room on the right."""
+    if not lefts:
+        yield []
+        return
+    yield from matchings_by_hand(lefts[1:], room, pairs)
+    for left, right in pairs:
+        if left == lefts[0] and room[right]:
+            less = [rows - (entry == right) for entry, rows in enumerate(room)]
+            yield from ([(left, right), *rest] for rest in matchings_by_hand(lefts[1:], less, pairs))
+
+
+@settings(max_examples=100)
 @given(pairings)
 def test_pairs_are_ruled_out_that_no_largest_matching_has(given_pairing):
     left_rows, right_rows, pairs = given_pairing
     pairs = sorted(pair for pair in pairs if pair[1] < len(right_rows))
     lefts = [entry for entry, rows in enumerate(left_rows) for _ in range(rows)]
-    rights = [entry for entry, rows in enumerate(right_rows) for _ in range(rows)] + [None] * len(lefts)
-    best, used = 0, set()
-    for order in set(permutations(rights, len(lefts))):
-        matched = [pair for pair in zip(lefts, order, strict=True) if pair in pairs]
-        if len(matched) > best:
-            best, used = len(matched), set()
-        if len(matched) == best:
-            used |= set(matched)
+    matchings = list(matchings_by_hand(lefts, right_rows, pairs))
+    best = max(map(len, matchings))
+    used = {pair for matched in matchings if len(matched) == best for pair in matched}
     left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     found = one_to_one(left, right, (np.array(left_rows), np.array(right_rows)))
     assert found.alone == (len(lefts) - best, sum(right_rows) - best)
@@ -375,7 +382,7 @@ def test_naive_releases_are_broken_and_based_ones_are_not():
         rows = random_people(generator, 20)
         nodes = safe_nodes(rows, 2)
         pairs = list(product(nodes, nodes))
-        for place in generator.permutation(len(pairs))[:12]:
+        for place in generator.permutation(len(pairs))[:8]:
             one, other = pairs[place]
             report = complementary([as_table(released(rows, one)), as_table(released(rows, other))], POLICY)
             if all(low <= high for low, high in zip(one, other, strict=True)):
@@ -393,7 +400,7 @@ def test_what_the_ledger_lets_out_tells_nobody_anything(tmp_path):
     columns = {"number": ix.identifier(), **POLICY.columns}
     policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(3)])
     broken = 0
-    for number in range(4):
+    for number in range(2):
         rows = random_people(generator, 30)
         private = as_table(rows).add_column(0, "number", pa.array(range(30)))
         algorithms = (ix.Lattice(), ix.Mondrian(), ix.Regroup())
