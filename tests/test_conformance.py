@@ -32,6 +32,7 @@ MODELS_TO_CHECK = {
     "beta-likeness, enhanced": ix.BetaLikeness(2.0, enhanced=True),
     "delta-disclosure": ix.DeltaDisclosure(3.0),
     "p-sensitive": ix.PSensitive(2, 3),
+    "m-invariance": ix.MInvariance(2),
     "prosecutor-risk": ix.ProsecutorRisk(0.4),
     "average-risk": ix.AverageRisk(0.4),
 }
@@ -54,12 +55,15 @@ ALGORITHMS_TO_CHECK = {
     "top-down": ix.TopDown(),
     "lossy-join": ix.LossyJoin(),
     "anatomy": ix.Anatomy(seed=1),
+    "m-invariance": ix.MInvariant(),
     "chosen": ix.Chosen(),
 }
-QUICK = [name for name in ALGORITHMS_TO_CHECK if not name.startswith("lattice for ") and name != "anatomy"] + [
+ONE_COLUMN = ("anatomy", "m-invariance")
+"""They need one sensitive column, and m-invariance its model: tests/test_anatomy.py, tests/test_m_invariance.py."""
+QUICK = [name for name in ALGORITHMS_TO_CHECK if not name.startswith("lattice for ") and name not in ONE_COLUMN] + [
     "lattice for precision"
 ]
-"""Lattice is the same search for every measure; Anatomy needs one sensitive column: tests/test_anatomy.py."""
+"""Lattice is the same search for every measure."""
 TABLE = table_of(HOSPITAL_COLUMNS, HOSPITAL).append_column("visits", pa.array(range(12)))
 
 
@@ -99,7 +103,7 @@ def test_every_algorithm_satisfies_every_model(name, model):
     testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=12)
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS_TO_CHECK if name not in QUICK and name != "anatomy"])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS_TO_CHECK if name not in (*QUICK, *ONE_COLUMN)])
 def test_lattice_finds_a_release_for_every_measure(name):
     testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[ix.KAnonymity(3)], examples=15)
 

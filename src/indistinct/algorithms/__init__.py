@@ -13,6 +13,7 @@ from indistinct.algorithms.datafly import Datafly
 from indistinct.algorithms.k_similar import KSimilar
 from indistinct.algorithms.lattice import Lattice
 from indistinct.algorithms.lossy_join import LossyJoin
+from indistinct.algorithms.m_invariance import MInvariant
 from indistinct.algorithms.mingen import MinGen, MinGenCell
 from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.mu_argus import MuArgus
@@ -35,6 +36,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "top-down": TopDown,
     "lossy-join": LossyJoin,
     "anatomy": Anatomy,
+    "m-invariance": MInvariant,
     "chosen": Chosen,
 }
 """Every algorithm by its name in a policy file."""
@@ -72,6 +74,7 @@ __all__ = [
     "KSimilar",
     "Lattice",
     "LossyJoin",
+    "MInvariant",
     "MinGen",
     "MinGenCell",
     "Mondrian",

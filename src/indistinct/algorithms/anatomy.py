@@ -16,7 +16,7 @@ from indistinct.algorithms.partition import together
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.frequency import IntArray, UIntArray
 from indistinct.link import check_link
-from indistinct.privacy import AlphaK, LDiversity, PSensitive
+from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
 from indistinct.privacy.base import TOLERANCE, BoolArray
 from indistinct.privacy.checks import check_whole
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
@@ -34,7 +34,8 @@ class Anatomy:
     As long as ``l`` values have rows left, a class takes one row at random of each of the ``l`` most frequent; the
     rows that are left over, fewer than ``l``, join classes that lack their value. Where a value is too frequent, as
     few of its rows as possible are suppressed, if the policy allows that. Without ``l`` it is the largest that the
-    policy's models ask for: the l of l-diversity, the p of p-sensitivity, or 1 / alpha of (α,k)-anonymity.
+    policy's models ask for: the l of l-diversity, the p of p-sensitivity, the m of m-invariance, or 1 / alpha of
+    (α,k)-anonymity.
 
     What other models demand beyond that is met by joining classes. Where a model has a k, classes that share a
     quasi-identifier become one as well: where many rows do, few and large ones are left, and lossy-join does better.
@@ -72,7 +73,7 @@ class Anatomy:
         class_of = _joined(_releasing(task, entries), entries, class_of, watch)
         classes = np.full(len(drawn), SUPPRESSED)
         classes[kept] = class_of
-        pieces = _added_up(drawn, classes)
+        pieces = added_up(drawn, classes)
         return Classes.of_pieces(frequencies, together(task, pieces) if _asks_for_company(task) else pieces)
 
     def _column(self, task: Task) -> str:
@@ -97,6 +98,8 @@ def _asked(task: Task) -> int:
             numbers.append(model.l)
         elif isinstance(model, PSensitive):
             numbers.append(model.p)
+        elif isinstance(model, MInvariance):
+            numbers.append(model.m)
         elif isinstance(model, AlphaK) and isinstance(model.alpha, float | int):
             numbers.append(math.ceil(1 / model.alpha / (1 + TOLERANCE)))
     return max(numbers)
@@ -124,20 +127,9 @@ def _shuffled_by_value(values: IntArray, counts: IntArray, keys: Keys) -> IntArr
 
 
 def _kept(task: Task, values: IntArray, number: int) -> IntArray:
-    """Give the places of the rows to release, as many as classes of so many different values can take.
-
-    Such classes exist if and only if no value has more than one in ``number`` of the rows. A limit on the rows of each
-    value leaves the more rows the higher it is, and the highest that can be is found by halving: what it leaves rises
-    ever more slowly with it, while what classes need rises evenly.
-    """
+    """Give the places of the rows to release, as many as classes of so many different values can take."""
     counts = np.bincount(values)
-    low, high = 0, int(counts.max())
-    while low < high:
-        limit = (low + high + 1) // 2
-        if int(np.minimum(counts, limit).sum()) >= number * limit:
-            low = limit
-        else:
-            high = limit - 1
+    low = largest_limit(counts, number)
     place = np.arange(len(values)) - (np.cumsum(counts) - counts)[values]
     kept = np.flatnonzero(place < low)
     lost = len(values) - len(kept)
@@ -150,6 +142,23 @@ def _kept(task: Task, values: IntArray, number: int) -> IntArray:
     return kept
 
 
+def largest_limit(counts: IntArray, number: int) -> int:
+    """Give how many rows of each value there can be in classes of so many different values.
+
+    Such classes exist if and only if no value has more than one in ``number`` of the rows. A limit on the rows of each
+    value leaves the more rows the higher it is, and the highest that can be is found by halving: what it leaves rises
+    ever more slowly with it, while what classes need rises evenly.
+    """
+    low, high = 0, int(counts.max(initial=0))
+    while low < high:
+        limit = (low + high + 1) // 2
+        if int(np.minimum(counts, limit).sum()) >= number * limit:
+            low = limit
+        else:
+            high = limit - 1
+    return low
+
+
 def _dealt(values: IntArray, number: int, keys: Keys) -> IntArray:
     """Give the class of each row: one row of each of the most frequent values left, again and again.
 
@@ -160,7 +169,7 @@ def _dealt(values: IntArray, number: int, keys: Keys) -> IntArray:
     value with a row left is in every class.
     """
     counts = np.bincount(values)
-    dealt = _hands(counts, number)
+    dealt = hands(counts, number)
     used = np.bincount(dealt.ravel(), minlength=len(counts))
     place = np.arange(len(values)) - (np.cumsum(counts) - counts)[values]
     is_dealt = place < used[values]
@@ -173,20 +182,20 @@ def _dealt(values: IntArray, number: int, keys: Keys) -> IntArray:
     return class_of
 
 
-def _hands(counts: IntArray, number: int) -> IntArray:
+def hands(counts: IntArray, number: int) -> IntArray:
     """Give the values of each class, (classes, number): those of which most rows are left, the first of equals."""
     different = len(counts)
     # one whole number says how many rows of which value are left, most first
     heap = [value - int(rows) * different for value, rows in enumerate(counts) if rows]
     heapq.heapify(heap)
-    hands: list[int] = []
+    dealt: list[int] = []
     while len(heap) >= number:
         hand = [heapq.heappop(heap) for _ in range(number)]
-        hands += hand
+        dealt += hand
         for left in hand:
             if left < -different:  # two rows at least, so one after this
                 heapq.heappush(heap, left + different)
-    return np.array(hands, np.int64).reshape(-1, number) % different
+    return np.array(dealt, np.int64).reshape(-1, number) % different
 
 
 def _releasing(task: Task, entries: IntArray) -> Task:
@@ -254,7 +263,7 @@ def _with_safe_ones(judge: _Judge, goals: IntArray, failing: IntArray) -> IntArr
     return goals
 
 
-def _added_up(entries: IntArray, classes: IntArray) -> Pieces:
+def added_up(entries: IntArray, classes: IntArray) -> Pieces:
     """Give the rows of each entry in each class."""
     lowest = SUPPRESSED
     width = int(classes.max()) - lowest + 1

@@ -14,7 +14,7 @@ from indistinct.link import check_link
 from indistinct.recoding import SUPPRESSED, Classes, Pieces, Recoding
 from indistinct.watch import Watch
 
-NO_GROUPING = ("lossy-join", "anatomy", "mu-argus")
+NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance")
 """Algorithms that make two tables themselves, or groups that are not always safe."""
 
 

@@ -15,7 +15,7 @@ from indistinct.algorithms.base import Task
 from indistinct.algorithms.space import Space
 from indistinct.covering import LabelKind
 from indistinct.errors import InfeasibleError
-from indistinct.frequency import IntArray
+from indistinct.frequency import FrequencyList, IntArray
 from indistinct.privacy.base import BoolArray
 from indistinct.quality.base import within_unit
 from indistinct.quality.cells import CellMeasure
@@ -38,6 +38,20 @@ Grouping = Callable[[Space, int, Watch], Pieces | Partition]
 """Groups the tuples of a space into groups of at least so many rows."""
 
 
+def apart(frequencies: FrequencyList) -> tuple[list[int], IntArray]:
+    """Give the columns that are never generalized though they differ, and the number of each entry's values there."""
+    fixed = [
+        column
+        for column, hierarchy in enumerate(frequencies.hierarchies)
+        if hierarchy.height == 0 and len(hierarchy.values) > 1
+    ]
+    if not fixed:
+        return fixed, np.zeros(len(frequencies.entries), np.int64)
+    codes = np.stack([frequencies.entry_codes(column) for column in fixed])
+    _, block_of = np.unique(codes, axis=1, return_inverse=True)
+    return fixed, block_of.ravel().astype(np.int64)
+
+
 def blocks_of(task: Task) -> tuple[IntArray, int]:
     """Give the block of each tuple, SUPPRESSED for those that cannot be released, and the number of blocks.
 
@@ -46,17 +60,7 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
     """
     frequencies = task.frequencies
     entries = frequencies.entries
-    fixed = [
-        column
-        for column, hierarchy in enumerate(frequencies.hierarchies)
-        if hierarchy.height == 0 and len(hierarchy.values) > 1
-    ]
-    if fixed:
-        codes = np.stack([frequencies.entry_codes(column) for column in fixed])
-        _, block_of = np.unique(codes, axis=1, return_inverse=True)
-        block_of = block_of.ravel().astype(np.int64)
-    else:
-        block_of = np.zeros(len(entries), np.int64)
+    fixed, block_of = apart(frequencies)
     number = int(block_of.max(initial=-1)) + 1
     is_safe = np.ones(number, np.bool_)
     while True:  # what is suppressed changes the table with which some models compare

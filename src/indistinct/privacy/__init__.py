@@ -8,6 +8,7 @@ from indistinct.privacy.beta_likeness import BetaLikeness
 from indistinct.privacy.delta_disclosure import DeltaDisclosure
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.l_diversity import LDiversity
+from indistinct.privacy.m_invariance import MInvariance
 from indistinct.privacy.p_sensitive import PSensitive
 from indistinct.privacy.risk import AverageRisk, ProsecutorRisk
 from indistinct.privacy.t_closeness import TCloseness
@@ -20,6 +21,7 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "beta-likeness": BetaLikeness,
     "delta-disclosure": DeltaDisclosure,
     "p-sensitive": PSensitive,
+    "m-invariance": MInvariance,
     "prosecutor-risk": ProsecutorRisk,
     "average-risk": AverageRisk,
 }
@@ -33,6 +35,7 @@ __all__ = [
     "DeltaDisclosure",
     "KAnonymity",
     "LDiversity",
+    "MInvariance",
     "PSensitive",
     "PrivacyModel",
     "ProsecutorRisk",
