@@ -79,6 +79,37 @@ class Histories:
             tuple(text or None for text in texts),
         )
 
+    def signatures(self, release: int, column: str) -> tuple[list[str], NDArray[np.bool_]]:
+        """Return the values that each group of a release has in a column, as JSON, and whether each is as frequent.
+
+        The values of a group are listed once, in ascending order, a missing one as an empty text. Groups with the same
+        values have the same JSON.
+        """
+        found = self._session.arrow(
+            f"SELECT signature, is_even FROM ({self._signatures_sql(release, column)}) ORDER BY g"
+        )
+        return found["signature"].to_pylist(), np.array(found["is_even"].to_pylist(), np.bool_)
+
+    def _signatures_sql(self, release: int, column: str) -> str:
+        value = f"coalesce({quote(f'value.{column}')}, '')"
+        counts = f'SELECT "group"::INTEGER AS g, {value} AS v, count(*) AS n FROM {self._scan(release)} GROUP BY ALL'
+        return (
+            "SELECT g, to_json(list(v ORDER BY v))::VARCHAR AS signature, min(n) = max(n) AS is_even "
+            f"FROM ({counts}) GROUP BY g"
+        )
+
+    def write_signatures(self, path: Path, releases: Sequence[int], column: str) -> None:
+        """Write, as the cell of each person, the values of her group in the last of some releases that she is in."""
+        each = " UNION ALL ".join(
+            f"SELECT p.key, {release} AS release, s.signature FROM people AS p "
+            f"JOIN ({self._signatures_sql(release, column)}) AS s ON p.{self._groups[release]} = s.g"
+            for release in releases
+        )
+        self._session.execute(
+            f"COPY (SELECT replace(key::VARCHAR, '-', '') AS key, arg_max(signature, release) AS cell FROM ({each}) "
+            f"GROUP BY key) TO {literal(str(path))} (FORMAT parquet)"
+        )
+
     def write(self, path: Path, labels: Sequence[str] = ()) -> None:
         """Write the cell of each person, with her state and labels in the last release if she is in that."""
         last = len(self._members) - 1

@@ -6,6 +6,8 @@ can tell apart with the earlier releases satisfies the models by itself: Sweeney
 before is part of the quasi-identifier. For her second remedy, a release that is based on an earlier one, the cells of
 the people in that one are replaced by the labels which it gave them, so that nothing becomes more specific.
 
+Where m-invariance was promised, the history is another one: the values that people's groups had.
+
 Source: Sweeney 2002, "k-anonymity: a model for protecting privacy", Sections 3.2 and 3.3.
 """
 
@@ -20,27 +22,44 @@ from indistinct.covering import Labels
 from indistinct.engine import HISTORY, KEY, STATE
 from indistinct.frequency import FrequencyList, IntArray, Sensitive
 from indistinct.hierarchy import Hierarchy, keep
-from indistinct.policy import Column, Policy, identifier, quasi
+from indistinct.policy import Column, Policy, identifier, quasi, sensitive
 from indistinct.privacy import PrivacyModel
+from indistinct.privacy.m_invariance import Signed
 from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, LocalRecoding, Pieces, Recoding
 
 
-def told_policy(policy: Policy, earlier: Sequence[Policy], hierarchies: dict[str, Hierarchy] | None = None) -> Policy:
+def told_policy(
+    policy: Policy,
+    earlier: Sequence[Policy],
+    hierarchies: dict[str, Hierarchy] | None = None,
+    signed: str | None = None,
+) -> Policy:
     """Give the policy for rows that were recognised: histories are never mixed, and earlier promises still hold.
 
-    Without earlier releases the history plays no part. ``hierarchies`` take the place of the columns' own.
+    Without earlier releases the history plays no part. ``hierarchies`` take the place of the columns' own. With
+    ``signed``, a sensitive column, the history is the values that people's groups had in that column; groups may mix
+    them, but everybody must stay with the same values.
     """
     columns: dict[str, Column] = {
         name: replace(column, hierarchy=hierarchies[name]) if hierarchies and name in hierarchies else column
         for name, column in policy.columns.items()
     }
-    columns |= {KEY: identifier(), STATE: identifier(), HISTORY: quasi(keep()) if earlier else identifier()}
+    history = identifier() if not earlier else quasi(keep()) if signed is None else sensitive()
+    columns |= {KEY: identifier(), STATE: identifier(), HISTORY: history}
     assert policy.quasi_identifiers is not None  # set when the policy was made
-    more = (HISTORY,) if earlier else ()
+    more = (HISTORY,) if earlier and signed is None else ()
+    models = [*policy.privacy, *_still_promised(policy, earlier)]
+    if earlier and signed is not None:
+        asks_all = [model.asks_sensitive and model.column is None for model in models]
+        models = [
+            replace(model, column=signed) if asks else model  # type: ignore[type-var]  # models are dataclasses
+            for model, asks in zip(models, asks_all, strict=True)
+        ]
+        models.append(Signed(HISTORY))
     return replace(
         policy,
         columns=columns,
-        privacy=[*policy.privacy, *_still_promised(policy, earlier)],
+        privacy=models,
         quasi_identifiers={name: (*names, *more) for name, names in policy.quasi_identifiers.items()},
         eligible=(),  # rows that are not eligible were left out when the others were recognised
     )
@@ -49,11 +68,11 @@ def told_policy(policy: Policy, earlier: Sequence[Policy], hierarchies: dict[str
 def _still_promised(policy: Policy, earlier: Sequence[Policy]) -> list[PrivacyModel]:
     """Give the models of earlier policies that a release under this one can be asked to keep, each once."""
     own = [model.describe() for model in policy.privacy]
-    sensitive = policy.with_role("sensitive")
+    declared = policy.with_role("sensitive")
     models: list[PrivacyModel] = []
     for model in (model for one in earlier for model in one.privacy):
         column = getattr(model, "column", None)
-        is_known = not model.asks_sensitive or (column in sensitive if column is not None else bool(sensitive))
+        is_known = not model.asks_sensitive or (column in declared if column is not None else bool(declared))
         if getattr(model, "on", None) is not None:
             model = replace(model, on=None)  # type: ignore[type-var]  # models are dataclasses
         if is_known and model.describe() not in own:
@@ -131,14 +150,13 @@ def _without_groups(recoding: AnyRecoding, is_left_out: np.ndarray[tuple[int], n
 def without_history(recoding: AnyRecoding) -> AnyRecoding:
     """Give the recoding as the release shows it: without the column that only the search was told of."""
     frequencies = recoding.frequencies
-    if HISTORY not in frequencies.columns:
+    if HISTORY not in (*frequencies.columns, *frequencies.sensitive):
         return recoding
-    column = frequencies.columns.index(HISTORY)
-    plain, entry_of = _without_column(frequencies, column)
+    plain, entry_of = _without_history(frequencies)
     pieces = _merged(_group_of_pieces(recoding), entry_of)
     if isinstance(recoding, Classes):
         return Classes.of_pieces(plain, pieces)
-    others = [position for position in range(len(frequencies.columns)) if position != column]
+    others = [position for position, name in enumerate(frequencies.columns) if name != HISTORY]
     if isinstance(recoding, Recoding):
         labels = tuple(Labels.at_level(plain, position, recoding.node[other]) for position, other in enumerate(others))
         codes = np.stack([recoding.groups.label_codes(other) for other in others])
@@ -151,17 +169,19 @@ def without_history(recoding: AnyRecoding) -> AnyRecoding:
     return LocalRecoding.of_labels(plain, pieces, labels, codes, is_proven=recoding.is_proven, gap=recoding.gap)
 
 
-def _without_column(frequencies: FrequencyList, column: int) -> tuple[FrequencyList, IntArray]:
-    """Give the list without one column, and the entry there of each entry here."""
-    others = [position for position in range(len(frequencies.columns)) if position != column]
+def _without_history(frequencies: FrequencyList) -> tuple[FrequencyList, IntArray]:
+    """Give the list without the history, and the entry there of each entry here."""
+    others = [position for position, name in enumerate(frequencies.columns) if name != HISTORY]
     entries = frequencies.entries
-    codes = np.stack([*(frequencies.entry_codes(other) for other in others), *entries.codes.values()])
+    described = {name: column for name, column in frequencies.sensitive.items() if name != HISTORY}
+    codes = np.stack(
+        [*(frequencies.entry_codes(other) for other in others), *(entries.codes[name] for name in described)]
+    )
     distinct, entry_of = np.unique(codes, axis=1, return_inverse=True)
     entry_of = entry_of.ravel()
     counts = np.bincount(entry_of, entries.counts, distinct.shape[1]).astype(np.int64)
-    sensitive: dict[str, tuple[Sensitive, IntArray]] = {
-        name: (described, distinct[len(others) + position])
-        for position, (name, described) in enumerate(frequencies.sensitive.items())
+    sensitive_codes: dict[str, tuple[Sensitive, IntArray]] = {
+        name: (column, distinct[len(others) + position]) for position, (name, column) in enumerate(described.items())
     }
     plain = FrequencyList.of_codes(
         [frequencies.columns[other] for other in others],
@@ -169,7 +189,7 @@ def _without_column(frequencies: FrequencyList, column: int) -> tuple[FrequencyL
         list(distinct[: len(others)]),
         counts,
         [frequencies.weights[other] for other in others],
-        sensitive,
+        sensitive_codes,
     )
     there = np.stack([*(plain.entry_codes(position) for position in range(len(others))), *plain.entries.codes.values()])
     place = np.empty(len(counts), np.int64)

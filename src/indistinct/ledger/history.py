@@ -3,21 +3,23 @@
 The adversary is given everything: she holds all releases in question, can tell which rows belong to the same person,
 and knows who is in which release. What hides a person is then only her cell: the people who were released in the same
 groups as she, release by release, and left out of the same ones. Within a cell people can be exchanged without a
-single released cell changing, so that nothing in the releases tells them apart.
+single released cell changing, so that nothing in the releases tells them apart. m-invariance is another promise, about
+values alone and against an adversary who cannot link rows; ``signatures`` judges it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from indistinct.engine import ABSENT, Histories
 from indistinct.frequency import Groups, IntArray, Tally
+from indistinct.ledger.signatures import Signatures, promised
 from indistinct.policy import Policy, sensitive_columns
-from indistinct.privacy import PrivacyModel
+from indistinct.privacy import MInvariance, PrivacyModel
 from indistinct.privacy.base import BoolArray
 from indistinct.words import counted
 
@@ -38,6 +40,8 @@ class Failure:
     people: int
     cells: int
     smallest: int
+    values: int | None = None
+    """The fewest values that are left to somebody, where m-invariance was promised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,18 @@ class Linked:
                 f"joined with {which}, it tells {counted(self.people, 'person', 'people')} apart into "
                 f"{counted(self.cells, 'cell')}, the smallest of {self.smallest}"
             )
-        worst = min(self.failures, key=lambda failure: failure.smallest)
+        worst = self.failures[0]
         whose = "this policy" if worst.promised_by == 0 else f"entry {worst.promised_by}"
+        how = (
+            f"and the smallest cell has {counted(worst.smallest, 'person', 'people')}"
+            if worst.values is None
+            else f"since their groups do not have the same values, each equally often, in every release; "
+            f"{counted(worst.values, 'value is', 'values are')} left to somebody"
+        )
         return (
-            f"joined with {which}, it would leave {counted(self.at_risk, 'person', 'people')} less protected than was "
-            f"promised: {worst.model} of {whose} fails, and the smallest cell has "
-            f"{counted(worst.smallest, 'person', 'people')} ({_where(worst)})"
+            f"{f'joined with {which}, ' if self.entries else ''}it would leave "
+            f"{counted(self.at_risk, 'person', 'people')} less protected than was promised: {worst.model} of {whose} "
+            f"fails, {how} ({_where(worst)})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +108,7 @@ class Linked:
                     "cells": failure.cells,
                     "smallest_cell": failure.smallest,
                 }
+                | ({} if failure.values is None else {"values_left": failure.values})
                 for failure in self.failures
             ],
         }
@@ -106,14 +117,26 @@ class Linked:
 def linked(histories: Histories, entries: Sequence[int], policies: Sequence[Policy]) -> Linked:
     """Tell what all these releases together reveal; entry 0 is the release that is checked.
 
-    A cell must satisfy the models of every policy under which its people were released.
+    A cell must satisfy the models of every policy under which its people were released. m-invariance is judged by the
+    values of their groups instead, since it lets cells be as small as they may.
     """
     groups, sizes = histories.cells()
+    signatures = {
+        column: Signatures.of(histories, groups, policies, column)
+        for column in sorted({column for policy in policies for column in promised(policy)})
+    }
     is_broken = np.zeros(len(sizes), np.bool_)
     failures: list[Failure] = []
     for release, policy in enumerate(policies):
         is_present = groups[:, release] != ABSENT
+        for column, m in promised(policy).items():
+            failing = signatures[column].failing(release, m)
+            is_broken |= failing
+            found = _failures(MInvariance(m), entries, release, groups, sizes, failing)
+            failures += [replace(failure, values=signatures[column].left(failing)) for failure in found]
         for model in policy.privacy:
+            if isinstance(model, MInvariance):
+                continue
             cells = Groups.of_sizes(sizes, _tallies(histories, release, policy, model))
             failing = is_present & ~model.satisfied(cells)
             is_broken |= failing

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from indistinct.algorithms import Algorithm
+from indistinct.algorithms import Algorithm, MInvariant
 from indistinct.engine import KEY, Histories, Recognition, Rows, open_table
 from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
 from indistinct.frequency import IntArray
@@ -23,6 +21,7 @@ from indistinct.ledger.entry import Draft, Entry
 from indistinct.ledger.files import RELEASE
 from indistinct.ledger.history import Linked, linked
 from indistinct.ledger.policies import policy_text
+from indistinct.ledger.signatures import promised, refuse_linkable, signed_column
 from indistinct.ledger.store import HeadMoved, Store
 from indistinct.link import LINK
 from indistinct.pipeline import chosen_algorithm, task_for
@@ -328,7 +327,11 @@ class Ledger:
         """Make a release and write who is in which of its groups; nothing of it is given away yet."""
         policy.check(rows.columns())
         earlier = held if terms.again is not None else []
-        path, sizes = self._history(earlier, policy, private, reading) if earlier else (None, np.zeros(0, np.int64))
+        policies = [parse_policy(entry.policy) for entry in earlier]
+        signed = signed_column(policy, policies)
+        if signed is not None and earlier:
+            _refuse_other_ways(chosen, terms)
+        path, sizes = self._history(earlier, policies, policy, signed, private, reading)
         based = _based_columns(policy, earlier) if terms.again == "based" else ()
         ground = rows.encode(based, [condition.as_triple() for condition in policy.eligible]) if based else {}
         hierarchies: dict[str, Hierarchy] = {
@@ -336,8 +339,8 @@ class Ledger:
         }
         told = rows.recognise(self._recognition(policy, terms, path, based))
         try:
-            policies = [parse_policy(entry.policy) for entry in earlier]
-            recoding = _searched(told, told_policy(policy, policies, hierarchies), chosen, sizes, policies, watch)
+            asked = told_policy(policy, policies, hierarchies, signed)
+            recoding = _searched(told, asked, chosen, sizes, policies, watch)
             watch.report("release")
             parts = recoded(told, recoding, policy, (KEY,))
             first = "quasi" if isinstance(recoding, Classes) else "table"
@@ -355,13 +358,31 @@ class Ledger:
         return release
 
     def _history(
-        self, entries: list[Entry], policy: Policy, private: Path, reading: dict[str, Any]
-    ) -> tuple[Path, IntArray]:
-        """Write the history of everybody who was released before; also give the number of people of each history."""
+        self,
+        entries: list[Entry],
+        policies: list[Policy],
+        policy: Policy,
+        signed: str | None,
+        private: Path,
+        reading: dict[str, Any],
+    ) -> tuple[Path | None, IntArray | None]:
+        """Write the history of everybody who was released before; also give the number of people of each history.
+
+        With a ``signed`` column it is the values that a person's group had there; None are counted then, since people
+        may come and go one by one.
+        """
+        if not entries:
+            return None, None
         path = private / "history.parquet"
         with Histories([self._members(entry) for entry in entries], **_limits(reading)) as histories:
-            histories.write(path, _based_columns(policy, entries))
-            return path, histories.cells()[1]
+            if signed is None:
+                histories.write(path, _based_columns(policy, entries))
+                return path, histories.cells()[1]
+            showing = [release for release, one in enumerate(policies) if signed in one.with_role("sensitive")]
+            if not showing:
+                return None, None
+            histories.write_signatures(path, showing, signed)
+            return path, None
 
     def _linked(self, members: Path, policy: Policy, held: list[Entry], reading: dict[str, Any]) -> Linked:
         """Tell what a release reveals together with those that are held already."""
@@ -403,19 +424,26 @@ def _opened(table: Any, reading: dict[str, Any]) -> Iterator[Rows]:
 
 
 def _searched(
-    told: Rows, policy: Policy, chosen: Algorithm, sizes: IntArray, earlier: list[Policy], watch: Watch
+    told: Rows, policy: Policy, chosen: Algorithm, sizes: IntArray | None, earlier: list[Policy], watch: Watch
 ) -> AnyRecoding:
-    """Search for a recoding; with earlier releases, one that keeps to them."""
+    """Search for a recoding; with earlier releases, one that keeps to them.
+
+    ``sizes`` has the number of people of each history; without it, they may come and go one by one.
+    """
     if not earlier:
         return _found(told, policy, chosen, watch)[0]
     try:
         recoding, budget = _found(told, policy, chosen, watch)
     except InfeasibleError as error:
+        needed = (
+            " New people must be as many as the models ask for, and of those who were released before enough must stay "
+            "or go together: allow more suppression, or wait until more have changed"
+        )
         raise RefusedError(
-            f"no release under this policy keeps to the earlier ones: {error}. New people must be as many as the "
-            "models ask for, and of those who were released before enough must stay or go together: allow more "
-            "suppression, or wait until more have changed"
+            f"no release under this policy keeps to the earlier ones: {error}{'' if sizes is None else '.' + needed}"
         ) from None
+    if sizes is None:
+        return recoding
     if isinstance(recoding, Classes):
         raise RefusedError(
             "a release of two tables cannot be made to keep to earlier ones; release one table, or check it without "
@@ -430,6 +458,20 @@ def _searched(
             "suppression"
         )
     return recoding
+
+
+def _refuse_other_ways(chosen: Algorithm, terms: Terms) -> None:
+    """Raise if a release that must be m-invariant with earlier ones is asked for in a way that does not see to it."""
+    if chosen.name != MInvariant.name:
+        raise LedgerError(
+            f"m-invariance over several releases is seen to by the algorithm {MInvariant.name!r} alone, not by "
+            f"{chosen.name!r}: say algorithm = {MInvariant.name!r}"
+        )
+    if terms.again == "based":
+        raise LedgerError(
+            "with m-invariance people move between groups, so a release cannot be based on an earlier "
+            "one: say again='consistent' (--again consistent)"
+        )
 
 
 def _found(told: Rows, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[AnyRecoding, int]:
@@ -459,6 +501,8 @@ def _terms(
         raise LedgerError(
             "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
         )
+    for column in promised(policy):
+        refuse_linkable(policy, column)
     named = (key,) if isinstance(key, str) else tuple(key or policy.with_role("identifier"))
     for name in named:
         if name not in policy.columns:
@@ -483,11 +527,12 @@ def _refuse(found: Linked, terms: Terms) -> None:
     """Raise a RefusedError if a release would undo earlier ones."""
     if found.passed:
         return
-    advice = (
-        "wait until more people have changed, or allow more suppression"
-        if terms.again is not None
-        else "let the search keep to them: again='consistent' or 'based' (--again)"
-    )
+    if found.failures[0].values is not None:
+        advice = "make it with the algorithm 'm-invariance' and again='consistent' (--again consistent)"
+    elif terms.again is not None:
+        advice = "wait until more people have changed, or allow more suppression"
+    else:
+        advice = "let the search keep to them: again='consistent' or 'based' (--again)"
     raise RefusedError(f"refused: {found.reason}; {advice}")
 
 
