@@ -40,6 +40,7 @@ OTHERS = st.sampled_from(
         ix.LDiversity(2, "entropy"),
         ix.LDiversity(2, "recursive", 2.0),
         ix.PSensitive(2, 3),
+        ix.MInvariance(2),
     ]
 )
 HIERARCHIES = {"kept": ix.keep(), "suppressed": ix.suppress(), "by prefix": ix.prefix(2)}
@@ -53,12 +54,14 @@ def questions(draw: st.DrawFn, algorithms: list[str], models: st.SearchStrategy[
     row = st.tuples(*(st.sampled_from(["a1", "a2", "b1"]) for _ in names), st.sampled_from("111223"))
     rows = draw(st.lists(row, min_size=3, max_size=14))
     asked = [draw(models), *draw(st.lists(COMPARING | AVERAGE | OTHERS | st.just(ix.KAnonymity(2)), max_size=2))]
+    algorithm = draw(st.sampled_from(algorithms))
+    asked += [ix.MInvariance(2)] * (algorithm == "m-invariance")  # which it cannot do without
     policy = ix.Policy(
         columns={name: ix.quasi(HIERARCHIES[kind]) for name, kind in zip(names, kinds, strict=True)}
         | {"illness": ix.sensitive()},
         privacy=draw(st.permutations(asked)),
         max_suppression=draw(st.sampled_from([0, 0.2, 0.5, 0.8])),
-        algorithm=draw(st.sampled_from(algorithms)),
+        algorithm=algorithm,
     )
     columns = list(zip(*rows, strict=True))
     return pa.table(dict(zip([*names, "illness"], columns, strict=True))), policy

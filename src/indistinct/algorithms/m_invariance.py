@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -84,7 +84,8 @@ class MInvariant:
             raise _infeasible(task, m, lost)
         entries = np.concatenate(groups)
         group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        placed = Placing(task, space, entries, group_of, np.array(signatures), not self.two_tables).placed()
+        placing = Placing(task, space, entries, group_of, np.array(signatures), not self.two_tables)
+        placed = _placed_in_what_is_left(placing)
         lost["have no labels that no group with other values has, or fail another model"] += int(
             (placed == SUPPRESSED).sum()
         )
@@ -98,6 +99,30 @@ class MInvariant:
         if self.two_tables:
             return Classes.of_pieces(frequencies, pieces)
         return LocalRecoding.of_pieces(frequencies, pieces, is_proven=not watch.time_is_up())
+
+
+def _placed_in_what_is_left(placing: Placing) -> IntArray:
+    """Give the group of each row; what is suppressed changes the table with which some models compare."""
+    placed = np.arange(len(placing.entries))
+    entries = placing.task.frequencies.entries
+    left = placed
+    while True:
+        totals = {
+            name: np.bincount(codes[placing.entries], minlength=len(placing.task.frequencies.sensitive[name].values))
+            for name, codes in entries.codes.items()
+        }
+        placing.task = replace(placing.task, totals=totals)
+        group_of = placing.placed()
+        placed = np.full(len(placed), SUPPRESSED)
+        placed[left] = group_of
+        stays = group_of != SUPPRESSED
+        if stays.all() or not stays.any() or not any(model.asks_whole_table for model in placing.task.models):
+            return placed
+        left = left[stays]
+        numbers, renumbered = np.unique(group_of[stays], return_inverse=True)
+        placing = replace(
+            placing, entries=placing.entries[stays], group_of=renumbered, signatures=placing.signatures[numbers]
+        )
 
 
 def _asked(task: Task) -> tuple[str, int]:
