@@ -27,6 +27,8 @@ MODELS = {
     "of the ratio stays within {delta}.",
     "p-sensitive": "Each person is hidden among at least {k} rows that look alike, which have at least {p} values in "
     "each sensitive column.",
+    "m-invariance": "No sensitive value makes up more than one in {m} of a group, and whoever is released again stays "
+    "in a group of the same values.",
     "prosecutor-risk": "Nobody who is known to be in the release is found with a chance above {at_most}.",
     "average-risk": "On average over all released rows the chance to be found is at most {at_most}.",
 }

@@ -19,6 +19,7 @@ MODELS: dict[str, tuple[str, dict[str, tuple[str, float | int]]]] = {
     "alpha-k": ("… and no sensitive value has a share above alpha", {"alpha": ("alpha", 0.5), "k": ("k", 5)}),
     "l-diversity": ("Each group has at least l sensitive values", {"l": ("l", 2)}),
     "p-sensitive": ("Each group of k has at least p sensitive values", {"p": ("p", 2), "k": ("k", 5)}),
+    "m-invariance": ("No sensitive value surer than one in m, release by release", {"m": ("m", 2)}),
     "t-closeness": ("Groups look like the whole table, up to t", {"t": ("t", 0.3)}),
     "beta-likeness": ("No value is more than 1 + beta times as likely", {"beta": ("beta", 1.0)}),
     "delta-disclosure": ("The logarithm of that ratio stays below delta", {"delta": ("delta", 1.5)}),
@@ -39,6 +40,7 @@ ALGORITHM_WORDS = {
     "top-down": "top-down: classes with their own labels (Wong et al.)",
     "lossy-join": "lossy-join: two tables (Wong et al.)",
     "anatomy": "anatomy: two tables (Xiao and Tao 2006)",
+    "m-invariance": "m-invariance: people keep their group's values (Xiao and Tao 2007)",
     "chosen": "chosen: the levels that were picked",
 }
 WITH_MEASURE = ("lattice", "regroup")
