@@ -248,8 +248,19 @@ def test_groups_with_one_sensitive_value_are_told() -> None:
     asked = ix.Policy(columns={"sex": ix.quasi(), "illness": ix.sensitive()}, privacy=[ix.KAnonymity(2)])
     with ix.anonymize(table, asked) as release:
         (found,) = (one for one in report_facts(release, asked)["attacks"] if one["attack"] == "homogeneity")
-    assert found["outcome"] != "nothing"
+    assert found["severity"] == "broken"
     assert "2 rows" in found["summary"]
+
+
+def test_the_population_and_earlier_releases_are_used_if_they_are_given(tmp_path: Path) -> None:
+    asked = policy()
+    with ix.anonymize(PEOPLE, asked) as release, ix.anonymize(PEOPLE, asked, algorithm="regroup") as earlier:
+        facts = report_facts(release, asked, original=PEOPLE, population=1200, earlier=[earlier.table])
+    (risk,) = facts["risk"]
+    assert 0 < risk["after"]["journalist"] < risk["before"]["journalist"] < 1
+    assert risk["identifying"][0]["columns"] == ["age"]  # no two people have the same age
+    assert "complementary" in [one["attack"] for one in facts["attacks"] if one["severity"] != "not tried"]
+    assert "journalist risk, highest" in check_page(render(facts)).text
 
 
 @given(st.dictionaries(st.text("ab1 ", max_size=3) | st.none(), st.integers(1, 9), max_size=40), st.booleans())

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -184,6 +184,8 @@ class Release:
         edition: Literal["internal", "public"] = "internal",
         original: Any = None,
         external: Any = None,
+        earlier: Sequence[Any] = (),
+        population: Any = None,
         title: str = "Release report",
         **reading: Any,
     ) -> Path:
@@ -191,12 +193,22 @@ class Release:
 
         The internal edition describes the private table, with ``original`` also its sensitive columns, and proves the
         release against it. The public edition is made from the release alone. ``external`` is a table that names
-        people, to link with. ``reading`` goes to the engine.
+        people, to link with; ``earlier`` are earlier releases of the same source; ``population`` is the number of
+        people that the table was drawn from, or a table of them. ``reading`` goes to the engine.
         """
         from indistinct.report.page import write_report
 
         return write_report(
-            path, self, self.policy, edition=edition, original=original, external=external, title=title, **reading
+            path,
+            self,
+            self.policy,
+            edition=edition,
+            original=original,
+            external=external,
+            earlier=earlier,
+            population=population,
+            title=title,
+            **reading,
         )
 
     def _reading(self) -> dict[str, Any]:

@@ -31,6 +31,14 @@ def report(
     external: Annotated[
         str | None, typer.Option(metavar="TABLE", help="A table that names people, to link the release with.")
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RELEASE", help="An earlier release of the same source and policy; repeat it."),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(help="How many people the table was drawn from, or a table of them, for journalist risk."),
+    ] = None,
     title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
     delimiter: Delimiter = None,
@@ -62,6 +70,8 @@ def report(
             edition=chosen,
             original=original,
             external=external,
+            earlier=earlier or (),
+            population=int(population) if population and population.isdecimal() else population,
             watch=watch,
             **reading(delimiter, encoding, memory, threads),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -18,11 +18,12 @@ from indistinct.report.attacks import tried
 from indistinct.report.columns import columns
 from indistinct.report.limits import limits
 from indistinct.report.reproduce import reproduce
-from indistinct.report.risk import THRESHOLD, risks
+from indistinct.report.risk import risks
 from indistinct.report.subject import Edition, Subject, opened
 from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
 from indistinct.report.words import policy_in_words
+from indistinct.risks.report import THRESHOLD
 from indistinct.watch import Watch
 
 MEASURES = {
@@ -48,13 +49,17 @@ def report_facts(
     edition: Edition = "internal",
     original: Any = None,
     external: Any = None,
+    earlier: Sequence[Any] = (),
+    population: Any = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> dict[str, Any]:
     """Give all that a report says, as JSON takes it.
 
     ``release`` is a Release or a release folder. ``original`` is the private table, which only an internal edition
-    looks at; ``external`` a table that names people, to link with. ``reading`` goes to the engine.
+    looks at; ``external`` a table that names people, to link with; ``earlier`` are earlier releases of the same source;
+    ``population`` is the number of people that the table was drawn from, or a table of them. ``reading`` goes to the
+    engine.
     """
     watch = watch or Watch()
     watch.report("report")
@@ -67,12 +72,12 @@ def report_facts(
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
             "policy": policy_in_words(subject.policy, is_public=edition == "public"),
-            "risk": risks(subject),
+            "risk": risks(subject, population, **limits_of_engine),
             "columns": columns(subject),
             "measures": dict(subject.said["measures"]),
             "tradeoff": tradeoff(subject, watch),
             "suppression": suppression(subject),
-            "attacks": tried(subject, release, external, **limits_of_engine),
+            "attacks": tried(subject, release, external, earlier, **limits_of_engine),
             "limits": limits(subject),
             "reproduce": reproduce(subject),
         }

@@ -6,23 +6,44 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.engine import Rows
 from indistinct.frequency import IntArray
 from indistinct.report.subject import Subject
+from indistinct.risks import risk
+from indistinct.risks.combinations import Counted, minimal_combinations
+from indistinct.risks.report import NEARLY, THRESHOLD
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where the bars of the distribution of group sizes begin."""
-THRESHOLD = 0.2
-"""The chance above which a row counts as at risk, as in custom: groups of fewer than five."""
+MOST_COLUMNS = 3
+"""Columns that identify together are looked for up to so many."""
+MOST_TUPLES = 2_000_000
+"""In larger lists they are not looked for: it would take longer than all the rest."""
+MOST_SETS = 8
+
+Columns = tuple[str, ...]
 
 
-def risks(subject: Subject) -> list[dict[str, Any]]:
-    """Give the risk by each quasi-identifier, before the release where that is known, and after."""
+def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict[str, Any]]:
+    """Give the risk by each quasi-identifier, before the release where that is known, and after.
+
+    ``population`` is the number of people that the table was drawn from, or a table of them.
+    """
+    is_asked = population is not None and not subject.is_apart
+    whole = None if subject.policy.eligible else subject.source
     return [
         {
             "name": name,
             "columns": list(columns),
-            "before": figures(_sizes_before(subject, columns)),
-            "after": figures(subject.released.sizes_by(columns)),
+            "before": _with(
+                figures(_sizes_before(subject, columns)),
+                _journalist(whole, columns, subject, population, reading) if is_asked else None,
+            ),
+            "after": _with(
+                figures(subject.released.sizes_by(columns)),
+                _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
+            ),
+            "identifying": _identifying(subject, columns),
         }
         for name, columns in subject.groupings()
     ]
@@ -54,12 +75,35 @@ def figures(sizes: IntArray | None) -> dict[str, Any] | None:
     }
 
 
-def _sizes_before(subject: Subject, columns: tuple[str, ...]) -> IntArray | None:
+def _with(found: dict[str, Any] | None, journalist: float | None) -> dict[str, Any] | None:
+    return None if found is None else found | {"journalist": journalist}
+
+
+def _journalist(rows: Rows | None, columns: Columns, subject: Subject, population: Any, reading: Any) -> float | None:
+    """Give the highest chance of somebody who does not know whether a person is in the table."""
+    if rows is None:
+        return None
+    found = risk(rows, columns, policy=subject.policy, population=population, most=0, **reading).journalist
+    return None if found is None else found.highest
+
+
+def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
     if subject.before is None:
         return None
     wanted = subject.policy.quasi if subject.is_apart else columns
     merged, _ = subject.before.base.only([subject.before.columns.index(name) for name in wanted])
     return merged.sizes
+
+
+def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
+    """Give the smallest sets of columns by which nearly all rows of the private table stand alone."""
+    before = subject.before
+    if before is None or len(before.base) > MOST_TUPLES:
+        return []
+    counted = Counted(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
+    found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)
+    mine = [one for one in found if subject.is_apart or set(one.columns) <= set(columns)]
+    return [{"columns": list(one.columns), "alone": one.alone, "share": one.share} for one in mine[:MOST_SETS]]
 
 
 def _rows_by_size(sizes: IntArray) -> dict[str, int]:
