@@ -216,6 +216,8 @@ def test_the_facts_are_those_of_a_plain_count() -> None:
         assert lower == (must_go(asked, node | {name: level - 1}) if level else None)
         assert higher == (must_go(asked, node | {name: level + 1}) if level < column["height"] else None)
         assert column["not_there"] == must_go(asked, {n: v for n, v in node.items() if n != name})
+    saved = {column["name"]: why["required"] - column["not_there"] for column in why["columns"]}
+    assert {one["name"]: one["rows"] for one in why["forced_by"]} == {n: rows for n, rows in saved.items() if rows > 0}
     labels = generalized(asked, node)
     sizes = Counter(labels)
     for hit in why["labels"]:

@@ -38,11 +38,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], left_out: in
     >>> "&lt;script&gt;" in table(["a"], [["<script>"]])
     True
     """
-    head = "".join(f'<th scope="col" style="{CELL}">{escape(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    listed = list(rows)
+    first = listed[0] if listed else [""] * len(columns)
+    head = "".join(
+        f'<th scope="col" style="{_style(value)}">{escape(name)}</th>'
+        for name, value in zip(columns, first, strict=True)
+    )
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in listed)
     more = f'<div style="opacity:.7">… {left_out:,} more</div>' if left_out else ""
     return (
-        f'<table style="border-collapse:collapse;margin:.6em 0 0"><thead><tr>{head}</tr></thead>'
+        f'<table style="border-collapse:collapse;margin:.6em 0 0;color:inherit;font-size:inherit"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>{more}"
     )
 
@@ -61,5 +66,8 @@ def figure(value: object) -> str:
 
 
 def _cell(value: object) -> str:
-    style = NUMBER if isinstance(value, int | float) and not isinstance(value, bool) else CELL
-    return f'<td style="{style}">{escape(figure(value))}</td>'
+    return f'<td style="{_style(value)}">{escape(figure(value))}</td>'
+
+
+def _style(value: object) -> str:
+    return NUMBER if isinstance(value, int | float) and not isinstance(value, bool) else CELL

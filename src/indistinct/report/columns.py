@@ -186,7 +186,7 @@ def _levels(compiled: CompiledHierarchy, values: Counted) -> list[dict[str, Any]
     present = [value for value in values if value is not None]
     usual = compiled.values.index(max(present, key=lambda value: (values[value], value))) if present else 0
     return [
-        {"level": level, "name": name, "labels": len(labels), "example": shown(labels[int(codes[usual])])}
+        {"level": level, "name": name, "labels": len(set(labels) - {None}), "example": shown(labels[int(codes[usual])])}
         for level, (name, labels, codes) in enumerate(
             zip(compiled.level_names, compiled.labels, compiled.maps, strict=True)
         )

@@ -71,7 +71,7 @@ def report_facts(
             "reported_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
-            "policy": policy_in_words(subject.policy, is_public=edition == "public"),
+            "policy": policy_in_words(subject.policy, is_public=edition == "public", is_apart=subject.is_apart),
             "risk": risks(subject, population, **limits_of_engine),
             "columns": columns(subject),
             "measures": dict(subject.said["measures"]),
@@ -182,11 +182,11 @@ def _percent(share: float) -> str:
     """Give a share in per cent.
 
     >>> _percent(0.083333), _percent(1.0), _percent(0.00004)
-    ('8.3 %', '100 %', 'below 0.1 %')
+    ('8.3\\xa0%', '100\\xa0%', 'below 0.1\\xa0%')
     """
     if 0 < share < 0.001:
-        return "below 0.1 %"
-    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+        return "below 0.1\N{NO-BREAK SPACE}%"
+    return f"{100 * share:.1f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
 
 
 def _picture(svg: str) -> Any:

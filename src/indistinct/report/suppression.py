@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,19 @@ def _why(before: FrequencyList, task: Task, subject: Subject) -> dict[str, Any]:
                 "not_there": _left_out(task, without) if len(node) > 1 else None,
             }
         )
+    required = int(groups.sizes[is_suppressed].sum())
     return {
-        "required": int(groups.sizes[is_suppressed].sum()),
+        "required": required,
         "columns": made,
+        "forced_by": _forced_by(made, required),
         "labels": _hit_labels(before, groups, is_suppressed),
     }
+
+
+def _forced_by(columns: Sequence[Mapping[str, Any]], required: int) -> list[dict[str, Any]]:
+    """Give the columns without which fewer rows would have to go, those that cost most rows first."""
+    saved = [(required - column["not_there"], column["name"]) for column in columns if column["not_there"] is not None]
+    return [{"name": name, "rows": rows} for rows, name in sorted(saved, key=lambda one: -one[0]) if rows > 0]
 
 
 def _left_out(task: Task, groups: Groups) -> int:

@@ -15,12 +15,14 @@ ROLES = {
     "sensitive": "nobody should learn it about a person: released as it is",
     "other": "neither identifies nor harms: released as it is",
 }
+PUBLISHED = "others may know it and link by it: published as it is, apart from what is sensitive"
+"""What a quasi column is to a release of two tables."""
 
 MODELS = {
     "k-anonymity": "Each person is hidden among at least {k} rows that look alike.",
     "alpha-k": "Each person is hidden among at least {k} rows that look alike, and no sensitive value makes up more "
     "than {alpha} of them.",
-    "l-diversity": "Every group of rows that look alike has at least {l} sensitive values.",
+    "l-diversity": "Every group has at least {l} sensitive values.",
     "t-closeness": "The sensitive values of every group are spread as in the whole table, within a distance of {t}.",
     "beta-likeness": "No sensitive value is more frequent in a group than in the table by over {beta} times.",
     "delta-disclosure": "No group makes a sensitive value much more or less likely than the table does: the logarithm "
@@ -35,23 +37,30 @@ MODELS = {
 """What each model asks for; a model that is not listed is shown by its name and terms."""
 
 
-def policy_in_words(policy: Policy, *, is_public: bool) -> dict[str, Any]:
-    """Give what a policy asks for; a public edition names no value that a filter compares with."""
+def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) -> dict[str, Any]:
+    """Give what a policy asks for; a public edition names no value that a filter compares with.
+
+    A release of two tables (``is_apart``) has classes for groups, and changes no quasi cell.
+    """
+    requirements = [model_in_words(model) for model in policy.privacy]
+    if is_apart:
+        requirements = [
+            said.replace("rows that look alike", "rows of a class").replace("group", "class") for said in requirements
+        ]
     return {
-        "requirements": [model_in_words(model, policy) for model in policy.privacy],
+        "requirements": requirements,
         "suppression": _suppression(policy),
-        "columns": [_column(name, column) for name, column in policy.columns.items()],
+        "columns": [_column(name, column, is_apart) for name, column in policy.columns.items()],
         "eligible": [_condition(c.column, c.op, None if is_public else c.value) for c in policy.eligible],
         "quasi_identifiers": {} if ALL_QUASI in _named(policy) else {n: list(c) for n, c in _named(policy).items()},
     }
 
 
-def model_in_words(model: PrivacyModel, policy: Policy) -> str:
+def model_in_words(model: PrivacyModel) -> str:
     """Say what a model asks for.
 
-    >>> from indistinct import KAnonymity, quasi
-    >>> model = KAnonymity(5)
-    >>> model_in_words(model, Policy(columns={"age": quasi()}, privacy=[model]))
+    >>> from indistinct import KAnonymity
+    >>> model_in_words(KAnonymity(5))
     'Each person is hidden among at least 5 rows that look alike.'
     """
     terms = model.terms()
@@ -91,9 +100,11 @@ def _suppression(policy: Policy) -> str:
     return said + (" They stay with blank cells." if policy.suppressed_rows == "blank" else "")
 
 
-def _column(name: str, column: Column) -> dict[str, Any]:
+def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
     described = {"name": name, "role": column.role, "means": ROLES[column.role]}
-    if column.role == "quasi":
+    if column.role == "quasi" and is_apart:
+        described["means"] = PUBLISHED
+    elif column.role == "quasi":
         hierarchy = column.hierarchy.describe()
         described["hierarchy"] = hierarchy_in_words(hierarchy["levels"] or ["value", "…"], hierarchy["kind"])
         described["missing"] = "a value of its own" if column.missing == "value" else "refused"
