@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 LINE = "1px solid rgba(128,128,128,.35)"
+TABLE = "border-collapse:collapse;margin:.6em 0 0;color:inherit;font-size:inherit"
 CELL = f"text-align:left;padding:.2em 1.2em .2em 0;border-bottom:{LINE};background:none"
 NUMBER = f"text-align:right;padding:.2em 1.2em .2em 0;border-bottom:{LINE};background:none;white-space:nowrap"
 
@@ -46,10 +47,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], left_out: in
     )
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in listed)
     more = f'<div style="opacity:.7">… {left_out:,} more</div>' if left_out else ""
-    return (
-        f'<table style="border-collapse:collapse;margin:.6em 0 0;color:inherit;font-size:inherit"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{more}"
-    )
+    return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}'
 
 
 def figure(value: object) -> str:
