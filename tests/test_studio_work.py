@@ -104,7 +104,7 @@ def test_a_release_is_verified_against_the_original_and_known_to_be_current(hosp
     assert hospital.is_current
     hospital.models[0]["k"] = 3
     assert not hospital.is_current
-    ((name, columns, cells),) = hospital.released_head()
+    ((name, columns, cells),) = hospital.released_head
     assert (name, columns) == ("table", ("Race", "BirthDate", "Gender", "ZIP", "Problem"))
     assert len(cells) == 11
 
@@ -133,7 +133,7 @@ def test_every_solution_can_be_applied_and_the_command_line_makes_the_same(hospi
     assert hospital.is_current
     manifest, rows = run_by_command_line(hospital, hospital.released_policy_text, tmp_path)
     assert manifest["node"] == other
-    ((_, columns, cells),) = hospital.released_head(1000)
+    ((_, columns, cells),) = hospital.released_head
     assert rows == collections.Counter([columns, *map(tuple, cells)])
 
 
@@ -171,6 +171,16 @@ def test_the_voter_list_is_linked_by_columns_that_say_the_same(hospital):
         hospital.link({})
     hospital.downcode()
     assert hospital.downcoded.generalized_cells > 0
+
+
+def test_risk_is_measured_before_and_after(hospital):
+    with pytest.raises(PolicyError):
+        hospital.measure_risk()
+    hospital.anonymize()
+    hospital.measure_risk()
+    before, after = hospital.risks
+    assert (before.uniques, before.prosecutor.highest) == (12, 1.0)
+    assert (after.uniques, after.prosecutor.highest) == (0, 0.5)
 
 
 def test_a_new_release_forgets_the_attacks_on_the_old_one(hospital):

@@ -77,6 +77,10 @@ class Release:
         """The released rows by the table's name, for whoever counts them where they are."""
         return self._parts
 
+    def head(self, rows: int) -> dict[str, Any]:
+        """Give the first rows of each released table as an Arrow table, without fetching the others."""
+        return {name: part.head(rows) for name, part in self._parts.items()}
+
     @property
     def facts(self) -> dict[str, Any]:
         """What the release says about itself: counts, levels and measures; no cell of the private table."""

@@ -45,6 +45,8 @@ class Desk:
         self._running.visible = self._watched is not None
         self._error = controls.box("div")
         ui.timer(0.2, self._look)
+        if work.job is not None and not work.job.is_running:
+            self._tell(work.job)  # it ended before there was a page to see it
 
     def run(self, title: str, work: Callable[[Watch], Any], then: Callable[[], Any] | None = None) -> None:
         """Start a job; ``then`` is called on this page when it has ended well."""
@@ -78,6 +80,11 @@ class Desk:
         with self._error:
             controls.told("bad", message)
 
+    def _tell(self, job: Job) -> None:
+        if job.error is not None and not job.is_told:
+            self.fail(job.error)
+        job.is_told = True
+
     def _show(self) -> None:
         job = self._watched
         self._running.visible = job is not None
@@ -100,9 +107,10 @@ class Desk:
             return
         self._watched = None
         self._show()
+        self._tell(job)
         if job.error is not None:
-            self.fail(job.error)
-        elif self._then is not None:
+            return
+        if self._then is not None:
             self._then()
         else:
             ui.navigate.reload()  # it was started on another page

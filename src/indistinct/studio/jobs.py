@@ -38,6 +38,8 @@ class Job:
         self.error: str | None = None
         self.is_cancelled = False
         self.is_running = True
+        self.is_told = False
+        """Somebody has seen how it ended."""
         self.started = time.monotonic()
         self.seconds = 0.0
         self._work = work

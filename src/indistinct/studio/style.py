@@ -39,7 +39,7 @@ html, body { background: var(--ground); color: var(--ink);
 .page h1 { font-size: 24px; line-height: 1.25; font-weight: 650; margin: 0 0 4px; }
 .page h2 { font-size: 16.5px; line-height: 1.3; font-weight: 650; margin: 0 0 10px; }
 .page h3 { font-size: 14px; line-height: 1.3; font-weight: 650; margin: 14px 0 6px; }
-.lead { color: var(--quiet); margin: 0 0 20px; max-width: 760px; }
+.lead { color: var(--quiet); margin: 0 0 20px; max-width: 900px; }
 .card { background: #fff; border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px; margin-bottom: 18px; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(270px, 1fr)); gap: 18px; align-items: stretch; }
 .cards > .card { margin-bottom: 0; }
@@ -56,7 +56,7 @@ html, body { background: var(--ground); color: var(--ink);
 .small { font-size: 13px; }
 .field { display: inline-flex; flex-direction: column; gap: 4px; font-size: 13px; font-weight: 550; color: var(--ink); }
 .field { max-width: 100%; } .field select { max-width: 100%; }
-.field.wide { display: flex; flex: 1; min-width: 220px; }
+.field.wide { display: flex; flex: 1; min-width: 150px; }
 .field .hint { font-weight: 400; color: var(--quiet); }
 .check { display: inline-flex; gap: 8px; align-items: center; font-size: 14px; margin-right: 16px; }
 .check input { width: 17px; height: 17px; accent-color: var(--accent); }
@@ -81,6 +81,7 @@ table.grid { border-collapse: collapse; width: 100%; font-size: 13.5px; }
 table.grid th { text-align: left; font-weight: 600; color: var(--quiet); border-bottom: 1.5px solid var(--line);
   padding: 6px 12px 6px 0; white-space: nowrap; position: sticky; top: 0; background: #fff; }
 table.grid td { border-bottom: 1px solid #e8ecf0; padding: 6px 12px 6px 0; vertical-align: middle; }
+table.grid tbody th { border-bottom: 1px solid #e8ecf0; color: var(--ink); position: static; }
 table.grid .number { text-align: right; font-variant-numeric: tabular-nums; }
 table.grid tr.best td, table.grid tr.chosen td { background: var(--soft); }
 table.grid td.cell { white-space: nowrap; } table.grid td.changed { color: var(--accent-dark); font-weight: 550; }
@@ -103,6 +104,9 @@ table.grid td.missing { color: var(--quiet); font-style: italic; }
   color: var(--quiet); cursor: pointer; background: #fbfcfd; }
 .drop:hover, .drop:focus-within { border-color: var(--accent); background: var(--soft); }
 .drop input { display: block; margin: 10px auto 0; max-width: 100%; font-size: 13px; }
+.drop input::file-selector-button { font: inherit; font-weight: 600; color: var(--accent-dark); background: #fff;
+  border: 1px solid var(--accent); border-radius: 7px; padding: 3px 12px; margin-right: 10px; cursor: pointer; }
+summary { display: list-item; cursor: pointer; font-size: 14px; color: var(--accent-dark); }
 pre.code { background: #f1f4f7; border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; margin: 0 0 12px;
   overflow-x: auto; font: 12.5px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; color: var(--ink); white-space: pre; }
 .tabs { display: flex; gap: 6px; flex-wrap: wrap; margin-bottom: 16px; }

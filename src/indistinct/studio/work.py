@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from indistinct.ledger import Entry
     from indistinct.policy import Policy
     from indistinct.release import Release
+    from indistinct.risks import Risk
 
 Spec = Mapping[str, Any]
 """A hierarchy as a policy file writes it."""
@@ -93,9 +96,15 @@ class Work:
     external: External | None = None
     linked: LinkReport | None = None
     downcoded: DowncodingReport | None = None
+    risks: tuple[Risk, Risk] | None = None
+    """Before and after."""
+    released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
+    """The first rows of each released table: its name, its columns and its cells."""
     job: Job | None = None
     _values: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     _released_text: str = ""
+    _using: threading.RLock = field(default_factory=threading.RLock)
+    """Held while a thread reads the release: its engine serves one at a time."""
     _explored_text: dict[str, str] = field(default_factory=dict)
 
     # --- the table ---
@@ -165,10 +174,12 @@ class Work:
 
     def _forget(self) -> None:
         """Let go of everything that belongs to the table that was open."""
-        if self.release is not None:
-            self.release.close()
-        self.release, self.frontier, self.comparison = None, None, None
-        self.linked, self.downcoded, self.solutions = None, None, []
+        with self._using:
+            if self.release is not None:
+                self.release.close()
+            self.release, self.released_head = None, []
+        self.frontier, self.comparison, self.solutions = None, None, []
+        self.linked, self.downcoded, self.risks = None, None, None
         self._values, self._explored_text = {}, {}
 
     # --- columns and hierarchies ---
@@ -275,10 +286,20 @@ class Work:
         self._take(release, text)
 
     def _take(self, release: Release, text: str) -> None:
-        if self.release is not None:
-            self.release.close()
-        self.release, self._released_text = release, text
-        self.linked, self.downcoded = None, None
+        head = [(name, tuple(first.column_names), _cells(first)) for name, first in release.head(SHOWN_ROWS).items()]
+        with self._using:
+            if self.release is not None:
+                self.release.close()
+            self.release, self._released_text, self.released_head = release, text, head
+        self.linked, self.downcoded, self.risks = None, None, None
+
+    @contextmanager
+    def _released(self) -> Iterator[Release]:
+        """Give the release to one thread at a time."""
+        with self._using:
+            if self.release is None:
+                raise PolicyError("make a release first")
+            yield self.release
 
     @property
     def is_current(self) -> bool:
@@ -292,15 +313,6 @@ class Work:
     def released_policy_text(self) -> str:
         """The policy file that the release was made by."""
         return self._released_text
-
-    def released_head(self, rows: int = SHOWN_ROWS) -> list[tuple[str, tuple[str, ...], list[list[str]]]]:
-        """Give the first rows of each released table: its name, its columns and its cells."""
-        if self.release is None:
-            return []
-        return [
-            (name, tuple(table.column_names), _cells(table.slice(0, rows)))
-            for name, table in self.release.tables.items()
-        ]
 
     def explore(self, watch: Watch | None = None) -> None:
         """Find every k-minimal generalization."""
@@ -359,17 +371,25 @@ class Work:
 
     def link(self, on: Mapping[str, str], show: Sequence[str] = (), watch: Watch | None = None) -> None:
         """Link the release with the other table."""
-        if self.release is None or self.external is None:
-            raise PolicyError("make a release and open another table first")
+        if self.external is None:
+            raise PolicyError("open another table first")
         if not on:
             raise PolicyError("choose at least one column to link by")
-        self.linked = ix.attacks.link(self.release, self.external.path, self.release.policy, on=on, show=list(show))
+        with self._released() as release:
+            self.linked = ix.attacks.link(release, self.external.path, release.policy, on=on, show=list(show))
 
     def downcode(self, watch: Watch | None = None) -> None:
         """Try what follows about generalized cells from the release and its policy alone."""
-        if self.release is None:
-            raise PolicyError("make a release first")
-        self.downcoded = ix.attacks.downcoding(self.release, self.release.policy)
+        with self._released() as release:
+            self.downcoded = ix.attacks.downcoding(release, release.policy)
+
+    def measure_risk(self, watch: Watch | None = None) -> None:
+        """Measure how exposed people are by the quasi columns, before and after."""
+        with self._released() as release:
+            quasi = release.policy.quasi
+            before = ix.risk(self.table, quasi, most=2, watch=watch)
+            after = ix.risk(release.tables.get("table", release.tables.get("quasi")), quasi, most=1, watch=watch)
+        self.risks = before, after
 
     # --- the ledger ---
 
@@ -386,53 +406,52 @@ class Work:
         with ix.Ledger(self.ledger_url) as ledger:
             return ledger.entries
 
-    def enter(self, recipient: str, purpose: str, watch: Watch | None = None) -> None:
-        """Make the release once more, checked against earlier ones, and enter it in the ledger."""
+    def enter(self, recipient: str, purpose: str, key: str | None = None, watch: Watch | None = None) -> None:
+        """Make the release once more, checked against earlier ones, and enter it in the ledger.
+
+        People are recognised by the column ``key``, or else by all identifiers.
+        """
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
         policy, text = self.policy(), self.policy_text()
         with ix.Ledger(self.ledger_url) as ledger:
-            release = ledger.anonymize(self.table, policy, recipient=recipient, purpose=purpose, watch=watch)
+            release = ledger.anonymize(self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch)
         self._take(release, text)
 
-    def check_ledger(self, recipient: str, watch: Watch | None = None) -> str:
+    def check_ledger(self, recipient: str, key: str | None = None, watch: Watch | None = None) -> str:
         """Say what a release would reveal together with earlier ones."""
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
         with ix.Ledger(self.ledger_url) as ledger:
-            return ledger.check(self.table, self.policy(), recipient=recipient, watch=watch).reason
+            return ledger.check(self.table, self.policy(), recipient=recipient, key=key, watch=watch).reason
 
     # --- what is taken home ---
 
     def write(self, folder: str, replace: bool = False) -> Path:
         """Write the release as a folder on this machine."""
-        if self.release is None:
-            raise PolicyError("make a release first")
         if not folder.strip():
             raise PolicyError("give the path of a folder for the release")
-        return self.release.write(Path(folder.strip()).expanduser(), replace=replace)
+        with self._released() as release:
+            return release.write(Path(folder.strip()).expanduser(), replace=replace)
 
     def archive(self) -> Path:
-        """Give the release folder and its policy as one ZIP file."""
-        if self.release is None:
-            raise PolicyError("make a release first")
-        place = self.folder / "download"
-        shutil.rmtree(place, ignore_errors=True)
-        self.release.write(place / "release")
-        made = shutil.make_archive(str(place / "release"), "zip", place / "release")
-        return Path(made)
+        """Give the release folder as one ZIP file."""
+        with self._released() as release:
+            place = self.folder / "download"
+            shutil.rmtree(place, ignore_errors=True)
+            release.write(place / "release")
+            return Path(shutil.make_archive(str(place / "release"), "zip", place / "release"))
 
     def report(self, edition: Literal["internal", "public"] = "internal") -> Path:
         """Give the report of the release as one HTML file; the public edition does not look at the private table."""
-        if self.release is None:
-            raise PolicyError("make a release first")
-        place = self.folder / "report"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(mode=0o700)
-        if edition == "public":
-            return self.release.report(place / "report.html", edition="public")
-        other = None if self.external is None or self.linked is None else self.external.path
-        return self.release.report(place / "report.html", original=self.table, external=other)
+        with self._released() as release:
+            place = self.folder / "report"
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(mode=0o700)
+            if edition == "public":
+                return release.report(place / "report.html", edition="public")
+            other = None if self.external is None or self.linked is None else self.external.path
+            return release.report(place / "report.html", original=self.table, external=other)
 
     def close(self) -> None:
         """Cancel what runs, and let go of the release."""

@@ -25,7 +25,9 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             return
         with controls.box("div", "halves"):
             _other_table(work, desk)
-            _downcoding(work, desk)
+            with controls.box("div"):
+                _risk(work, desk)
+                _downcoding(work, desk)
         if work.external is not None:
             _pairs(work, desk, work.external)
         if work.linked is not None:
@@ -62,6 +64,28 @@ def _other_table(work: Work, desk: Desk) -> None:
             voters = work.example_files(work.example)[2]
             with controls.box("div").style("margin-top: 10px"):
                 controls.button("Use the example's voter list", lambda: open_path(str(voters)), "slim", id="voters")
+
+
+def _risk(work: Work, desk: Desk) -> None:
+    with controls.card("Risk before and after"):
+        if work.risks is None:
+            controls.Words("p", "How many people stand alone, and how surely somebody guesses right.", "quiet small")
+            controls.button("Measure", lambda: desk.run("Measuring risk", work.measure_risk, _again), id="measure")
+            return
+        before, after = work.risks
+        controls.table(
+            ["by the quasi columns", "before", "after"],
+            [
+                ["people who stand alone", f"{before.uniques:,}", f"{after.uniques:,}"],
+                ["highest risk", f"{before.prosecutor.highest:.1%}", f"{after.prosecutor.highest:.1%}"],
+                ["average risk", f"{before.prosecutor.average:.1%}", f"{after.prosecutor.average:.1%}"],
+            ],
+            caption="Risk before and after",
+            numbers=[1, 2],
+        )
+        for one in (*before.unique, *before.nearly_unique)[:3]:
+            told = f"Before, {one.share:.0%} of the rows stand alone by {' and '.join(one.columns)}."
+            controls.Words("p", told, "quiet small").style("margin: 8px 0 0")
 
 
 def _downcoding(work: Work, desk: Desk) -> None:
@@ -140,5 +164,5 @@ def _found(report: LinkReport) -> None:
             with controls.box("div"):
                 controls.Words("h3", "Worst first")
                 for group in report.worst[:6]:
-                    controls.Words("p", sentence(group) + ".", "small").style("margin: 0 0 6px")
+                    controls.Words("p", sentence(group), "small").style("margin: 0 0 6px")
         controls.Words("p", SCOPE, "quiet small").style("margin: 12px 0 0")

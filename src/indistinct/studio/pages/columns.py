@@ -77,7 +77,7 @@ def _row(work: Work, choice: Choice, changed: Callable[[], Any]) -> None:
         changed()
 
     with controls.box("tr"):
-        controls.Words("th", choice.name, scope="row").style("color: var(--ink); position: static")
+        controls.Words("th", choice.name, scope="row")
         with controls.box("td"):
             controls.choice(f"Role of {choice.name}", list(ROLES), choice.role, set_role, bare=True)
         controls.Words("td", f"{choice.distinct:,}", "number")

@@ -49,7 +49,7 @@ def _put(chosen: dict[str, bool], name: str) -> controls.Told:
 
 
 def _shown(work: Work, comparison: Comparison) -> None:
-    with controls.card(comparison.title):
+    with controls.card():
         svg = comparison.svg(width=1000)
         ui.html(svg, sanitize=False).style("width: 100%; overflow-x: auto")
         heads = ["algorithm", *SHOWN_MEASURES, "left out", "groups", "smallest", "seconds", "outcome", ""]
@@ -67,7 +67,7 @@ def _shown(work: Work, comparison: Comparison) -> None:
                         cells += [f"{count:,}" for count in counts if count is not None]
                     outcome = "verified" if trial.verified else trial.reason or trial.ending
                     with controls.box("tr"):
-                        controls.Words("th", trial.label, scope="row").style("color: var(--ink)")
+                        controls.Words("th", trial.label, scope="row")
                         for cell in cells:
                             controls.Words("td", cell)
                         controls.Words("td", time_text(trial.seconds, trial.is_warm))

@@ -60,6 +60,7 @@ class Builder:
         self.mistake = ""
         self._turn = 0
         self._is_loaded = False
+        self._known: frozenset[str | None] = frozenset()
 
     def show(self) -> None:
         """Show the form, and load the values beside it."""
@@ -79,6 +80,7 @@ class Builder:
             self.desk.fail(str(error))
             values = ()
         self.draft, self._is_loaded = Draft.of(spec, values), True
+        self._known = frozenset(values)
         self.form.refresh()
         await self.changed()
 
@@ -201,7 +203,7 @@ class Builder:
         if len(drafts.paths(self.draft.tree)) <= MOST_TWIGS:
             self.twigs()
         with controls.box("details", open_=len(drafts.paths(self.draft.tree)) > MOST_TWIGS).style("margin-top: 14px"):
-            controls.Words("summary", "Edit as text").style("cursor: pointer; font-size: 14px")
+            controls.Words("summary", "Edit as text")
 
             async def written(text: str) -> None:
                 self.draft.tree = text
@@ -229,10 +231,10 @@ class Builder:
         )
         with controls.box("div", "row-line").style("margin-bottom: 12px"):
             field = controls.text(
-                "New label", "", lambda value: new.update(label=value), live=True, wide=False, id="new-label"
+                "New label, below the top", "", lambda value: new.update(label=value), live=True, id="new-label"
             )
             field.on("keydown.enter", add, args=[])
-            controls.button("Add below the top", add, id="add-label")
+            controls.button("Add", add, id="add-label")
         try:
             nodes = drafts.nested(self.draft.tree)
         except HierarchyError as error:
@@ -248,12 +250,9 @@ class Builder:
             for label in below:
                 further = below[label] if isinstance(below, Mapping) else []
                 with controls.box("li"):
-                    self._twig((*path, label), bool(further) or label not in self._values(), dragged)
+                    self._twig((*path, label), bool(further) or label not in self._known, dragged)
                     if further:
                         self._branch(further, (*path, label), dragged, is_root=False)
-
-    def _values(self) -> frozenset[str | None]:
-        return frozenset(self.work.values(self.column))
 
     def _twig(self, path: tuple[str, ...], is_label: bool, dragged: dict[str, tuple[str, ...]]) -> None:
         def lift() -> None:
@@ -287,11 +286,11 @@ class Builder:
 
     def _parents(self, path: tuple[str, ...], choose: Callable[[str], Any]) -> None:
         """Offer the labels that something can stand under."""
-        values, lines = self._values(), drafts.paths(self.draft.tree)
+        lines = drafts.paths(self.draft.tree)
         offered = {
             str(place): "under " + line[-1]
             for place, line in enumerate(lines)
-            if (line[-1] not in values or len(line) == 1) and line[: len(path)] != path
+            if (line[-1] not in self._known or len(line) == 1) and line[: len(path)] != path
         }
         if len(offered) > 1:
             now = str(lines.index(path[:-1]))

@@ -65,6 +65,7 @@ class Entries:
         self.rows: list[list[Any]] | None = None
         self.recipient = ""
         self.purpose = ""
+        self.key: str | None = None
         self.finding = ""
 
     def show(self) -> None:
@@ -74,6 +75,9 @@ class Entries:
                 with controls.box("div", "row-line"):
                     controls.text("Recipient", "", self._set_recipient, live=True, wide=False, id="recipient")
                     controls.text("Purpose", "", self._set_purpose, live=True)
+                    columns = {"": "all identifiers, or the whole row", **{name: name for name in self.work.columns}}
+                    controls.choice("People are recognised by", columns, "", self._set_key)
+                with controls.box("div", "row-line").style("margin-top: 12px"):
                     controls.button("Check only", self._check, id="check-ledger")
                     controls.button("Release and enter it", self._enter, "primary", id="enter")
                 self.result()
@@ -87,14 +91,20 @@ class Entries:
     def _set_purpose(self, text: str) -> None:
         self.purpose = text
 
+    def _set_key(self, name: str) -> None:
+        self.key = name or None
+
     def _check(self) -> None:
         def work(watch: Watch) -> None:
-            self.finding = self.work.check_ledger(self.recipient, watch)
+            self.finding = self.work.check_ledger(self.recipient, self.key, watch)
 
         self.desk.run("Checking", work, self.result.refresh)
 
     def _enter(self) -> None:
-        self.desk.run("Releasing", lambda watch: self.work.enter(self.recipient, self.purpose, watch), _again)
+        def work(watch: Watch) -> None:
+            self.work.enter(self.recipient, self.purpose, self.key, watch)
+
+        self.desk.run("Releasing", work, _again)
 
     @ui.refreshable_method
     def result(self) -> None:

@@ -56,7 +56,7 @@ def in_words(work: Work) -> str:
     """Say what is asked of the search."""
     models = ", ".join(_model(model) for model in work.models)
     limit = work.max_suppression
-    rows = f"{limit:.3g} of the rows" if isinstance(limit, float) else counted(limit or 0, "row")
+    rows = f"{100 * limit:.3g} % of the rows" if isinstance(limit, float) else counted(limit or 0, "row")
     return f"{work.algorithm}: {models}; at most {rows} left out"
 
 
@@ -93,12 +93,12 @@ def _summary(work: Work) -> None:
             with controls.box("div"):
                 controls.Words("h3", "Levels")
                 _levels(facts)
-            with controls.box("div"):
                 controls.Words("h3", "What the recount found")
                 with controls.box("ul", "checks"):
                     for check in verdict.checks:
                         state = "pass" if check.passed else "fail"
                         controls.Words("li", f"{check.name}: {check.detail}", state)
+            with controls.box("div"):
                 controls.Words("h3", "Measures")
                 controls.table(
                     ["measure", "figure"],
@@ -140,7 +140,8 @@ def _before_and_after(work: Work) -> None:
                 controls.Words("h3", f"Before: {work.name}")
                 controls.table(head, rows[:12], caption="The private table", tall=True)
             with controls.box("div"):
-                for name, columns, cells in work.released_head(12):
+                for name, columns, all_cells in work.released_head:
+                    cells = all_cells[:12]
                     controls.Words("h3", "After" if name == "table" else f"After: {name}")
                     quasi = set(work.release.policy.quasi) if work.release else set()
                     marked = {

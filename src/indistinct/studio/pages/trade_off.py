@@ -162,6 +162,6 @@ class Explorer:
                 "axisLabel": words,
                 "splitLine": {"show": False},
             },
-            "yAxis": {"type": "value", "name": f"loss by {self.measure}", "min": 0, "max": 1, "axisLabel": words},
+            "yAxis": {"type": "value", "name": f"loss by {self.measure}", "min": 0, "axisLabel": words},
             "series": series,
         }

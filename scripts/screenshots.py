@@ -1,0 +1,184 @@
+"""Take a picture of every page of the studio, as docs/studio.md shows them: ``python scripts/screenshots.py``.
+
+The people are drawn at random, always the same ones. Needs the extra ``test``, and Chromium with its driver.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+LARGEST = 150_000
+"""Bytes that a picture may have."""
+PEOPLE = 20_000
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+import browser  # noqa: E402  # it lies beside the tests
+
+JOBS = ("clerk", "manager", "teacher", "nurse", "welder", "driver", "cook")
+ILLNESSES = ("asthma", "diabetes", "flu", "fracture", "hypertension", "migraine", "obesity")
+FIRST = ("Ada", "Ben", "Cara", "Dan", "Eva", "Finn", "Gwen", "Hugo", "Ida", "Jon", "Kim", "Lea", "Max", "Nora", "Otto")
+LAST = ("Adler", "Brook", "Cole", "Dean", "Ellis", "Frost", "Gray", "Hall", "Irving", "Jones", "Kent", "Lane", "Moore")
+
+
+def main() -> int:
+    """Go through the studio as a steward does, and take the pictures."""
+    if absent := browser.missing():
+        sys.stderr.write(f"install first: {', '.join(absent)}\n")
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        table, voters = _people(Path(folder))
+        ledger = Path(folder) / "ledger.db"
+        with browser.studio(table) as address, browser.browser() as page:
+            page.open(address)
+            _tour(page, voters, ledger)
+    return 0
+
+
+def _people(folder: Path) -> tuple[Path, Path]:
+    """Write a table of patients, and a list of voters that has two of three of them."""
+    draw = random.Random(1865)
+    patients, voters = [], []
+    for number in range(PEOPLE):
+        name = f"{draw.choice(FIRST)} {draw.choice(LAST)}"
+        born = datetime.date(1935, 1, 1) + datetime.timedelta(draw.randrange(26_000))
+        place, sex = f"021{draw.randrange(38, 44)}", draw.choice(("female", "male"))
+        job, ill = draw.choice(JOBS), draw.choice(ILLNESSES)
+        patients.append((str(100_000 + number), name, born.isoformat(), sex, place, job, ill))
+        if draw.random() < 2 / 3:
+            voters.append((name, born.strftime("%m/%d/%Y"), sex, place))
+    return (
+        _written(folder / "patients.csv", ("id", "name", "birth", "sex", "zip", "job", "illness"), patients),
+        _written(folder / "voters.csv", ("Name", "DOB", "Sex", "ZIP"), voters),
+    )
+
+
+def _written(path: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+def _tour(page: Any, voters: Path, ledger: Path) -> None:
+    page.see("Next: columns")
+    page.alive()
+    _take(page, "table")
+    page.go("Columns")
+    page.see("its name says")
+    _take(page, "columns")
+    _hierarchy(page)
+    page.go("Privacy")
+    page.click("//button[text()='Add']")
+    page.see("Each group has at least l sensitive values")
+    _take(page, "privacy")
+    page.click("[aria-label='Remove l-diversity']")
+    page.go("Release")
+    page.click("#run")
+    page.see("Verified")
+    page.alive()
+    page.click("#explore")
+    page.see("Coloured by")
+    page.alive()
+    _take(page, "release", 860)
+    page.driver.execute_script("document.querySelector('#solutions').closest('section').scrollIntoView()")
+    _take(page, "solutions", is_scrolled=True)
+    page.go("Trade-off")
+    page.click("#sweep")
+    page.see("Loss for every k")
+    page.alive()
+    page.until(lambda: page.all("svg path"), "the curves")
+    _take(page, "trade-off")
+    page.go("Compare")
+    page.click("#compare")
+    page.see("All algorithms")
+    page.alive()
+    _take(page, "compare", 980)
+    _attack(page, voters)
+    _ledger(page, ledger)
+    page.go("Download")
+    _take(page, "download", 900)
+
+
+def _hierarchy(page: Any) -> None:
+    """Sort jobs into two groups."""
+    page.open(page.driver.current_url.replace("/columns", "/hierarchies?column=job"))
+    page.see("Labels at each level")
+    page.choose("//label[.//span[text()='Kind']]//select", "tree")
+    page.see("Drag a label")
+    for label, jobs in {
+        "office": ("clerk", "manager", "teacher"),
+        "hands": ("nurse", "welder", "driver", "cook"),
+    }.items():
+        page.write("#new-label", label)
+        page.click("#add-label")
+        page.find(f'.twig[data-label="{label}"]')
+        for job in jobs:
+            place = f"[aria-label='Parent of {job}']"
+            page.choose(place, page.options(place)[f"under {label}"])
+            page.until(lambda job=job: f"    {job}" in page.find("#tree-text").get_attribute("value"), job)
+    page.see("Labels at each level: 7 → 2 → 1")
+    _take(page, "hierarchies", 860)
+
+
+def _attack(page: Any, voters: Path) -> None:
+    page.go("Attack")
+    page.write("#external-path", str(voters))
+    page.click("#open-external")
+    page.see("people in voters.csv")
+    page.alive()
+    page.click("#link")
+    page.see("What the linking found")
+    page.alive()
+    page.click("#measure")
+    page.see("people who stand alone")
+    page.alive()
+    _take(page, "attack", 800)
+
+
+def _ledger(page: Any, ledger: Path) -> None:
+    page.go("Ledger")
+    page.write("#ledger-url", str(ledger))
+    page.click("#new-ledger")
+    page.see("Nothing was released yet")
+    page.alive()
+    page.write("#recipient", "university")
+    page.write("//label[.//span[text()='Purpose']]//input", "a study of asthma")
+    page.click("#enter")
+    page.until(lambda: "Reading" not in page.text and "smallest group" in page.text, "the entry")
+    page.alive()
+    page.write("#recipient", "insurer")
+    page.click("#check-ledger")
+    page.see("Joined with")
+    _take(page, "ledger")
+
+
+def _take(page: Any, name: str, height: int = 720, is_scrolled: bool = False) -> None:
+    """Take a picture of the window, of this height at most; paths of this machine are not for the docs."""
+    page.driver.execute_script(
+        "document.activeElement?.blur(); if (!arguments[0]) window.scrollTo(0, 0);"
+        "const tidy = (text) => text.replace(/\\/[^ ]*\\/(?=[^/ ]+$)/, '/data/');"
+        "document.querySelectorAll('p.small, input').forEach((e) => {"
+        "  if (e.tagName === 'INPUT') { if (e.type === 'text') e.value = tidy(e.value); }"
+        "  else if (e.textContent.startsWith('/')) e.textContent = tidy(e.textContent); });",
+        is_scrolled,
+    )
+    tall = min(height, max(720, page.driver.execute_script("return document.documentElement.scrollHeight")))
+    size = {"width": 1280, "height": tall, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    path = DOCS / f"studio-{name}.png"
+    path.write_bytes(page.driver.get_screenshot_as_png())
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": 720})
+    sys.stderr.write(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes\n")
+    assert path.stat().st_size <= LARGEST, "too large for the docs"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
