@@ -265,6 +265,25 @@ def test_the_population_and_earlier_releases_are_used_if_they_are_given(tmp_path
     assert "journalist risk, highest" in check_page(render(facts)).text
 
 
+def test_the_internal_edition_lists_what_a_ledger_remembers(tmp_path: Path) -> None:
+    asked = policy()
+    with ix.Ledger.create(tmp_path / "ledger.db") as ledger:
+        for recipient in ("Uni<b>versity", "City"):
+            with ledger.anonymize(PEOPLE, asked, recipient=recipient, purpose="study", again="consistent") as release:
+                facts = report_facts(release, asked, ledger=ledger)
+                public = report_facts(release, asked, edition="public", ledger=ledger)
+    assert public["ledger"] is None
+    assert facts["ledger"]["entry"]["recipient"] == "City"
+    assert facts["ledger"]["checked_against"] == [1]
+    assert [entry["recipient"] for entry in facts["ledger"]["earlier"]] == ["Uni<b>versity"]
+    assert "Uni<b>versity" in check_page(render(facts)).text
+    with ix.anonymize(PEOPLE, asked) as release:
+        facts = report_facts(release, asked, ledger=tmp_path / "ledger.db")
+    assert facts["ledger"]["entry"] is None
+    assert len(facts["ledger"]["earlier"]) == 2
+    assert "is not in the ledger" in check_page(render(facts)).text
+
+
 @given(st.dictionaries(st.text("ab1 ", max_size=3) | st.none(), st.integers(1, 9), max_size=40), st.booleans())
 @settings(max_examples=50, deadline=None)
 def test_bars_lose_no_row(counts: dict[str | None, int], is_ordered: bool) -> None:
@@ -304,7 +323,7 @@ def canary_table(rows: list[tuple[int, int, int]]) -> tuple[pa.Table, ix.Policy]
     return table, ix.Policy(columns=columns, privacy=models, max_suppression=0.5, eligible=eligible)
 
 
-@given(ROWS, st.sampled_from(["lattice", "regroup", "datafly"]))
+@given(ROWS, st.sampled_from(["lattice", "regroup", "datafly", "lossy-join"]))
 @settings(max_examples=12, deadline=None)
 def test_the_public_edition_has_no_private_cell_that_is_not_in_the_release(
     rows: list[tuple[int, int, int]], algorithm: str
@@ -317,7 +336,8 @@ def test_the_public_edition_has_no_private_cell_that_is_not_in_the_release(
     with release:
         facts = report_facts(release, asked, edition="public", original=table, external=table.select(["job"]))
         internal = render(report_facts(release, asked, original=table))
-        released = {cell for column in release.table.columns for cell in column.to_pylist()}
+        tables = release.tables.values()
+        released = {cell for table in tables for column in table.columns for cell in column.to_pylist()}
     said = check_page(render(facts)).text + json.dumps(facts)
     private = {cell for column in table.columns for cell in column.to_pylist()} | {"secretillness6", "secretlimit"}
     private |= {f"secretvalue{n}" for n in range(7)}

@@ -190,6 +190,7 @@ class Release:
         external: Any = None,
         earlier: Sequence[Any] = (),
         population: Any = None,
+        ledger: Any = None,
         title: str = "Release report",
         **reading: Any,
     ) -> Path:
@@ -198,7 +199,8 @@ class Release:
         The internal edition describes the private table, with ``original`` also its sensitive columns, and proves the
         release against it. The public edition is made from the release alone. ``external`` is a table that names
         people, to link with; ``earlier`` are earlier releases of the same source; ``population`` is the number of
-        people that the table was drawn from, or a table of them. ``reading`` goes to the engine.
+        people that the table was drawn from, or a table of them; ``ledger`` is a Ledger or its path, whose entries
+        the internal edition lists. ``reading`` goes to the engine.
         """
         from indistinct.report.page import write_report
 
@@ -211,6 +213,7 @@ class Release:
             external=external,
             earlier=earlier,
             population=population,
+            ledger=ledger,
             title=title,
             **reading,
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.cli.options import LEDGER_HELP, AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
 from indistinct.errors import OutputError, VerificationError
 
 
@@ -38,6 +38,10 @@ def report(
     population: Annotated[
         str | None,
         typer.Option(help="How many people the table was drawn from, or a table of them, for journalist risk."),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP),
     ] = None,
     title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
@@ -72,6 +76,7 @@ def report(
             external=external,
             earlier=earlier or (),
             population=int(population) if population and population.isdecimal() else population,
+            ledger=ledger,
             watch=watch,
             **reading(delimiter, encoding, memory, threads),
         )

@@ -16,6 +16,7 @@ from indistinct.policy import Policy
 from indistinct.report import figures
 from indistinct.report.attacks import tried
 from indistinct.report.columns import columns
+from indistinct.report.earlier import remembered
 from indistinct.report.limits import limits
 from indistinct.report.reproduce import reproduce
 from indistinct.report.risk import risks
@@ -51,6 +52,7 @@ def report_facts(
     external: Any = None,
     earlier: Sequence[Any] = (),
     population: Any = None,
+    ledger: Any = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> dict[str, Any]:
@@ -58,8 +60,8 @@ def report_facts(
 
     ``release`` is a Release or a release folder. ``original`` is the private table, which only an internal edition
     looks at; ``external`` a table that names people, to link with; ``earlier`` are earlier releases of the same source;
-    ``population`` is the number of people that the table was drawn from, or a table of them. ``reading`` goes to the
-    engine.
+    ``population`` is the number of people that the table was drawn from, or a table of them; ``ledger`` a Ledger or its
+    path, whose entries an internal edition lists. ``reading`` goes to the engine.
     """
     watch = watch or Watch()
     watch.report("report")
@@ -78,6 +80,7 @@ def report_facts(
             "tradeoff": tradeoff(subject, watch),
             "suppression": suppression(subject),
             "attacks": tried(subject, release, external, earlier, **limits_of_engine),
+            "ledger": remembered(subject, release, ledger),
             "limits": limits(subject),
             "reproduce": reproduce(subject),
         }
