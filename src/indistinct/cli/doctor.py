@@ -17,7 +17,7 @@ import indistinct
 from indistinct.cli import show
 from indistinct.cli.options import AsJson
 
-NEEDED = ("duckdb", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
+NEEDED = ("duckdb", "jinja2", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
 OPTIONAL = {
     "pandas": "pandas frames",
     "polars": "polars frames",
