@@ -428,7 +428,8 @@ ALL_MODELS = [
 
 
 def test_no_model_is_left_out():
-    assert {model.name for model in ALL_MODELS} == set(MODELS)
+    """k-map counts people of another table: tests/test_k_map.py."""
+    assert {model.name for model in ALL_MODELS} | {"k-map"} == set(MODELS)
 
 
 @pytest.mark.parametrize("model", ALL_MODELS, ids=said)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,11 +126,51 @@ class Tally:
         return table
 
 
+class Crowd(Protocol):
+    """How many people of a population fit groups: what models ask that count k there, and not in the release."""
+
+    def of(self, groups: Groups) -> IntArray:
+        """Give the people that fit each group."""
+
+    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> Crowd:
+        """Give at most the people that fit parts, each made of some tuples: those who have such a tuple themselves."""
+
+    def only(self, columns: Sequence[int]) -> Crowd:
+        """The same people, of whom only these columns are known."""
+
+    def everyone(self) -> Crowd:
+        """Give all people, for one group that everybody fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCrowd:
+    """People that were counted for groups of which nothing else is known."""
+
+    people: IntArray
+
+    def of(self, groups: Groups) -> IntArray:
+        """Give the people that were counted."""
+        return self.people
+
+    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> Crowd:
+        """Nothing is known of single tuples."""
+        raise LookupError("people were counted for groups, not for tuples")
+
+    def only(self, columns: Sequence[int]) -> Crowd:
+        """Nothing is known of single columns."""
+        raise LookupError("people were counted for all columns together")
+
+    def everyone(self) -> Crowd:
+        """Nothing is known of others."""
+        raise LookupError("only the people of some groups were counted")
+
+
 @dataclass(frozen=True, slots=True)
 class Groups:
     """The equivalence classes at a node: their keys of label codes and their sizes in rows.
 
-    ``tallies`` has a tally for each sensitive column that the policy's models ask about.
+    ``tallies`` has a tally for each sensitive column that the policy's models ask about, ``crowds`` the people of each
+    population that they ask about.
     """
 
     sizes: IntArray
@@ -138,16 +178,23 @@ class Groups:
     node: Node
     layout: Layout
     tallies: Mapping[str, Tally] = field(default_factory=dict)
+    crowds: Mapping[str, Crowd] = field(default_factory=dict)
 
     @classmethod
-    def of_sizes(cls, sizes: Sequence[int] | IntArray, tallies: Mapping[str, Tally] | None = None) -> Groups:
+    def of_sizes(
+        cls,
+        sizes: Sequence[int] | IntArray,
+        tallies: Mapping[str, Tally] | None = None,
+        crowds: Mapping[str, Crowd] | None = None,
+    ) -> Groups:
         """Groups of which only sizes and sensitive values are known, as a recount of released cells gives them.
 
         >>> len(Groups.of_sizes([1, 2, 3]))
         3
         """
         sizes = np.asarray(sizes, np.int64)
-        return cls(sizes, np.empty((len(sizes), 1), np.uint64), (), Layout.for_sizes([]), tallies or {})
+        keys = np.empty((len(sizes), 1), np.uint64)
+        return cls(sizes, keys, (), Layout.for_sizes([]), tallies or {}, crowds or {})
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -176,13 +223,15 @@ class Groups:
         with np.errstate(over="ignore"):  # hashing wraps around, which NumPy remarks on when numba is switched off
             keys, sizes, group_of = grouping.roll_up(self.keys, self.sizes, *fields, offsets, flat)
         tallies = {column: tally.merged(group_of) for column, tally in self.tallies.items()}
-        return Groups(sizes, keys, node, layout, tallies), group_of
+        return Groups(sizes, keys, node, layout, tallies, self.crowds), group_of
 
     def only(self, columns: Sequence[int]) -> tuple[Groups, IntArray]:
         """Merge groups that coincide in these columns; also tell where each group went."""
         others = [column for column in range(len(self.layout.words)) if column not in set(columns)]
         zeros = {column: np.zeros(int(self.layout.masks[column]) + 1, np.uint64) for column in others}
-        return self.merged(zeros, self.node)
+        merged, group_of = self.merged(zeros, self.node)
+        crowds = {name: crowd.only(columns) for name, crowd in self.crowds.items()}
+        return replace(merged, crowds=crowds), group_of
 
     def without(self, is_suppressed: NDArray[np.bool_]) -> Groups:
         """The same groups, those that are suppressed without rows."""
@@ -346,6 +395,11 @@ class FrequencyList:
             )
             for name, column in self.sensitive.items()
         }
+
+    def crowds_of(self, entries: IntArray, parts: IntArray, number: int) -> dict[str, Crowd]:
+        """Give the people of each population that surely fit parts, each made of some entries."""
+        tuples = self.entries.tuples[entries]
+        return {name: crowd.of_parts(self.base, tuples, parts, number) for name, crowd in self.base.crowds.items()}
 
     def value_counts(self, column: int) -> IntArray:
         """Give the number of rows that carry each value of a column."""

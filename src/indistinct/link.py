@@ -28,5 +28,11 @@ def check_link(policy: Policy) -> None:
             "suppressed_rows: rows of a release of two tables are removed, never left blank; say 'remove', or leave "
             "it out"
         )
+    mistakes += [
+        f"privacy: {model.name} cannot be met by a release of two tables, which publishes quasi-identifiers as they "
+        "are; choose an algorithm that generalizes"
+        for model in policy.privacy
+        if model.asks_population
+    ]
     if mistakes:
         raise PolicyError(mistakes)

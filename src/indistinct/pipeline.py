@@ -15,6 +15,7 @@ from indistinct.engine import Rows, open_table
 from indistinct.errors import InfeasibleError
 from indistinct.frequency import FrequencyList, kernels_are_compiled
 from indistinct.policy import Policy
+from indistinct.population import count_with_population
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import AnyRecoding
 from indistinct.release import Release
@@ -155,7 +156,8 @@ def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
-    frequencies = FrequencyList.count(rows, policy, may_merge=may_merge)  # the only full scan before the release
+    # the only full scan before the release
+    frequencies = count_with_population(rows, policy, may_merge=may_merge)
     task = Task.of(frequencies, policy)
     if frequencies.rows < max(1, task.largest_k()):
         raise task.infeasible(task.budget)

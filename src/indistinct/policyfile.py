@@ -102,7 +102,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
         # what can still be understood is checked too, so that one run shows all there is to mend
         entries = _File.model_construct(**{k: v for k, v in content.items() if k in _File.model_fields})
     columns = _columns(entries, base or Path(), mistakes)
-    privacy = _privacy(entries, mistakes)
+    privacy = _privacy(entries, base or Path(), mistakes)
     eligible = _eligible(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
         mistakes.catch("", lambda: algorithm_named(entries.algorithm, **entries.options))
@@ -195,7 +195,7 @@ def _columns(entries: _File, base: Path, mistakes: _Mistakes) -> dict[str, Colum
     return columns
 
 
-def _privacy(entries: _File, mistakes: _Mistakes) -> list[PrivacyModel]:
+def _privacy(entries: _File, base: Path, mistakes: _Mistakes) -> list[PrivacyModel]:
     models = []
     given = entries.privacy if isinstance(getattr(entries, "privacy", None), list) else []
     for position, entry in enumerate(given):
@@ -209,7 +209,7 @@ def _privacy(entries: _File, mistakes: _Mistakes) -> list[PrivacyModel]:
             continue
         model = mistakes.catch(place, lambda name=name, fields=fields: _model(name, fields))  # type: ignore[misc]
         if model is not None:
-            models.append(model)
+            models.append(model.relative_to(base) if model.asks_population else model)
     return models
 
 
@@ -228,9 +228,11 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
 def _entry_of(kind: type[PrivacyModel]) -> type[BaseModel]:
     """Give the form of a model's entry: the fields of its dataclass."""
     hints = {name: NumberOrTable if hint == NUMBER_OR_MAPPING else hint for name, hint in get_type_hints(kind).items()}
+    hints |= getattr(kind, "written", {})
     fields: dict[str, Any] = {
         field.name: (hints[field.name], ... if field.default is MISSING else field.default)
         for field in dataclasses.fields(kind)  # type: ignore[arg-type]
+        if field.init
     }
     return create_model(kind.__name__, __base__=_Strict, **fields)
 
@@ -307,6 +309,11 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
         if condition.value is not None:
             lines.append(f"value = {_toml(condition.value)}")
     for model in policy.privacy:
+        if model.asks_population and getattr(model, "path", None) is None:
+            raise PolicyError(
+                f"privacy: the population of {model.name} is a table in memory, which a policy file cannot name; "
+                "save it, and give its path"
+            )
         lines += ["", "[[privacy]]", *(f"{_key(key)} = {_toml(value)}" for key, value in model.describe().items())]
     return "\n".join(lines) + "\n"
 

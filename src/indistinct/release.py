@@ -371,7 +371,8 @@ def _suppressed_as_one(recoding: AnyRecoding) -> Groups:
         left = pieces.groups == SUPPRESSED
         tuples, rows = pieces.tuples[left], pieces.rows[left]
         tallies = recoding.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
-    return Groups.of_sizes([recoding.suppressed_rows], tallies)
+    crowds = {name: crowd.everyone() for name, crowd in recoding.frequencies.base.crowds.items()}
+    return Groups.of_sizes([recoding.suppressed_rows], tallies, crowds)
 
 
 def _not_protected(policy: Policy) -> str:

@@ -41,10 +41,14 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
     if not policy.asked_sensitive:
         checks.append(Check("sensitive values", False, NOTHING_HIDDEN))
     for model in policy.privacy:
+        if model.asks_population:
+            detail = "the quasi-identifiers stand there as they are, so nobody is hidden in a population"
+            checks.append(Check(model.name, False, detail))
+            continue
         asked = sensitive_columns(model, policy)
         groups = counted_groups(sensitive, [LINK], policy, model) if asked else Groups.of_sizes(sizes)
         checks.append(model_check(model, groups, "the classes", "class"))
-    k = max(getattr(model, "k", 1) for model in policy.privacy)
+    k = max(model.least_rows for model in policy.privacy)
     if k > 1:
         checks.append(_shared(quasi, sensitive, policy, k))
     return checks, sizes

@@ -20,10 +20,11 @@ import numpy as np
 from indistinct.checks import PLURALS, Check, Checked, columns_check, counted_groups, model_check
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.errors import TableError
-from indistinct.frequency import Groups, IntArray, Node, Tally
+from indistinct.frequency import CountedCrowd, Groups, IntArray, Node, Tally
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy, sensitive_columns
-from indistinct.privacy.base import BoolArray, PrivacyModel
+from indistinct.population import counted_people, people_that_fit
+from indistinct.privacy.base import BoolArray, PrivacyModel, least_rows
 from indistinct.truth import rows_without_original
 from indistinct.words import counted
 
@@ -154,6 +155,8 @@ class _Sizes:
 
     def groups_for(self, columns: Sequence[str], model: PrivacyModel) -> Groups:
         """Give the groups over these columns, with their sensitive values if the model asks about any."""
+        if model.asks_population:
+            return counted_people(self._released, columns, self._policy, model)
         if not sensitive_columns(model, self._policy):
             return Groups.of_sizes(self.by(columns))
         return counted_groups(self._released, columns, self._policy, model)
@@ -422,6 +425,9 @@ def _least_suppression(general: Rows, policy: Policy, suppressed: int) -> Check:
     name = "least suppression"
     if suppressed == required:
         return Check(name, True, f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization")
+    if suppressed > required and any(model.asks_population for model in policy.privacy):
+        # the search counts only people who surely fit, and so may suppress more
+        return Check(name, True, f"{counted(suppressed, 'row')} suppressed; at least {required} must be here")
     if suppressed in _with_complement(tuples, is_kept, policy):
         return Check(
             name, True, f"{counted(required, 'row')} must be suppressed, and the smallest group to hide them among"
@@ -435,6 +441,8 @@ class Tuples:
 
     codes: IntArray
     """(quasi columns, tuples) label codes."""
+    labels: Mapping[str, Sequence[str | None]]
+    """The labels of each quasi column, by their codes."""
     values: Mapping[str, IntArray]
     texts: Mapping[str, Sequence[str | None]]
     counts: IntArray
@@ -447,14 +455,16 @@ class Tuples:
         counted = general.count_by((*policy.quasi, *asked))
         codes = [np.asarray(code, np.int64) for code in counted.codes]
         values = dict(zip(asked, codes[len(policy.quasi) :], strict=True))
-        return cls(np.stack(codes[: len(policy.quasi)]), values, {name: texts[name] for name in asked}, counted.counts)
+        labels = {name: texts[name] for name in policy.quasi}
+        asked_texts = {name: texts[name] for name in asked}
+        return cls(np.stack(codes[: len(policy.quasi)]), labels, values, asked_texts, counted.counts)
 
 
 def _with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:
     """Give the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
     counts = tuples.counts
     required = int(counts[~is_kept].sum())
-    k = max((getattr(model.floor, "k", getattr(model, "k", 1)) for model in policy.privacy), default=1)
+    k = max((least_rows(model) for model in policy.privacy), default=1)
     if not 0 < required < k or not is_kept.any():
         return set()
     _, group_of = np.unique(tuples.codes, axis=1, return_inverse=True)
@@ -485,12 +495,27 @@ def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolA
                 left = counts * is_kept
                 for model in models:  # all of them judge the same rows: what one takes out changes what others see
                     if not (alone and model.asks_whole_table):
-                        is_kept &= _satisfied(model, tuples, group_of.ravel(), left, policy)[group_of.ravel()]
+                        is_safe = _satisfied(model, tuples, positions, group_of.ravel(), left, policy)
+                        is_kept &= is_safe[group_of.ravel()]
     return is_kept
 
 
-def _satisfied(model: PrivacyModel, tuples: Tuples, group_of: IntArray, left: IntArray, policy: Policy) -> BoolArray:
-    """Tell which groups satisfy a model with the rows that are left."""
+def _satisfied(
+    model: PrivacyModel,
+    tuples: Tuples,
+    positions: Sequence[int],
+    group_of: IntArray,
+    left: IntArray,
+    policy: Policy,
+) -> BoolArray:
+    """Tell which groups, by the columns at some positions, satisfy a model with the rows that are left."""
+    if model.asks_population:
+        sizes = np.bincount(group_of, left).astype(np.int64)
+        codes = np.zeros((len(positions), len(sizes)), np.int64)
+        codes[:, group_of] = tuples.codes[list(positions)]
+        names = [policy.quasi[position] for position in positions]
+        people = people_that_fit(tuples.labels, names, codes, sizes, policy, model)
+        return model.satisfied(Groups.of_sizes(sizes, crowds={model.crowd: CountedCrowd(people)}))
     tallies = {}
     for name in sensitive_columns(model, policy):
         compiled = policy.columns[name].compile(tuples.texts[name])

@@ -107,7 +107,7 @@ def _asked(task: Task) -> int:
 
 def _asks_for_company(task: Task) -> bool:
     """Tell whether somebody must be hidden among several people, not only among several values."""
-    return any(getattr(model, "k", 1) > 1 for model in task.models)
+    return any(model.least_rows > 1 for model in task.models)
 
 
 def _secure_keys(number: int) -> UIntArray:

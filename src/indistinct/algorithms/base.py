@@ -9,10 +9,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from indistinct.errors import InfeasibleError
-from indistinct.frequency import FrequencyList, Groups, IntArray, Node
+from indistinct.frequency import CountedCrowd, FrequencyList, Groups, IntArray, Node
 from indistinct.policy import Policy
 from indistinct.privacy import PrivacyModel
-from indistinct.privacy.base import BoolArray
+from indistinct.privacy.base import BoolArray, least_rows
 from indistinct.recoding import AnyRecoding, Recoding
 from indistinct.watch import Watch
 
@@ -83,7 +83,7 @@ class Task:
 
     def largest_k(self) -> int:
         """The largest k that any model asks for; 1 if none does."""
-        return max((getattr(model.floor, "k", getattr(model, "k", 1)) for model in self.models), default=1)
+        return max((least_rows(model) for model in self.models), default=1)
 
     def unsafe(self, groups: Groups, at_most: int | None = None) -> BoolArray:
         """Tell which groups must be suppressed, and no more than that.
@@ -118,7 +118,8 @@ class Task:
         That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
         """
         sizes = np.bincount(parts, rows, number).astype(np.int64)
-        groups = Groups.of_sizes(sizes, self.frequencies.tallies_of(tuples, rows, parts, self.totals))
+        tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
+        groups = Groups.of_sizes(sizes, tallies, self.frequencies.crowds_of(tuples, parts, number))
         verdict = sizes > 0
         for model in self.models:
             verdict &= model.alone.satisfied(groups)
@@ -157,11 +158,12 @@ class Task:
                 f"the table has {rows} eligible rows, fewer than k = {k}: nobody in it can be hidden among {k}; "
                 f"lower k or release more rows together"
             )
-        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()))
+        groups, _ = self.frequencies.roll_up(top)
+        crowds = {name: CountedCrowd(crowd.of(groups).sum(keepdims=True)) for name, crowd in groups.crowds.items()}
+        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()), crowds)
         for model in self.models:
             if not model.satisfied(everything).all() and (reason := model.objection(everything)) is not None:
                 return InfeasibleError(reason)
-        groups, _ = self.frequencies.roll_up(top)
         left = int(groups.sizes[self.unsafe(groups)].sum())
         fixed = [name for name, height in zip(self.frequencies.columns, top, strict=True) if height == 0]
         hint = f", or give {_listed(fixed)} a hierarchy" if fixed else ""

@@ -261,7 +261,7 @@ def downcoding(
         released = replace(released, suppressed=suppressed)
     if recoding is not None:
         released = replace(released, is_local=recoding == "local")
-    k = max((getattr(model, "k", 1) for model in policy.privacy), default=1)
+    k = max((model.least_rows for model in policy.privacy), default=1)
     known = Knowledge.of(released, [LabelTree(policy.columns[name]) for name in released.columns], k)
     names = list(ASSUMPTIONS) if known.is_local else ["minimal"]
     wanted = _promised(released, policy) if assume is None else assume

@@ -76,10 +76,11 @@ def check(
 def _counted(rows: Rows, policy: Policy) -> FrequencyList:
     """Count the table, or raise one error with every column and every hierarchy that does not fit."""
     from indistinct.frequency import FrequencyList
+    from indistinct.population import count_with_population
 
     try:
         policy.check(rows.columns())
-        return FrequencyList.count(rows, policy)
+        return count_with_population(rows, policy)
     except PolicyError as error:
         fitting = _fitting(policy, rows.columns())
         if fitting is None or fitting is policy:

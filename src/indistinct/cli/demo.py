@@ -116,7 +116,7 @@ def _before(policy: Policy, original: list[Record], release: Release) -> Table:
         tuple(policy.columns[name].hierarchy.label(record[name], level) for name, level in node.items())
         for record in original
     ]
-    k = max(getattr(model, "k", 1) for model in policy.privacy)
+    k = max(model.least_rows for model in policy.privacy)
     rows = [(labels.count(label) < k, label, record) for label, record in zip(labels, original, strict=True)]
     rows.sort(key=lambda row: (row[0], list(map(str, row[1])), _sorted_cells(policy, row[2])))
     made = _table(f"Private table: {counted(len(original), 'row')}", *original[0])

@@ -106,7 +106,7 @@ def frontier(
 
 
 def _own_k(policy: Policy) -> int:
-    return max([int(getattr(model, "k", 1)) for _, _, model in policy.requirements()], default=1)
+    return max([model.least_rows for _, _, model in policy.requirements()], default=1)
 
 
 def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:

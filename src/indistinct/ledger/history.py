@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.engine import ABSENT, Histories
+from indistinct.errors import PolicyError
 from indistinct.frequency import Groups, IntArray, Tally
 from indistinct.ledger.signatures import Signatures, promised
 from indistinct.policy import Policy, sensitive_columns
@@ -137,6 +138,11 @@ def linked(histories: Histories, entries: Sequence[int], policies: Sequence[Poli
         for model in policy.privacy:
             if isinstance(model, MInvariance):
                 continue
+            if model.asks_population:
+                raise PolicyError(
+                    f"privacy: a ledger cannot tell what several releases together mean for {model.name}, since it "
+                    "keeps no labels of people; use k-anonymity for releases that it remembers"
+                )
             cells = Groups.of_sizes(sizes, _tallies(histories, release, policy, model))
             failing = is_present & ~model.satisfied(cells)
             is_broken |= failing

@@ -449,7 +449,7 @@ def _searched(
             "a release of two tables cannot be made to keep to earlier ones; release one table, or check it without "
             "again"
         )
-    k = max((getattr(model, "k", 1) for one in (policy, *earlier) for model in one.privacy), default=1)
+    k = max((model.least_rows for one in (policy, *earlier) for model in one.privacy), default=1)
     recoding = settled(recoding, sizes, k)
     if recoding.suppressed_rows > budget or recoding.released_rows == 0:
         raise RefusedError(

@@ -68,11 +68,13 @@ class Coverage:
         labels: Sequence[str | None],
         values: Sequence[str | None],
         similarity: float | None = None,
+        *,
+        missing_fits: bool = True,
     ) -> Coverage:
         """Work out what the released labels cover.
 
         With ``similarity``, from 0 to 1, a text that is none of the column's stands for the most similar one, if they
-        are at least as similar as that.
+        are at least as similar as that. Unless ``missing_fits``, a missing value fits only what covers everything.
 
         >>> from indistinct.hierarchy import dates
         >>> birth = dates("month", "year", format="%m/%d/%Y")
@@ -94,6 +96,8 @@ class Coverage:
             np.int64,
         )
         strangers = int((raw == stranger).sum())
+        if not missing_fits:
+            raw[raw == UNKNOWN] = stranger
         told_apart = _told_apart(covered, stranger + 1)
         ranks = np.where(raw == UNKNOWN, UNKNOWN, told_apart[raw])
         return cls(
@@ -102,6 +106,41 @@ class Coverage:
             int(told_apart[-1]) + 1,
             replace(spelled, strangers=strangers),
         )
+
+
+def label_of_all(hierarchy: Hierarchy) -> str | None:
+    """Give the label that covers every value, also one that the hierarchy does not know; None if there is none.
+
+    >>> from indistinct.hierarchy import prefix, tree
+    >>> label_of_all(tree({"person": ["black", "white"]})), label_of_all(prefix(5, keep=[3], top=None))
+    ('person', None)
+    """
+    if isinstance(hierarchy, Listed) and hierarchy.top is None and len(hierarchy.rows[0]) > 1:
+        return hierarchy.rows[0][-1]
+    return hierarchy.top
+
+
+def climbed_labels(
+    hierarchy: Hierarchy, own: Sequence[str | None], values: Sequence[str | None]
+) -> list[list[str | None] | None]:
+    """Give the labels of another table's values at each level, as they are written for the column's ``own`` values.
+
+    None for a value that is missing or that the hierarchy does not know. A value that the column has too is spelled
+    as there.
+
+    >>> from indistinct.hierarchy import dates
+    >>> climbed_labels(dates("year", format="%m/%d/%y", latest=2025), ["09/15/61"], ["1961-09-15", "n/a"])
+    [['09/15/61', '1961', '*'], None]
+    """
+    present = [value for value in own if value is not None]
+    reader = _Reader.of(hierarchy, present)
+    ground, _ = reader.read(values, None)
+    rows = _Climbed.of(reader, sorted({text for text in ground if text is not None})).rows
+    spelled: dict[str, str] = {}
+    for value in present:
+        for text in reader.spellings(value):
+            spelled.setdefault(text, value)
+    return [None if text is None or text not in rows else [spelled.get(text, text), *rows[text][1:]] for text in ground]
 
 
 def _told_apart(covered: Iterable[Ranks], number: int) -> IntArray:
@@ -202,6 +241,8 @@ class _Climbed:
     """The known values in an order in which most labels cover neighbours, and the ranks under each label."""
 
     reader: _Reader
+    rows: Mapping[str, Sequence[str | None]]
+    """The labels of each value."""
     order: Sequence[str]
     rank_of: Mapping[str, int]
     under_label: Sequence[Mapping[str | None, list[int]]]
@@ -230,7 +271,8 @@ class _Climbed:
             for level, label in enumerate(rows[code]):
                 under[level].setdefault(label, []).append(rank)
         order = [values[code] for code in by_key]
-        return cls(reader, order, {value: rank for rank, value in enumerate(order)}, under, keys)
+        by_value = dict(zip(values, rows, strict=True)) if rows else {}
+        return cls(reader, by_value, order, {value: rank for rank, value in enumerate(order)}, under, keys)
 
     def under(self, label: str | None) -> Ranks:
         """Give the ranks under a released label, that of strangers if it covers everything."""
@@ -252,11 +294,8 @@ class _Climbed:
         return _as_run(sorted({rank for ranks in found for rank in ranks}))
 
     def _tops(self) -> tuple[str | None, ...]:
-        """Give the label that covers everything, if there is one."""
-        hierarchy = self.reader.hierarchy
-        if isinstance(hierarchy, Listed) and hierarchy.top is None and len(hierarchy.rows[0]) > 1:
-            return (hierarchy.rows[0][-1],)
-        return () if hierarchy.top is None else (hierarchy.top,)
+        top = label_of_all(self.reader.hierarchy)
+        return () if top is None else (top,)
 
     def _between(self, ends: Sequence[str]) -> range:
         """Give the ranks between the ends of a range; none if the values have no order."""

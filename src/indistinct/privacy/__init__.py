@@ -7,6 +7,7 @@ from indistinct.privacy.base import PrivacyModel
 from indistinct.privacy.beta_likeness import BetaLikeness
 from indistinct.privacy.delta_disclosure import DeltaDisclosure
 from indistinct.privacy.k_anonymity import KAnonymity
+from indistinct.privacy.k_map import KMap
 from indistinct.privacy.l_diversity import LDiversity
 from indistinct.privacy.m_invariance import MInvariance
 from indistinct.privacy.p_sensitive import PSensitive
@@ -15,6 +16,7 @@ from indistinct.privacy.t_closeness import TCloseness
 
 MODELS: dict[str, type[PrivacyModel]] = {
     "k-anonymity": KAnonymity,
+    "k-map": KMap,
     "alpha-k": AlphaK,
     "l-diversity": LDiversity,
     "t-closeness": TCloseness,
@@ -34,6 +36,7 @@ __all__ = [
     "BetaLikeness",
     "DeltaDisclosure",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "MInvariance",
     "PSensitive",

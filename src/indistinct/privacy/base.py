@@ -34,10 +34,17 @@ class PrivacyModel(ABC):
     """The model asks about sensitive values: about ``column``, or about all sensitive columns if that is None."""
     asks_whole_table: ClassVar[bool] = False
     """The verdict on a group also depends on what else is released."""
+    asks_population: ClassVar[bool] = False
+    """The model counts people of a population table: ``population``, linked as ``link`` says, under ``crowd``."""
 
     on: str | None = None
     """The quasi-identifier that the model protects; None for all."""
     column: str | None = None
+
+    @property
+    def crowd(self) -> str:
+        """What the people that it asks about are called among the crowds of groups."""
+        raise LookupError(f"{self.name} asks about no population")
 
     @abstractmethod
     def satisfied(self, groups: Groups) -> BoolArray:
@@ -47,6 +54,11 @@ class PrivacyModel(ABC):
     def floor(self) -> PrivacyModel | None:
         """A monotone model that this one implies, with which a search rules nodes out; None if there is none."""
         return self if self.is_monotone else None
+
+    @property
+    def least_rows(self) -> int:
+        """The rows that a group must have at least."""
+        return int(getattr(self, "k", 1))
 
     @property
     def alone(self) -> PrivacyModel:
@@ -62,7 +74,7 @@ class PrivacyModel(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Give the model as it stands in a policy file and a manifest."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        fields = [one for one in dataclasses.fields(self) if one.init]  # type: ignore[arg-type]
         given = {field.name: (field.default, getattr(self, field.name)) for field in fields}
         said = {name: value for name, (default, value) in given.items() if value != default}
         plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in said.items()}
@@ -94,3 +106,8 @@ def shares_of_table(tally: Tally) -> NDArray[np.float64]:
 def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
     """Give the share in its group of each value that a group has: one number for each entry of the tally."""
     return tally.counts / groups.sizes[tally.groups]
+
+
+def least_rows(model: PrivacyModel) -> int:
+    """Give the rows that a group must have by a model, or by the floor that it implies, which may ask for more."""
+    return model.least_rows if model.floor is None else max(model.least_rows, model.floor.least_rows)
