@@ -142,7 +142,7 @@ def _asked(task: Task) -> tuple[str, int]:
 def _check_two_tables(task: Task) -> None:
     """Raise if the policy allows no release of two tables, or none in which equal people may be in several groups."""
     check_link(task.policy)
-    asking = [model.name for model in task.models if getattr(model, "k", 1) > 1]
+    asking = [model.name for model in task.models if model.least_rows > 1]
     if asking:
         raise PolicyError(
             f"privacy: {asking[0]} asks that equal quasi-identifiers share a class, which m-invariance in two tables "
