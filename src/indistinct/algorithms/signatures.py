@@ -23,7 +23,7 @@ AT_ONCE = 2_000_000
 """So many ranks are looked at together when cuts are tried."""
 SPAN = 0.01
 """What the share of all ranks that a group spans counts beside the cost of its labels, which one cut may not lower."""
-PARTNERS = 64
+PARTNERS = 1_000
 """So many groups that are cheap to join are tried before rows are suppressed."""
 
 
@@ -129,16 +129,20 @@ class Placing:
             joined_low, joined_high = np.minimum(low[others], low[group]), np.maximum(high[others], high[group])
             joined_costs = self.space.run_costs(joined_low, joined_high)
             added = (sizes[others] + sizes[group]) * joined_costs - sizes[others] * costs[others]
-            for place in np.argsort(added, kind="stable")[:PARTNERS].tolist():
+            order = np.argsort(added, kind="stable")[:PARTNERS]
+            known = labels[others[order]] if names is None else names.known(joined_low[order], joined_high[order])
+            for place, name in zip(order.tolist(), known.tolist(), strict=True):
                 other = int(others[place])
-                ends = joined_low[[place]], joined_high[[place]]
-                name = int(labels[other] if names is None else names.of(*ends)[0])
+                if owner.get(name, other) != other:
+                    continue
                 together = np.concatenate([members[group], members[other]])
-                if owner.get(name, other) != other or not self._is_safe(together):
+                if not self._is_safe(together):
                     continue
                 if owner.get(int(labels[other])) == other:
                     del owner[int(labels[other])]
-                owner[name], labels[other], members[other] = other, name, together
+                ends = joined_low[[place]], joined_high[[place]]
+                labels[other] = name if names is None else names.of(*ends)[0]
+                owner[int(labels[other])], members[other] = other, together
                 low[other], high[other], costs[other] = *(end[0] for end in ends), joined_costs[place]
                 sizes[other] += sizes[group]
                 goes_to[goes_to == group] = other
@@ -189,6 +193,15 @@ class _Names:
 
     def of(self, low: IntArray, high: IntArray) -> IntArray:
         """Give a number for the lowest labels over each group, from its lowest and highest rank in each column."""
+        known = self._known
+        return np.array([known.setdefault(row.tobytes(), len(known)) for row in self._labels(low, high)], np.int64)
+
+    def known(self, low: IntArray, high: IntArray) -> IntArray:
+        """Give the number of each group's labels, -1 for those that no group has had yet."""
+        known = self._known
+        return np.array([known.get(row.tobytes(), -1) for row in self._labels(low, high)], np.int64)
+
+    def _labels(self, low: IntArray, high: IntArray) -> IntArray:
         labels = np.empty(low.shape, np.int64)
         for column, levels in enumerate(self._columns):
             found = np.full(len(low), -1)
@@ -196,5 +209,4 @@ class _Names:
                 first = codes[low[:, column]]
                 found = np.where((found < 0) & (first == codes[high[:, column]]), numbers[first], found)
             labels[:, column] = found
-        known = self._known
-        return np.array([known.setdefault(row.tobytes(), len(known)) for row in labels], np.int64)
+        return labels
