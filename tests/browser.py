@@ -33,15 +33,19 @@ def _chromium() -> str | None:
 
 
 @contextlib.contextmanager
-def studio(*arguments: object) -> Iterator[str]:
-    """Start the studio as a process of its own, and give its address with the token."""
+def studio(*arguments: object, temporary: Path | None = None, ending: int = signal.SIGTERM) -> Iterator[str]:
+    """Start the studio as a process of its own, and give its address with the token; then end it by a signal.
+
+    ``temporary`` is where it makes its private folder.
+    """
     command = [sys.executable, "-m", "indistinct", "studio", "--no-browser", "--json", *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryDirectory() as folder:
-        server = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=folder)
+        environment = os.environ | ({} if temporary is None else {"TMPDIR": str(temporary)})
+        server = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=folder, env=environment)
         try:
             yield _address(server, said)
         finally:
-            server.send_signal(signal.SIGTERM)
+            server.send_signal(ending)
             server.wait(PATIENCE)
             left = os.listdir(folder)
             assert not left, f"the studio left {left} behind"

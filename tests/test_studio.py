@@ -172,8 +172,11 @@ def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
     assert page.complaints() == []
 
 
-def test_a_failing_run_shows_its_error_and_keeps_the_work(page):
-    open_example(page)
+def test_a_failing_run_shows_its_error_and_keeps_the_work(page, tmp_path):
+    save_examples(tmp_path, EXAMPLES[:1])
+    page.find("input[type=file]").send_keys(str(tmp_path / "hospital.csv"))  # an upload, as by drag and drop
+    page.see("Next: columns")
+    page.alive()
     page.go("Columns")
     page.choose("[aria-label='Role of Gender']", "other")
     page.go("Privacy")

@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import http.client
 import importlib.util
+import json
 import os
+import signal
 import socket
+import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from browser import studio
+from indistinct.errors import MissingExtraError, OutputError
 from indistinct.studio.guard import Guard
 
 PORT = 8765
@@ -185,9 +190,9 @@ def address():
         yield urlsplit(found)
 
 
-def fetch(address, path, headers=None, method="GET"):
+def fetch(address, path, headers=None, method="GET", body=None):
     connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
-    connection.request(method, path, headers=headers or {})
+    connection.request(method, path, body, headers or {})
     answer = connection.getresponse()
     found = answer.status, dict(answer.getheaders()), answer.read()
     connection.close()
@@ -199,7 +204,7 @@ def test_the_server_itself_serves_nothing_without_the_token(address):
     for path in ("/", "/columns", "/take/policy.toml", "/_nicegui_ws/socket.io/?EIO=4&transport=polling"):
         assert fetch(address, path)[0] == 403
     assert fetch(address, f"/_nicegui/{version}/static/nicegui.js")[0] == 403
-    assert fetch(address, "/upload/table?name=a.csv", method="POST")[0] == 403
+    assert fetch(address, "/upload?name=a.csv", method="POST")[0] == 403
     assert fetch(address, "/", {"Host": "evil.example"})[0] == 403
 
 
@@ -229,3 +234,36 @@ def test_the_server_gives_its_pages_to_who_brings_the_token(address):
     assert "content-security-policy" in headers
     assert fetch(address, "/", {**own, "Origin": "http://evil.example"})[0] == 403
     assert fetch(address, "/take/release.zip", own)[0] == 409
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_uploads_lie_in_a_private_folder_that_is_removed(tmp_path, ending, address):
+    with studio(temporary=tmp_path, ending=ending) as found:
+        place = urlsplit(found)
+        own = {"Cookie": fetch(place, f"/?{place.query}")[1]["set-cookie"].partition(";")[0]}
+        status, _, answer = fetch(place, "/upload?name=../a.csv", own, "POST", b"zip\n02138\n")
+        assert status == 200
+        saved = Path(json.loads(answer)["path"])
+        assert saved.read_bytes() == b"zip\n02138\n"
+        (private,) = tmp_path.iterdir()
+        assert saved.is_relative_to(private)
+        assert private.stat().st_mode & 0o077 == 0
+        assert fetch(place, "/upload?name=b.csv", own | {"Content-Length": str(2 << 30)}, "POST")[0] == 413
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_refused_with_advice(address):
+    from indistinct.studio.server import serve
+
+    with pytest.raises(OutputError, match="--port"):
+        serve(port=address.port, opens_browser=False)
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named(monkeypatch):
+    from indistinct.studio.server import serve
+
+    for name in [name for name in sys.modules if name.startswith("indistinct.studio.app")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    with pytest.raises(MissingExtraError, match=r"indistinct\[studio\]"):
+        serve(opens_browser=False)

@@ -23,7 +23,7 @@ from indistinct.studio.work import Work
 
 @pytest.fixture
 def work(tmp_path):
-    made = Work(tmp_path / "private")
+    made = Work(folder=tmp_path / "private")
     made.folder.mkdir()
     yield made
     made.close()
@@ -86,10 +86,52 @@ def test_every_mistake_of_the_form_is_told_at_once(hospital):
 def test_the_policy_text_is_the_policy(hospital):
     hospital.columns["ZIP"].weight = 2.0
     assert ix.parse_policy(hospital.policy_text()) == hospital.policy()
-    again = Work(hospital.folder)
+    again = Work(folder=hospital.folder)
     again.open_example("hospital")
     again.take_policy(hospital.policy_text())
     assert again.policy() == hospital.policy()
+
+
+POLICY = """
+version = 1
+max_suppression = 3
+suppressed_rows = "blank"
+algorithm = "datafly"
+
+[columns]
+Race = { role = "quasi", hierarchy = { suppress = "*" }, missing = "refuse" }
+BirthDate = { role = "quasi", hierarchy = { dates = { levels = ["year"], format = "%m/%d/%Y" } }, weight = 2.5 }
+Gender = { role = "quasi", hierarchy = { suppress = "*" } }
+ZIP = { role = "quasi", hierarchy = { prefix = 5 } }
+Problem = { role = "sensitive", hierarchy = { suppress = "*" } }
+
+[quasi_identifiers]
+one = ["Race", "BirthDate"]
+two = ["Gender", "ZIP"]
+
+[[eligible]]
+column = "Race"
+op = "present"
+
+[[privacy]]
+model = "k-anonymity"
+k = 3
+on = "one"
+
+[[privacy]]
+model = "k-anonymity"
+k = 2
+on = "two"
+"""
+
+
+def test_nothing_of_a_policy_file_is_lost(hospital):
+    hospital.take_policy(POLICY)
+    assert hospital.policy() == ix.parse_policy(POLICY)
+    hospital.set_role("Race", "other")  # what was said of it as a quasi column is not said any more
+    assert any("Race" in mistake for mistake in hospital.mistakes())
+    with pytest.raises(PolicyError):
+        hospital.take_policy(POLICY.replace("ZIP", "PLZ"))
 
 
 def test_a_column_that_becomes_quasi_gets_a_hierarchy(hospital):
@@ -230,10 +272,24 @@ def test_the_report_for_recipients_does_not_look_at_the_private_table(hospital):
 
 
 def test_uploads_stay_in_the_private_folder_whatever_their_name(work):
-    for name in ("../../evil.csv", "/etc/passwd", "..", "", "a/b.csv"):
-        place = work.keep_upload(name, "table")
-        assert place.parent == work.folder / "uploads" / "table"
+    for name in ("../../evil.csv", "/etc/passwd", "..", "", "a/b.csv", ".hidden"):
+        place = work.keep_upload(name)
+        assert place.parent.parent == work.folder / "uploads"
         assert place.parent.stat().st_mode & 0o077 == 0
+
+
+def test_an_uploaded_table_is_kept_until_another_one_is_open(work):
+    first, bad, second = (work.keep_upload("a.csv") for _ in range(3))
+    first.write_text("zip\n02138\n02139\n")
+    bad.write_text("")
+    second.write_text("zip\n02138\n02141\n")
+    work.open(first)
+    with pytest.raises(TableError):
+        work.open(bad)
+    assert work.values("zip") == ("02138", "02139")
+    work.open(second)
+    assert not first.exists()
+    assert work.values("zip") == ("02138", "02141")
 
 
 def test_a_preview_shows_the_values_at_every_level(hospital):

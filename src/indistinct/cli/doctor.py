@@ -19,6 +19,7 @@ from indistinct.cli.options import AsJson
 
 NEEDED = ("duckdb", "jinja2", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
 OPTIONAL = {
+    "nicegui": "the studio",
     "pandas": "pandas frames",
     "polars": "polars frames",
     "psycopg": "ledgers in PostgreSQL",

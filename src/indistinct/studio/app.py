@@ -15,8 +15,6 @@ from indistinct.errors import IndistinctError
 from indistinct.studio.pages import PAGES
 from indistinct.studio.work import Work
 
-Upload = Literal["table", "external", "hierarchy"]
-
 
 def application(work: Work) -> FastAPI:
     """Give the application of one steward's work. It trusts whoever asks: put a Guard before it."""
@@ -47,10 +45,10 @@ def _page(address: str, page: Callable[..., Any], work: Work) -> None:
 
 
 def _take_in(app: FastAPI, work: Work) -> None:
-    @app.post("/upload/{kind}")
-    async def upload(kind: Upload, name: str, request: Request) -> Response:
+    @app.post("/upload")
+    async def upload(name: str, request: Request) -> Response:
         """Save the body of a request, piece by piece; what is cut off is removed."""
-        goal = work.keep_upload(name, kind)
+        goal = work.keep_upload(name)
         try:
             with goal.open("xb") as file:
                 async for piece in request.stream():

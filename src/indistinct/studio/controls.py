@@ -155,9 +155,9 @@ def slider(label: str, most: int, value: int, on_change: Told) -> Element:
     return made
 
 
-def dropped(label: str, kind: str, on_upload: Told) -> None:
+def dropped(label: str, on_upload: Told) -> None:
     """A place to drop a file, or to choose one; it goes to the private folder on this machine."""
-    send = f"(file) => studioUpload('{kind}', file, emit)"
+    send = "(file) => studioUpload(file, emit)"
     with box("label", "drop") as place:
         Words("span", label)
         chosen = box("input", type="file", aria_label=label)

@@ -34,7 +34,7 @@ def serve(
         before = tempfile.tempdir, os.environ.get("NICEGUI_STORAGE_PATH")
         tempfile.tempdir = private  # what others put aside while they work is as private as the table
         os.environ["NICEGUI_STORAGE_PATH"] = private
-        work = Work(Path(private), ledger)
+        work = Work(folder=Path(private), ledger_url=ledger)
         try:
             _serve(work, table, listening, opens_browser, on_ready)
         finally:

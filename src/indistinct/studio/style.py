@@ -129,10 +129,10 @@ ul.tree li { margin: 3px 0; }
 """
 
 SCRIPT = """
-async function studioUpload(kind, file, done) {
+async function studioUpload(file, done) {
   if (!file) return;
   try {
-    const place = '/upload/' + kind + '?name=' + encodeURIComponent(file.name);
+    const place = '/upload?name=' + encodeURIComponent(file.name);
     const answer = await fetch(place, {method: 'POST', body: file});
     done(answer.ok ? await answer.json() : {error: 'the upload failed with status ' + answer.status});
   } catch (error) { done({error: 'the upload failed: ' + error.message}); }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,15 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import indistinct as ix
-from indistinct.algorithms import ALGORITHMS
 from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
-from indistinct.policy import Role
-from indistinct.policyfile import policy_of
 from indistinct.profiling import MOST_DISTINCT
-from indistinct.studio.jobs import Job, told
+from indistinct.studio.jobs import Job
+from indistinct.studio.settings import Choice, Settings, Spec
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
@@ -28,30 +27,13 @@ if TYPE_CHECKING:
     from indistinct.attacks import DowncodingReport, LinkReport
     from indistinct.comparison import Comparison
     from indistinct.ledger import Entry
-    from indistinct.policy import Policy
     from indistinct.release import Release
     from indistinct.risks import Risk
 
-Spec = Mapping[str, Any]
-"""A hierarchy as a policy file writes it."""
-ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
 SHOWN_ROWS = 20
 SHOWN_VALUES = 14
 FEW_ROWS = 50
 """Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
-
-
-@dataclass(slots=True)
-class Choice:
-    """What was decided about a column, and what its profile suggested."""
-
-    name: str
-    role: Role
-    hierarchy: Spec | None
-    weight: float
-    reason: str
-    distinct: int
-    missing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +56,8 @@ class External:
     rows: int
 
 
-@dataclass(slots=True)
-class Work:
+@dataclass(slots=True, kw_only=True)
+class Work(Settings):
     """One steward's work. Long methods take a Watch and run in a Job; a method that fails leaves all as it was."""
 
     folder: Path
@@ -84,11 +66,6 @@ class Work:
     table: str | None = None
     head: tuple[tuple[str, ...], list[list[str]]] = ((), [])
     rows: int = 0
-    columns: dict[str, Choice] = field(default_factory=dict)
-    models: list[dict[str, Any]] = field(default_factory=lambda: [{"model": "k-anonymity", "k": 5}])
-    max_suppression: int | float | None = 0.02
-    algorithm: str = "lattice"
-    options: dict[str, Any] = field(default_factory=dict)
     release: Release | None = None
     solutions: list[Solution] = field(default_factory=list)
     frontier: Frontier | None = None
@@ -107,8 +84,6 @@ class Work:
     """Held while a thread reads the release: its engine serves one at a time."""
     _explored_text: dict[str, str] = field(default_factory=dict)
 
-    # --- the table ---
-
     @property
     def name(self) -> str:
         """What to call the table."""
@@ -126,6 +101,7 @@ class Work:
             profile = ix.profile(rows, watch=watch)
             first = rows.head(SHOWN_ROWS)
         self._forget()
+        self._remove_upload(self.table)
         self.table, self.rows = text, profile.rows
         self.head = tuple(first.column_names), _cells(first)
         self.columns = {
@@ -141,7 +117,7 @@ class Work:
             for one in profile.columns
         }
         suggested = ix.suggested_policy(profile)
-        self.algorithm, self.options = suggested.algorithm, {}
+        self.algorithm, self.options, self.more = suggested.algorithm, {}, {}
         self.models = [{"model": "k-anonymity", "k": 2 if profile.rows < FEW_ROWS else 5}]
         self.max_suppression = 0.02 if profile.rows >= FEW_ROWS else 1
 
@@ -165,12 +141,16 @@ class Work:
         place = Path(self.table or "").parent
         return place.name if place.parent == self.folder / "examples" else None
 
-    def keep_upload(self, name: str, kind: Literal["table", "external", "hierarchy"]) -> Path:
-        """Give the private path that an uploaded file is saved at."""
-        place = self.folder / "uploads" / kind
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True, mode=0o700)
-        return place / (Path(name).name or "table.csv")
+    def keep_upload(self, name: str) -> Path:
+        """Give the private path that an uploaded file is saved at, in a folder of its own."""
+        place = self.folder / "uploads"
+        place.mkdir(exist_ok=True, mode=0o700)
+        return Path(tempfile.mkdtemp(dir=place)) / (Path(name).name.lstrip(".") or "table.csv")
+
+    def _remove_upload(self, path: str | None) -> None:
+        """Remove an uploaded file that is not needed any more."""
+        if path is not None and Path(path).parent.parent == self.folder / "uploads":
+            shutil.rmtree(Path(path).parent, ignore_errors=True)
 
     def _forget(self) -> None:
         """Let go of everything that belongs to the table that was open."""
@@ -181,15 +161,6 @@ class Work:
         self.frontier, self.comparison, self.solutions = None, None, []
         self.linked, self.downcoded, self.risks = None, None, None
         self._values, self._explored_text = {}, {}
-
-    # --- columns and hierarchies ---
-
-    def set_role(self, name: str, role: Role) -> None:
-        """Decide what a column is; a quasi column without a hierarchy gets the one that only suppresses."""
-        choice = self.columns[name]
-        choice.role = role
-        if role == "quasi" and choice.hierarchy is None:
-            choice.hierarchy = {"suppress": True}
 
     def values(self, name: str) -> tuple[str | None, ...]:
         """Give the distinct values of a column, missing last; they are read once."""
@@ -213,58 +184,6 @@ class Work:
             for value in shown
         )
         return Preview(compiled.level_names, tuple(map(len, compiled.labels)), rows, len(values))
-
-    # --- the policy ---
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """What was decided, as a policy file says it."""
-        columns: dict[str, Any] = {}
-        for choice in self.columns.values():
-            columns[choice.name] = {"role": choice.role}
-            if choice.role == "quasi":
-                columns[choice.name] |= {"hierarchy": dict(choice.hierarchy or {"keep": True}), "weight": choice.weight}
-        said = {"version": 1, "columns": columns, "privacy": self.models, "algorithm": self.algorithm}
-        return said | {"options": self.options, "max_suppression": self.max_suppression}
-
-    def policy(self) -> Policy:
-        """Give the policy; raise one error with every mistake in it."""
-        if self.table is None:
-            raise PolicyError("open a table first")
-        return policy_of(self.content)
-
-    def mistakes(self) -> tuple[str, ...]:
-        """Give everything that is wrong with the policy."""
-        try:
-            self.policy()
-        except PolicyError as error:
-            return tuple(mistake.removeprefix("policy: ") for mistake in error.mistakes)
-        return ()
-
-    def policy_text(self) -> str:
-        """Give the policy as a policy file, with the reasons beside the columns."""
-        return ix.policy_toml(self.policy(), {name: choice.reason for name, choice in self.columns.items()})
-
-    def take_policy(self, text: str) -> None:
-        """Take over a policy file that fits the open table."""
-        policy = ix.parse_policy(text)
-        policy.check(list(self.columns))
-        for name, column in policy.columns.items():
-            choice = self.columns[name]
-            choice.role, choice.weight = column.role, column.weight
-            choice.hierarchy = column.hierarchy.spec() if column.role == "quasi" else choice.hierarchy
-        self.models = [model.describe() for model in policy.privacy]
-        self.max_suppression = policy.max_suppression
-        self.algorithm, self.options = policy.algorithm, dict(policy.options)
-
-    def choose_algorithm(self, name: str) -> None:
-        """Decide by which algorithm the release is searched."""
-        if name not in ALGORITHMS:
-            raise PolicyError(f"algorithm: there is no {name!r}")
-        if name != self.algorithm:
-            self.algorithm, self.options = name, {}
-
-    # --- releases ---
 
     def start(self, title: str, work: Callable[[Watch], Any]) -> Job:
         """Run something long beside the pages; one at a time."""
@@ -349,17 +268,16 @@ class Work:
     def _question(self) -> str:
         """Give what a search is about, whichever algorithm searches."""
         said = self.content
-        asked = ("columns", "privacy", "max_suppression")
-        return repr([said[part] for part in asked])
-
-    # --- attacks ---
+        return repr({part: said[part] for part in said if part not in ("algorithm", "options")})
 
     def open_external(self, path: str | Path, watch: Watch | None = None) -> None:
         """Open another table that names people."""
         text = str(Path(str(path).strip()).expanduser())
         with open_table(text) as rows:
-            self.external = External(text, rows.columns(), rows.count())
-        self.linked = None
+            found = External(text, rows.columns(), rows.count())
+        if self.external is not None and self.external.path != text:
+            self._remove_upload(self.external.path)
+        self.external, self.linked = found, None
 
     def suggested_pairs(self) -> dict[str, str]:
         """Give the columns of the other table that seem to say the same as quasi columns of the release."""
@@ -390,8 +308,6 @@ class Work:
             before = ix.risk(self.table, quasi, most=2, watch=watch)
             after = ix.risk(release.tables.get("table", release.tables.get("quasi")), quasi, most=1, watch=watch)
         self.risks = before, after
-
-    # --- the ledger ---
 
     def open_ledger(self, url: str, is_new: bool = False) -> None:
         """Open a ledger, or make a new one."""
@@ -424,8 +340,6 @@ class Work:
             raise PolicyError("open a ledger first")
         with ix.Ledger(self.ledger_url) as ledger:
             return ledger.check(self.table, self.policy(), recipient=recipient, key=key, watch=watch).reason
-
-    # --- what is taken home ---
 
     def write(self, folder: str, replace: bool = False) -> Path:
         """Write the release as a folder on this machine."""
@@ -484,6 +398,3 @@ def _cells(table: Any) -> list[list[str]]:
     """Give the rows of an Arrow table as texts; a missing cell is empty."""
     columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-__all__ = ["ROLES", "Choice", "External", "Preview", "Work", "told"]

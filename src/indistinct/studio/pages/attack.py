@@ -56,7 +56,7 @@ def _other_table(work: Work, desk: Desk) -> None:
             await open_path(str(answer["path"]))
 
     with controls.card("Link with another table"):
-        controls.dropped("Drop a table that names people", "external", taken)
+        controls.dropped("Drop a table that names people", taken)
         with controls.box("div", "row-line").style("margin-top: 12px"):
             controls.text("or its path", "", lambda value: typed.update(path=value), live=True, id="external-path")
             controls.button("Open", lambda: open_path(typed["path"]), id="open-external")

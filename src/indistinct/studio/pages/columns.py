@@ -12,7 +12,8 @@ from indistinct.policy import Role
 from indistinct.studio import controls
 from indistinct.studio.drafts import KINDS
 from indistinct.studio.frame import frame, needs_table, next_step
-from indistinct.studio.work import Choice, Work
+from indistinct.studio.settings import Choice
+from indistinct.studio.work import Work
 
 LEAD = (
     "Say what each column is. The suggestions come from names and values; a column that nothing is known about is "

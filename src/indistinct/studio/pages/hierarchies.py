@@ -193,7 +193,7 @@ class Builder:
             self.form.refresh()
             await self.changed()
 
-        controls.dropped("Drop a CSV file here, or choose one", "hierarchy", taken)
+        controls.dropped("Drop a CSV file here, or choose one", taken)
         ui.element("div").style("height: 12px")
         controls.area(
             "Lines", self.draft.rows, self._set("rows"), hint="a value, then its label at each level; the top last"

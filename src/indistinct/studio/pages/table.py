@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -25,6 +27,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             _by_example(work, desk)
         if work.table is not None:
             _opened(work)
+            _earlier_policy(work, desk)
 
 
 def _by_path(work: Work, desk: Desk) -> None:
@@ -52,7 +55,7 @@ def _by_upload(work: Work, desk: Desk) -> None:
             desk.run("Opening the table", lambda watch: work.open(path, watch), _shown)
 
     with controls.card("From this computer"):
-        controls.dropped("Drop a file here, or choose one", "table", take)
+        controls.dropped("Drop a file here, or choose one", take)
         controls.Words(
             "p", "A copy of up to 1 GB lies in a private folder until the studio ends.", "quiet small"
         ).style("margin: 8px 0 0")
@@ -69,6 +72,23 @@ def _by_example(work: Work, desk: Desk) -> None:
             with controls.box("div").style("margin-bottom: 10px"):
                 controls.button(example.title, go, id=f"example-{name}")
                 controls.Words("div", example.source, "quiet small")
+
+
+def _earlier_policy(work: Work, desk: Desk) -> None:
+    async def take(answer: dict[str, Any]) -> None:
+        if "error" in answer:
+            desk.fail(str(answer["error"]))
+            return
+        try:
+            text = (await asyncio.to_thread(Path(answer["path"]).read_bytes)).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            desk.fail("the policy is not UTF-8 text")
+            return
+        if desk.do(lambda: work.take_policy(text)):
+            ui.navigate.to("/columns")
+
+    with controls.card("Continue where a policy file ends"):
+        controls.dropped("Drop a policy file for this table here, or choose one", take)
 
 
 def _shown() -> None:

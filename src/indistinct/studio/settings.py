@@ -1,0 +1,117 @@
+"""Settings: what the steward has decided about a table, as the form of a policy."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import indistinct as ix
+from indistinct.algorithms import ALGORITHMS
+from indistinct.errors import PolicyError
+from indistinct.policy import Role
+from indistinct.policyfile import policy_of
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
+
+Spec = Mapping[str, Any]
+"""A hierarchy as a policy file writes it."""
+NOT_ASKED = ("quasi_identifiers", "eligible", "suppressed_rows")
+"""What a policy file may say that no page asks for."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """What was decided about a column, and what its profile suggested."""
+
+    name: str
+    role: Role
+    hierarchy: Spec | None
+    weight: float
+    reason: str
+    distinct: int
+    missing: int
+    said: dict[str, Any] = field(default_factory=dict)
+    """What a policy file said of the column in this role that the pages do not ask for."""
+
+    def entry(self) -> dict[str, Any]:
+        """Give the column as a policy file says it."""
+        kept = (
+            {key: value for key, value in self.said.items() if key != "role"}
+            if self.said.get("role") == self.role
+            else {}
+        )
+        if self.role != "quasi":
+            return {"role": self.role, **kept}
+        return {"role": "quasi", "hierarchy": dict(self.hierarchy or {"keep": True}), "weight": self.weight, **kept}
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings:
+    """The columns, the models, what may be given up, and the algorithm; they may be wrong, and say so."""
+
+    columns: dict[str, Choice] = field(default_factory=dict)
+    models: list[dict[str, Any]] = field(default_factory=lambda: [{"model": "k-anonymity", "k": 5}])
+    max_suppression: int | float | None = 0.02
+    algorithm: str = "lattice"
+    options: dict[str, Any] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
+    """What else a policy file said: several quasi-identifiers, eligible rows, how suppressed rows are released."""
+
+    def set_role(self, name: str, role: Role) -> None:
+        """Decide what a column is; a quasi column without a hierarchy gets the one that only suppresses."""
+        choice = self.columns[name]
+        choice.role = role
+        if role == "quasi" and choice.hierarchy is None:
+            choice.hierarchy = {"suppress": True}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What was decided, as a policy file says it."""
+        columns = {name: choice.entry() for name, choice in self.columns.items()}
+        said = {"version": 1, "columns": columns, "privacy": self.models, "algorithm": self.algorithm}
+        return said | {"options": self.options, "max_suppression": self.max_suppression, **self.more}
+
+    def policy(self) -> Policy:
+        """Give the policy; raise one error with every mistake in it."""
+        if not self.columns:
+            raise PolicyError("open a table first")
+        return policy_of(self.content)
+
+    def mistakes(self) -> tuple[str, ...]:
+        """Give everything that is wrong with the policy."""
+        try:
+            self.policy()
+        except PolicyError as error:
+            return tuple(mistake.removeprefix("policy: ") for mistake in error.mistakes)
+        return ()
+
+    def policy_text(self) -> str:
+        """Give the policy as a policy file, with the reasons beside the columns."""
+        return ix.policy_toml(self.policy(), {name: choice.reason for name, choice in self.columns.items()})
+
+    def take_policy(self, text: str) -> None:
+        """Take over a policy file that fits the open table, also what the pages do not ask for."""
+        policy = ix.parse_policy(text)
+        policy.check(list(self.columns))
+        written = tomllib.loads(text)
+        for name, column in policy.columns.items():
+            choice, entry = self.columns[name], written["columns"][name]
+            choice.role, choice.weight = column.role, column.weight
+            asked = ("role", "hierarchy", "weight") if column.role == "quasi" else ("role",)
+            choice.said = {"role": column.role} | {key: entry[key] for key in entry if key not in asked}
+            if column.role == "quasi":
+                choice.hierarchy = column.hierarchy.spec()
+        self.more = {key: written[key] for key in NOT_ASKED if key in written}
+        self.models = [model.describe() for model in policy.privacy]
+        self.max_suppression = policy.max_suppression
+        self.algorithm, self.options = policy.algorithm, dict(policy.options)
+
+    def choose_algorithm(self, name: str) -> None:
+        """Decide by which algorithm the release is searched."""
+        if name not in ALGORITHMS:
+            raise PolicyError(f"algorithm: there is no {name!r}")
+        if name != self.algorithm:
+            self.algorithm, self.options = name, {}
