@@ -5,6 +5,7 @@ from indistinct.attacks.complementary import ComplementaryReport, complementary
 from indistinct.attacks.downcoding import DowncodingReport, downcoding
 from indistinct.attacks.homogeneity import HomogeneityReport, homogeneity
 from indistinct.attacks.linking import LinkReport, link
+from indistinct.attacks.mapping import MapReport, maps
 from indistinct.attacks.running import AttackRun, run
 from indistinct.attacks.unsorted import UnsortedReport, unsorted
 
@@ -14,11 +15,13 @@ __all__ = [
     "DowncodingReport",
     "HomogeneityReport",
     "LinkReport",
+    "MapReport",
     "UnsortedReport",
     "complementary",
     "downcoding",
     "homogeneity",
     "link",
+    "maps",
     "run",
     "unsorted",
 ]

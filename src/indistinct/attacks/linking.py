@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from indistinct.engine import Counts, Rows
+    from indistinct.hierarchy import Hierarchy
     from indistinct.linkage.counting import Candidates
     from indistinct.linkage.coverage import Coverage, Spelled
     from indistinct.policy import Policy
@@ -262,7 +263,7 @@ def link(
     with quasi_rows(release, **reading) as (released, is_apart):
         other = open_table(external, **reading)
         try:
-            pairs = _pairs(on, released.columns(), other.columns(), policy)
+            pairs = column_pairs(on, released.columns(), other.columns(), policy)
             _refuse_unknown(show, other)
             labels = released.encode(list(pairs))
             groups = released.count_by(list(pairs))
@@ -384,16 +385,21 @@ def _column(name: str, theirs: str, spelled: Spelled) -> LinkedColumn:
 def _coverage(
     policy: Policy, name: str, labels: Sequence[Label], values: Sequence[Label], fuzzy: float | None
 ) -> Coverage:
-    """Work out what the labels of a column cover; columns that are no quasi columns are released as they are."""
-    from indistinct.hierarchy import keep
+    """Work out what the labels of a column cover."""
     from indistinct.linkage.coverage import Coverage
 
+    return Coverage.of(hierarchy_of(policy, name), labels, values, fuzzy)
+
+
+def hierarchy_of(policy: Policy, name: str) -> Hierarchy:
+    """Give the hierarchy of a released column; columns that are no quasi columns are released as they are."""
+    from indistinct.hierarchy import keep
+
     column = policy.columns.get(name)
-    hierarchy = column.hierarchy if column is not None and column.role == "quasi" else keep()
-    return Coverage.of(hierarchy, labels, values, fuzzy)
+    return column.hierarchy if column is not None and column.role == "quasi" else keep()
 
 
-def _pairs(
+def column_pairs(
     on: Mapping[str, str] | Iterable[str] | None, ours: Sequence[str], theirs: Sequence[str], policy: Policy
 ) -> dict[str, str]:
     """Give the columns to link by: a column of the release and one of the other table each."""
