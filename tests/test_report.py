@@ -20,7 +20,10 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.examples import save_examples
-from indistinct.report import figures
+from indistinct.privacy import MODELS
+from indistinct.quality import MEASURES
+from indistinct.report import figures, words
+from indistinct.report import page as report_page
 from indistinct.report.columns import MOST_BARS, bars
 from indistinct.report.page import render, report_facts, write_whole
 
@@ -475,6 +478,19 @@ def test_a_release_that_was_changed_fails_in_its_report(examples: Path) -> None:
     ran = command("-o", "report.html")
     assert ran.exit_code == 4
     assert "Do not hand this release out" in check_page((examples / "report.html").read_text("utf-8")).text
+
+
+def test_a_release_without_its_columns_is_refused(examples: Path) -> None:
+    path = examples / "release" / "table.csv"
+    path.write_text(path.read_text("utf-8").replace("ZIP", "Zone", 1), "utf-8")
+    ran = command("--json")
+    assert ran.exit_code == 4
+    assert "'ZIP' is missing" in json.loads(ran.stdout)["error"]["message"]
+
+
+def test_every_model_and_every_measure_has_words() -> None:
+    assert set(MODELS) <= set(words.MODELS)
+    assert set(MEASURES) == set(report_page.MEASURES)
 
 
 def test_the_demo_writes_a_report(tmp_path: Path) -> None:

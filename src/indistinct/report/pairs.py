@@ -13,7 +13,7 @@ BEFORE, AFTER = "#8c8c8c", PALETTE[0]
 TOP, FOOT = 34, 8
 ROW, THICKNESS = 24, 13
 PAIR_ROW, PAIR_THICKNESS = 34, 12
-LETTER = 8.3
+LETTER = 9.0
 """The width of a letter, about, and on the safe side."""
 LONGEST = 26
 """Letters of a name that are shown; a longer one is cut."""

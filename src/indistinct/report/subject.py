@@ -111,6 +111,9 @@ def _of_folder(
     tables = {Path(name).stem: _opened(stack, Path(folder) / name, own) for name in said["files"]}
     if said.get("form") != TWO_TABLES:
         tables = {"table": next(iter(tables.values()))}
+    present = {column for rows in tables.values() for column in rows.columns()}
+    if not present.issuperset(policy.with_role("quasi", "sensitive")):
+        verdict.raise_if_failed()  # there is nothing to report about a table without its columns
     before = None if source is None else FrequencyList.count(source, policy)
     return Subject(policy, tables, said, verdict, edition, before, source)
 
