@@ -142,6 +142,7 @@ FORMS = {
     "two tables": (policy(ix.AlphaK(alpha=0.5, k=2)), ix.LossyJoin()),
     "several quasi-identifiers": (policy(quasi_identifiers={"a": ["zip", "sex"], "b": ["age"]}), None),
     "blank": (policy(suppressed_rows="blank", max_suppression=4), ix.Datafly()),
+    "k-map": (policy(ix.KMap(2, population=PEOPLE)), None),
     "filtered": (policy(eligible=[ix.where("illness", "!=", "rabies")]), None),
 }
 

@@ -7,9 +7,13 @@ from importlib.metadata import version
 from typing import Any
 
 import indistinct
+from indistinct.errors import PolicyError
+from indistinct.policy import Policy
 from indistinct.policyfile import policy_toml
 from indistinct.report.subject import Subject
 
+LONGEST_POLICY = 30_000
+"""Letters of a policy file that a page has room for."""
 LIBRARIES = ("duckdb", "numpy", "numba", "pyarrow")
 
 
@@ -26,8 +30,17 @@ def reproduce(subject: Subject) -> dict[str, Any]:
         "files": dict(said.get("files", {})),
         "libraries": {} if is_public else {"Python": platform.python_version(), **{n: version(n) for n in LIBRARIES}},
         "commands": _commands(subject),
-        "policy": None if is_public else policy_toml(subject.policy),
+        "policy": None if is_public else _policy_file(subject.policy),
     }
+
+
+def _policy_file(policy: Policy) -> str | None:
+    """Give the policy as a file says it; None where no file can, or where it is too long to read."""
+    try:
+        text = policy_toml(policy)
+    except PolicyError:  # a population that is a table in memory
+        return None
+    return text if len(text) <= LONGEST_POLICY else None
 
 
 def _commands(subject: Subject) -> list[dict[str, str]]:

@@ -18,6 +18,8 @@ from indistinct.frequency import FrequencyList
 from indistinct.link import LINK
 from indistinct.manifest import policy_digest
 from indistinct.policy import Policy
+from indistinct.population import count_with_population
+from indistinct.privacy.base import least_rows
 from indistinct.release import MANIFEST, Release
 from indistinct.verdict import TWO_TABLES, Verdict, verify
 
@@ -62,7 +64,7 @@ class Subject:
     @property
     def k(self) -> int:
         """The largest k that any model asks for; 1 if none does."""
-        return max((int(getattr(m.floor, "k", getattr(m, "k", 1))) for m in self.policy.privacy), default=1)
+        return max((least_rows(model) for model in self.policy.privacy), default=1)
 
     def groupings(self) -> list[tuple[str, tuple[str, ...]]]:
         """Give the columns by which released rows form groups: those of each quasi-identifier, or the class."""
@@ -95,7 +97,9 @@ def _of_release(release: Release, edition: Edition, source: Rows | None) -> Subj
     if verdict is None or source is not None:
         verdict = release.verify(original=source)
     said = {**release.facts, "algorithm": release.algorithm, "policy_sha256": policy_digest(release.policy)}
-    before = release.recoding.frequencies if edition == "internal" else None
+    counted = release.recoding.frequencies
+    is_whole = not any(counted.base.node)  # tables that outgrow a machine are counted at a higher node
+    before = counted if edition == "internal" and is_whole else None
     return Subject(release.policy, release.parts, said, verdict, edition, before, source)
 
 
@@ -114,7 +118,7 @@ def _of_folder(
     present = {column for rows in tables.values() for column in rows.columns()}
     if not present.issuperset(policy.with_role("quasi", "sensitive")):
         verdict.raise_if_failed()  # there is nothing to report about a table without its columns
-    before = None if source is None else FrequencyList.count(source, policy)
+    before = None if source is None else count_with_population(source, policy)
     return Subject(policy, tables, said, verdict, edition, before, source)
 
 

@@ -32,7 +32,7 @@ def suppression(subject: Subject) -> dict[str, Any]:
     if subject.edition == "public":
         return described | {"left_out": "which rows were left out, and why, stands in the internal edition only"}
     if subject.before is None:
-        return described | {"left_out": "why is counted from the private table, which was not given"}
+        return described | {"left_out": "why is counted from the private table, which is not at hand"}
     if subject.node is None:
         return described | {"left_out": "a release without one level per column has no single column that forces it"}
     return described | _why(subject.before, Task.of(subject.before, subject.policy), subject)

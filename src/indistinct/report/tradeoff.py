@@ -50,7 +50,7 @@ def _why_not(subject: Subject) -> str | None:
     if subject.edition == "public":
         return "it would tell about the private table, so it stands in the internal edition only"
     if subject.before is None:
-        return "it is counted from the private table, which was not given"
+        return "it is counted from the private table, which is not at hand"
     if subject.is_apart:
         return "a release of two tables generalizes nothing, so there are no levels to choose from"
     if not TupleCounter.serves(Task.of(subject.before, subject.policy)):

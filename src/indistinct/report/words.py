@@ -20,6 +20,7 @@ PUBLISHED = "others may know it and link by it: published as it is, apart from w
 
 MODELS = {
     "k-anonymity": "Each person is hidden among at least {k} rows that look alike.",
+    "k-map": "Each released combination fits at least {k} people of a population.",
     "alpha-k": "Each person is hidden among at least {k} rows that look alike, and no sensitive value makes up more "
     "than {alpha} of them.",
     "l-diversity": "Every group has at least {l} sensitive values.",
