@@ -123,8 +123,8 @@ def test_conditions_hold_as_in_python(spark: Any) -> None:
     asked = [(operator, [value] if operator.endswith("in") else value) for operator in OPERATORS for value in values]
     with open_table(frame_of(spark, pa.table({"x": cells}))) as table:
         assert isinstance(table, SparkRows)
-        claims = [eligible([("x", operator, value)], table._cell) for operator, value in asked]
-        found = table._frame.selectExpr("x0", *(f"coalesce({sql}, false)" for sql in claims)).toArrow()
+        claims = [eligible([("x", operator, value)], table.cell) for operator, value in asked]
+        found = table.frame.selectExpr("x0", *(f"coalesce({sql}, false)" for sql in claims)).toArrow()
     for number, (operator, value) in enumerate(asked, 1):
         for cell, claim in zip(found[0].to_pylist(), found[number].to_pylist(), strict=True):
             assert claim == holds(cell, operator, value), (cell, operator, value)
@@ -152,8 +152,8 @@ def test_conditions_on_typed_columns_and_on_odd_texts(spark: Any) -> None:
             assert found.encode(["s"], [condition]) == expected.encode(["s"], [condition]), condition
     with open_table(frame_of(spark, TYPED)) as table:
         assert isinstance(table, SparkRows)
-        claims = [eligible([condition[:3]], table._cell) for condition in TYPED_CONDITIONS]
-        answers = table._frame.selectExpr(*(f"coalesce({sql}, false)" for sql in claims)).toArrow()
+        claims = [eligible([condition[:3]], table.cell) for condition in TYPED_CONDITIONS]
+        answers = table.frame.selectExpr(*(f"coalesce({sql}, false)" for sql in claims)).toArrow()
     for (*condition, expected_rows), answer in zip(TYPED_CONDITIONS, answers.columns, strict=True):
         assert [row for row, holds_there in enumerate(answer.to_pylist(), 1) if holds_there] == expected_rows, condition
 
