@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.engine import open_table
+from indistinct.fragments import fragments_of
 from indistinct.frequency import FrequencyList
 from indistinct.quality import MEASURES, measure_named
 
@@ -124,3 +125,23 @@ def test_levels_that_are_chosen_are_those_that_are_released() -> None:
     with ix.anonymize(table, policy, algorithm=chosen, max_tuples=10) as release:
         assert release.node == {"age": 3, "zip": 4, "sex": 1}
         assert "bottom" not in release.facts
+
+
+@given(st.integers(0, 10**6), st.integers(20, 200), st.integers(1, 60))
+def test_fragments_are_neither_too_large_nor_too_small(seed: int, most: int, least: int) -> None:
+    """A fragment that is too large cannot be cut: no column has a cut with enough rows on both sides."""
+    frequencies = counted(table_of(400, seed), policy_of(), 100)
+    numbers = fragments_of(frequencies, most, least)
+    sizes = np.bincount(numbers, frequencies.base.sizes)
+    assert sizes.min() >= min(least, 400)
+    for fragment in np.flatnonzero(sizes > most):
+        for column in range(3):
+            order = np.lexsort(frequencies.hierarchies[column].maps)
+            places = np.argsort(order)[frequencies.base.label_codes(column)]
+            inside = numbers == fragment
+            values, rows = places[inside], frequencies.base.sizes[inside]
+            middle = values[np.argsort(values, kind="stable")][
+                np.searchsorted(np.cumsum(rows[np.argsort(values, kind="stable")]), rows.sum() / 2)
+            ]
+            for lower in (values <= middle, values < middle):
+                assert min(rows[lower].sum(), rows[~lower].sum()) < least

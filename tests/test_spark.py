@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import indistinct as ix
+from indistinct import fragments
 from indistinct.algorithms import Task
 from indistinct.cli import app
 from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
@@ -216,6 +217,51 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
     with ix.anonymize(frame, policy, max_tuples=60) as release:
         assert release.facts == facts
         assert any(facts["bottom"].values())
+        assert ix.verify(release.table, policy, original=table).passed
+
+
+@pytest.mark.parametrize("name", ["regroup", "mondrian relaxed", "top-down"])
+def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More tuples than the driver takes: executors recode them part by part, and the whole is proved."""
+    table, policy = bottom_table_of(600, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
+    monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+    monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
+    with ix.anonymize(frame_of(spark, table), policy, algorithm=ALGORITHMS_TO_CHECK[name], max_tuples=150) as release:
+        facts = release.facts
+        assert any(facts["bottom"].values())
+        assert facts["node"] is None
+        assert not facts["is_proven"]
+        verdict = ix.verify(release.table, policy, original=table)
+        assert verdict.passed, str(verdict)
+        assert (verdict.rows, verdict.groups) == (facts["released"], facts["groups"])
+    with ix.anonymize(table, policy, algorithm=ALGORITHMS_TO_CHECK[name]) as whole:
+        assert facts["measures"]["precision"] <= 1
+        assert facts["measures"]["precision"] >= whole.measures["precision"] - 0.2, "cuts cost little"
+
+
+def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fired = str(tmp_path / "fired")
+
+    class Fatal:
+        """Mondrian, in a process that dies the first time."""
+
+        name = "mondrian"
+        works_in_fragments = True
+
+        def run(self, task: Any, watch: Any) -> Any:
+            if not os.path.exists(fired):
+                open(fired, "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return ix.Mondrian().run(task, watch)
+
+    table, policy = bottom_table_of(600, 3), bottom_policy_of()
+    monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+    monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
+    with ix.anonymize(frame_of(spark, table), policy, algorithm=Fatal(), max_tuples=150) as release:
+        assert Path(fired).exists()
+        assert release.facts["released"] + release.suppressed == 600
         assert ix.verify(release.table, policy, original=table).passed
 
 

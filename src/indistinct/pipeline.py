@@ -13,6 +13,7 @@ from indistinct.algorithms.mingen import MinGenCell
 from indistinct.algorithms.solutions import Solution, minimal_solutions
 from indistinct.engine import Rows, open_table
 from indistinct.errors import InfeasibleError
+from indistinct.fragments import recoded_in_fragments
 from indistinct.frequency import FrequencyList, kernels_are_compiled
 from indistinct.policy import Policy
 from indistinct.population import count_with_population
@@ -43,8 +44,13 @@ def anonymize(
     chosen = chosen_algorithm(algorithm, policy)
     rows = open_table(table, **reading)
     try:
-        task = task_for(rows, policy, watch, may_merge=getattr(chosen, "heeds_bottom", False))
+        in_fragments = _works_in_fragments(chosen, rows, policy)
+        task = task_for(rows, policy, watch, may_merge=in_fragments or getattr(chosen, "heeds_bottom", False))
         watch.start()
+        if in_fragments and task.frequencies.bottom:
+            watch.report("release")
+            released, done = recoded_in_fragments(rows, task, chosen)
+            return _verified(Release({"table": released}, done, policy, chosen.name), allow_unsafe, watch)
         watch.report("search")
         recoding = chosen.run(task, watch)
         return release_of(rows, policy, recoding, chosen.name, allow_unsafe=allow_unsafe, watch=watch)
@@ -67,7 +73,11 @@ def release_of(
     if recoding.released_rows == 0:
         raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
     watch.report("release")
-    release = Release.build(rows, recoding, policy, algorithm)
+    return _verified(Release.build(rows, recoding, policy, algorithm), allow_unsafe, watch)
+
+
+def _verified(release: Release, allow_unsafe: bool, watch: Watch) -> Release:
+    """Recount what will leave the house; what fails is given only if that is allowed."""
     watch.report("verify")
     verdict = release.verify()
     if not verdict.passed and not allow_unsafe:
@@ -162,6 +172,16 @@ def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False
     if frequencies.rows < max(1, task.largest_k()):
         raise task.infeasible(task.budget)
     return task
+
+
+def _works_in_fragments(algorithm: Algorithm, rows: Rows, policy: Policy) -> bool:
+    """Tell whether parts of a table may be recoded by themselves: no model may compare them with the whole table."""
+    return (
+        rows.can_work_in_fragments
+        and getattr(algorithm, "works_in_fragments", False)
+        and policy.suppressed_rows == "remove"
+        and not any(model.asks_whole_table for model in policy.privacy)
+    )
 
 
 def chosen_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:

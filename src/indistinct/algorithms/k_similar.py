@@ -35,6 +35,7 @@ class KSimilar:
     """
 
     name: ClassVar[str] = "k-similar"
+    works_in_fragments: ClassVar[bool] = True
 
     measure: QualityMeasure | str = field(default_factory=Precision)
     program_size: int = 1_000

@@ -63,6 +63,7 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
+    works_in_fragments: ClassVar[bool] = True
 
     strict: bool = True
     labels: LabelKind = "hierarchy"

@@ -60,6 +60,7 @@ class Regroup:
     """
 
     name: ClassVar[str] = "regroup"
+    works_in_fragments: ClassVar[bool] = True
 
     measure: QualityMeasure | str = "ncp"
     labels: LabelKind = "hierarchy"

@@ -47,6 +47,7 @@ class TopDown:
     """
 
     name: ClassVar[str] = "top-down"
+    works_in_fragments: ClassVar[bool] = True
 
     tighten: bool = False
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -118,6 +118,28 @@ class ClassPlan:
         return tuple(dict.fromkeys(column for columns in self.tables.values() for column in columns))
 
 
+@dataclass(frozen=True, slots=True)
+class FragmentPlan:
+    """How eligible rows become released rows when their tuples are placed part by part, where the rows are.
+
+    ``columns``    what to release, in order; a column that is not labelled is copied
+    ``labelled``   the encoded columns that get labels
+    ``merged``     labelled column -> a code for each code; a column without one stays as it is
+    ``tuples``     labelled column -> (tuples,) merged codes of each distinct tuple
+    ``fragments``  (tuples,) the number of the fragment to which a tuple belongs
+    ``work``       makes pieces of the tuples of one fragment. It gets codes c0, c1, … of the encoded columns and the
+                   rows n of each tuple; it gives codes, n, the group ``goal``, -1 for rows that are suppressed, and for
+                   each labelled column its label: s0 the text, v0 the level, w0 the values and u0 the rows under it
+    """
+
+    columns: tuple[str, ...]
+    labelled: tuple[str, ...]
+    merged: Mapping[str, NDArray[np.int64]]
+    tuples: Mapping[str, NDArray[np.int64]]
+    fragments: NDArray[np.int64]
+    work: Callable[[pa.Table], pa.Table]
+
+
 KEY = ".key"
 """The column of a person's digest, STATE of a digest of her quasi cells, HISTORY of what was released of her before."""
 STATE = ".state"
@@ -208,6 +230,13 @@ class Rows(ABC):
     @abstractmethod
     def recode(self, plan: Plan | LocalPlan) -> Rows:
         """Return the released rows as a new table of the same kind, in fresh cryptographically random order."""
+
+    can_work_in_fragments: ClassVar[bool] = False
+    """The engine runs Python where the rows are."""
+
+    def recode_in_fragments(self, plan: FragmentPlan) -> tuple[Rows, pa.Table]:
+        """Return the released rows, and each distinct combination of labels with its number of rows n."""
+        raise TableError(f"{self.name}: the engine of a {self.kind} table does not work in fragments")
 
     @abstractmethod
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:

@@ -92,7 +92,7 @@ def placed(source: SparkFrame, plan: LocalPlan | ClassPlan, own: Sequence[str]) 
         return undivided
     first_pieces = shared.take(integers(np.flatnonzero(numbers(shared["first"]) == 0)))
     drawn = joined(rows, source.send(first_pieces.select([*names, "tuple"])), names).select("tuple", *cells)
-    order = ", ".join([f"sha2(to_json(struct({', '.join([literal(_secret()), 'tuple', *cells])})), 256)", *cells])
+    order = ", ".join([f"sha2(to_json(struct({', '.join([literal(secret()), 'tuple', *cells])})), 256)", *cells])
     ranked = drawn.selectExpr(
         "*", f"row_number() OVER (PARTITION BY tuple ORDER BY {order}) - 1 AS place", f"{ROW} AS what"
     )
@@ -116,7 +116,7 @@ def shuffled(frame: DataFrame, rows: int) -> DataFrame:
     computes it again; and it tells nothing of the order of the source, since it follows from what is released.
     """
     cells = list(frame.columns)
-    hashed = frame.selectExpr("*", f"xxhash64({', '.join([literal(_secret()), *cells])}) AS place")
+    hashed = frame.selectExpr("*", f"xxhash64({', '.join([literal(secret()), *cells])}) AS place")
     parts = -(-max(1, rows) // ROWS_PER_PART)
     return hashed.repartition(parts, "place").sortWithinPartitions("place", *cells).drop("place")
 
@@ -178,5 +178,6 @@ def _suppressed(source: SparkFrame, plan: Plan, encoding: Encoding) -> DataFrame
     return source.send(pa.table(data)).selectExpr("*", "'yes' AS is_suppressed")
 
 
-def _secret() -> str:
+def secret() -> str:
+    """Return what nobody can guess, from the system's secure generator."""
     return secrets.token_hex(32)

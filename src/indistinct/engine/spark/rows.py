@@ -17,11 +17,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
-from indistinct.engine.base import ClassPlan, Condition, Counts, LocalPlan, Plan, Rows, ValueCounts, added_up
+from indistinct.engine.base import (
+    ClassPlan,
+    Condition,
+    Counts,
+    FragmentPlan,
+    LocalPlan,
+    Plan,
+    Rows,
+    ValueCounts,
+    added_up,
+)
 from indistinct.engine.pieces import NOWHERE
 from indistinct.engine.spark.cells import Cell, text_of
 from indistinct.engine.spark.conditions import eligible
 from indistinct.engine.spark.encoding import Encoding, codes_of, sorted_keys, strings
+from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
 from indistinct.engine.spark.frame import SparkFrame, joined, plain_strings
 from indistinct.engine.spark.recoding import placed, recoded_by_column, recoded_locally, shuffled
 from indistinct.engine.spark.session import spark_errors
@@ -47,6 +58,7 @@ class SparkRows(SparkFrame, Rows):
     """
 
     kind = "spark"
+    can_work_in_fragments = True
 
     def __init__(self, frame: DataFrame, name: str, *, is_kept: bool = False) -> None:
         """Take a frame; one that ``is_kept`` was computed and stored for this table and is let go with it."""
@@ -145,6 +157,15 @@ class SparkRows(SparkFrame, Rows):
     def recode(self, plan: Plan | LocalPlan) -> SparkRows:
         recoded = recoded_locally(self, plan) if isinstance(plan, LocalPlan) else recoded_by_column(self, plan)
         return self._released(*recoded, plan.columns)
+
+    def recode_in_fragments(self, plan: FragmentPlan) -> tuple[Rows, pa.Table]:
+        with spark_errors(self.name):
+            pieces = self.keep(pieces_of_fragments(self, plan))
+            groups = groups_of_pieces(self, pieces, plan)
+            frame = rows_of_pieces(self, pieces, plan)
+        released = self._released(frame, int(numbers(groups["n"]).sum()), plan.columns)
+        pieces.unpersist()
+        return released, groups
 
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:
         rows = self.keep(placed(self, plan, plan.copied).where(f"goal <> {NOWHERE}"))
