@@ -39,7 +39,7 @@ from indistinct.recoding import Recoding
 from indistinct.watch import Watch
 from test_bottom import policy_of as bottom_policy_of
 from test_bottom import table_of as bottom_table_of
-from test_conformance import ALGORITHMS_TO_CHECK, MODELS_TO_CHECK, QUICK, TABLE, check_release, policy_for
+from test_conformance import ALGORITHMS_TO_CHECK, MODELS_TO_CHECK, ONE_COLUMN, QUICK, TABLE, check_release, policy_for
 from test_engine_laws import (
     CELLS,
     NAMES,
@@ -322,7 +322,7 @@ def answer(recoding: Any) -> Any:
     return pieces.tuples.tolist(), pieces.rows.tolist(), pieces.groups.tolist(), labels, codes
 
 
-@pytest.mark.parametrize("name", [*QUICK, "anatomy"])
+@pytest.mark.parametrize("name", [*QUICK, *ONE_COLUMN])
 def test_every_algorithm_gives_the_same_recoding_for_every_model(name: str, counted_in_spark: Any) -> None:
     for model in MODELS_TO_CHECK:
         policy = policy_for(model)

@@ -167,6 +167,8 @@ def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
     # the only full scan before the release
+    # whether people of a population fit a tuple is asked about its values
+    may_merge = may_merge and not any(model.asks_population for model in policy.privacy)
     frequencies = count_with_population(rows, policy, may_merge=may_merge)
     task = Task.of(frequencies, policy)
     if frequencies.rows < max(1, task.largest_k()):
@@ -180,7 +182,7 @@ def _works_in_fragments(algorithm: Algorithm, rows: Rows, policy: Policy) -> boo
         rows.can_work_in_fragments
         and getattr(algorithm, "works_in_fragments", False)
         and policy.suppressed_rows == "remove"
-        and not any(model.asks_whole_table for model in policy.privacy)
+        and not any(model.asks_whole_table or model.asks_population for model in policy.privacy)
     )
 
 
