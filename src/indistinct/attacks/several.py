@@ -122,7 +122,8 @@ class Several:
         for policy in self.policies:
             for _, columns, model in policy.requirements():
                 places = tuple(sorted(self.columns.index(name) for name in columns))
-                own = getattr(model, "k", None) or 2
+                counts_rows = not model.asks_population  # the k of k-map is one of people, not of rows
+                own = (getattr(model, "k", None) if counts_rows else None) or 2
                 wanted[places] = max(wanted.get(places, 0), own if k is None else k)
         return wanted
 
