@@ -11,6 +11,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -473,6 +475,38 @@ def test_a_table_that_changes_between_count_and_recode_is_not_released(spark: An
             table.recode(Plan(("age",), {"age": np.zeros(3, int)}, {"age": ("*",)}))
 
 
+# Spark Connect.
+
+CONNECTED = """
+import sys, warnings
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+import pyarrow.parquet, indistinct as ix
+from pyspark.sql import SparkSession
+from indistinct.policyfile import read_policy
+folder = sys.argv[1]
+session = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+frame = session.createDataFrame(pyarrow.parquet.read_table(f"{folder}/people.parquet"))
+assert "connect" in type(frame).__module__
+policy = read_policy(f"{folder}/hospital.toml")
+with ix.anonymize(frame, policy, algorithm="regroup") as release:
+    assert type(release.table) is type(frame)
+    assert ix.verify(release.table, policy, original=frame).passed
+print("released", release.facts["released"])
+"""
+
+
+def test_frames_of_spark_connect_are_released_as_well(spark: Any, tmp_path: Path) -> None:
+    """In a process of its own, since a process has classic frames or those of Connect."""
+    save_examples(tmp_path)
+    pyarrow.parquet.write_table(TABLE.drop_columns("visits"), tmp_path / "people.parquet")
+    environment = os.environ | {"PYSPARK_SUBMIT_ARGS": "--driver-memory 1g pyspark-shell"}
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECTED, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "released 12" in done.stdout
+
+
 # The driver.
 
 
@@ -564,8 +598,6 @@ def test_errors_name_columns_and_rows_but_no_cell(spark: Any) -> None:
 
 
 def test_without_java_or_pyspark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     assert not session.java_is_there()
     fake = type("SparkSession", (), {"getActiveSession": staticmethod(lambda: None)})
