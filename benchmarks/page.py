@@ -23,7 +23,12 @@ def write(content: dict[str, Any], folder: Path) -> None:
     """Write benchmarks.md and its charts."""
     drawn = _charts(_figures(content, "growth"), folder)
     sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
-    sections += [spark.section(_figures(content, "spark")), _frontier(content), _link(content), _peers(content)]
+    sections += [
+        spark.section(_figures(content, "spark"), content["parts"].get("spark", {}).get("note", "")),
+        _frontier(content),
+        _link(content),
+        _peers(content),
+    ]
     note = content["parts"].get("local", {}).get("note", "")
     sections += [local_page.section(_figures(content, "local"), folder, note)]
     sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]
