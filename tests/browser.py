@@ -200,6 +200,25 @@ class Page:
             time.sleep(0.05)
         raise AssertionError(f"waited {PATIENCE} s for {what.format(page=self.text) if '{page}' in what else what}")
 
+    def click_solution(self) -> bool:
+        """Click a point of the lattice that is marked as a solution and not released, and wait for its release."""
+        from selenium.common.exceptions import WebDriverException
+        from selenium.webdriver import ActionChains
+
+        rings = self.all('svg path[stroke="#1d2733"][d^="M1 0A"]')
+        before = self.find("tr.chosen").text
+        for ring in rings:
+            with contextlib.suppress(WebDriverException):
+                self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", ring)
+                ActionChains(self.driver).move_to_element(ring).click().perform()
+            end = time.monotonic() + 2
+            while time.monotonic() < end:
+                with contextlib.suppress(WebDriverException):
+                    if self.all("tr.chosen") and self.find("tr.chosen").text != before:
+                        return True
+                time.sleep(0.05)
+        return False
+
     def requests(self) -> list[str]:
         """Give the addresses that the browser has asked for since this was last asked."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]

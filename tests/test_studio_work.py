@@ -169,6 +169,8 @@ def test_every_solution_can_be_applied_and_the_command_line_makes_the_same(hospi
     nodes = [dict(solution.node) for solution in hospital.solutions]
     assert first in nodes
     assert len(nodes) > 1
+    assert len(hospital.lattice.nodes) == 2 * 6 * 2 * 6
+    assert hospital.lattice.ks == (2,)
     other = next(node for node in nodes if node != first)
     hospital.apply(other)
     assert dict(hospital.release.node) == other
@@ -177,6 +179,13 @@ def test_every_solution_can_be_applied_and_the_command_line_makes_the_same(hospi
     assert manifest["node"] == other
     ((_, columns, cells),) = hospital.released_head
     assert rows == collections.Counter([columns, *map(tuple, cells)])
+
+
+def test_a_lattice_is_drawn_only_where_k_anonymity_is_all_that_is_asked(hospital):
+    hospital.models.append({"model": "l-diversity", "l": 2})
+    hospital.explore()
+    assert hospital.solutions
+    assert hospital.lattice is None
 
 
 def test_a_solution_that_cannot_be_applied_leaves_the_algorithm(hospital):
@@ -211,8 +220,8 @@ def test_the_voter_list_is_linked_by_columns_that_say_the_same(hospital):
     assert hospital.linked == expected
     with pytest.raises(PolicyError):
         hospital.link({})
-    hospital.downcode()
-    assert hospital.downcoded.generalized_cells > 0
+    hospital.attack()
+    assert {outcome.attack for outcome in hospital.attacked.outcomes} >= {"downcoding", "homogeneity", "unsorted"}
 
 
 def test_risk_is_measured_before_and_after(hospital):
@@ -227,9 +236,9 @@ def test_risk_is_measured_before_and_after(hospital):
 
 def test_a_new_release_forgets_the_attacks_on_the_old_one(hospital):
     hospital.anonymize()
-    hospital.downcode()
+    hospital.attack()
     hospital.anonymize()
-    assert hospital.downcoded is None
+    assert hospital.attacked is None
 
 
 def test_the_ledger_remembers_and_refuses(hospital, tmp_path):

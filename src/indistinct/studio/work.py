@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import threading
@@ -24,14 +25,17 @@ from indistinct.watch import Watch
 if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier
     from indistinct.algorithms.solutions import Solution
-    from indistinct.attacks import DowncodingReport, LinkReport
+    from indistinct.attacks import AttackRun, LinkReport
     from indistinct.comparison import Comparison
     from indistinct.ledger import Entry
+    from indistinct.policy import Policy
     from indistinct.release import Release
     from indistinct.risks import Risk
 
 SHOWN_ROWS = 20
 SHOWN_VALUES = 14
+MOST_DRAWN = 1500
+"""Combinations of levels that a picture can hold."""
 FEW_ROWS = 50
 """Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
 
@@ -68,11 +72,13 @@ class Work(Settings):
     rows: int = 0
     release: Release | None = None
     solutions: list[Solution] = field(default_factory=list)
+    lattice: Frontier | None = None
+    """What every combination of levels costs at the policy's k, to be drawn; None where it cannot be."""
     frontier: Frontier | None = None
     comparison: Comparison | None = None
     external: External | None = None
     linked: LinkReport | None = None
-    downcoded: DowncodingReport | None = None
+    attacked: AttackRun | None = None
     risks: tuple[Risk, Risk] | None = None
     """Before and after."""
     released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
@@ -158,8 +164,8 @@ class Work(Settings):
             if self.release is not None:
                 self.release.close()
             self.release, self.released_head = None, []
-        self.frontier, self.comparison, self.solutions = None, None, []
-        self.linked, self.downcoded, self.risks = None, None, None
+        self.frontier, self.lattice, self.comparison, self.solutions = None, None, None, []
+        self.linked, self.attacked, self.risks = None, None, None
         self._values, self._explored_text = {}, {}
 
     def values(self, name: str) -> tuple[str | None, ...]:
@@ -210,7 +216,7 @@ class Work(Settings):
             if self.release is not None:
                 self.release.close()
             self.release, self._released_text, self.released_head = release, text, head
-        self.linked, self.downcoded, self.risks = None, None, None
+        self.linked, self.attacked, self.risks = None, None, None
 
     @contextmanager
     def _released(self) -> Iterator[Release]:
@@ -235,9 +241,19 @@ class Work(Settings):
 
     def explore(self, watch: Watch | None = None) -> None:
         """Find every k-minimal generalization."""
-        text = self._question()
-        self.solutions = ix.solutions(self.table, self.policy(), watch=watch)
+        text, policy = self._question(), self.policy()
+        found = ix.solutions(self.table, policy, watch=watch)
+        heights = found[0].heights.values()
+        is_small = math.prod(height + 1 for height in heights) <= MOST_DRAWN
+        self.solutions, self.lattice = found, self._lattice(policy, watch) if is_small else None
         self._explored_text["solutions"] = text
+
+    def _lattice(self, policy: Policy, watch: Watch | None) -> Frontier | None:
+        """Give what every combination of levels costs, if k-anonymity is all that is asked."""
+        ks = [model.k for model in policy.privacy if isinstance(model, ix.KAnonymity)]
+        if len(ks) < len(policy.privacy) or len(policy.quasi_identifiers or ()) > 1:
+            return None
+        return ix.frontier(self.table, policy, ks=[max(ks)], watch=watch)
 
     def apply(self, node: Mapping[str, int], watch: Watch | None = None) -> None:
         """Release at the levels of a solution; the policy then names them, so that every later run does the same."""
@@ -296,10 +312,10 @@ class Work(Settings):
         with self._released() as release:
             self.linked = ix.attacks.link(release, self.external.path, release.policy, on=on, show=list(show))
 
-    def downcode(self, watch: Watch | None = None) -> None:
-        """Try what follows about generalized cells from the release and its policy alone."""
+    def attack(self, watch: Watch | None = None) -> None:
+        """Try every attack that needs no other table: what groups, labels and the order of rows tell."""
         with self._released() as release:
-            self.downcoded = ix.attacks.downcoding(release, release.policy)
+            self.attacked = ix.attacks.run(release, release.policy, original=self.table)
 
     def measure_risk(self, watch: Watch | None = None) -> None:
         """Measure how exposed people are by the quasi columns, before and after."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
+from indistinct.attacks import AttackRun
 from indistinct.attacks.linking import SCOPE, LinkReport, bars, sentence
 from indistinct.errors import IndistinctError
 from indistinct.studio import controls
@@ -16,6 +17,8 @@ from indistinct.studio.work import External, Work
 from indistinct.words import counted
 
 LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."
+
+KINDS = {"broken": "bad", "something": "note", "nothing": "good"}
 
 
 def page(work: Work, query: Mapping[str, str]) -> None:
@@ -27,11 +30,13 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             _other_table(work, desk)
             with controls.box("div"):
                 _risk(work, desk)
-                _downcoding(work, desk)
+                _attacks(work, desk)
         if work.external is not None:
             _pairs(work, desk, work.external)
         if work.linked is not None:
             _found(work.linked)
+        if work.attacked is not None:
+            _outcomes(work.attacked)
 
 
 def _again() -> None:
@@ -88,22 +93,26 @@ def _risk(work: Work, desk: Desk) -> None:
             controls.Words("p", told, "quiet small").style("margin: 8px 0 0")
 
 
-def _downcoding(work: Work, desk: Desk) -> None:
-    with controls.card("Reason about generalized cells"):
+def _attacks(work: Work, desk: Desk) -> None:
+    with controls.card("What the release tells by itself"):
         controls.Words(
             "p",
-            "Whoever knows the policy may conclude more than a label says: had a lower level been safe, the search "
-            "would have taken it.",
+            "Groups that share an illness, labels that say more to who knows the policy, the order of the rows.",
             "quiet small",
         )
-        controls.button("Try", lambda: desk.run("Reasoning", work.downcode, _again), id="downcode")
-        report = work.downcoded
-        if report is not None:
-            kind = "bad" if report.sharpened_cells else "good"
-            with controls.box("div").style("margin-top: 12px"):
-                controls.told(kind, report.summary[0].upper() + report.summary[1:] + ".")
-                for finding in report.findings[:5]:
-                    controls.Words("p", finding.sentence, "small")
+        controls.button("Try all attacks", lambda: desk.run("Attacking", work.attack, _again), id="attack")
+
+
+def _outcomes(found: AttackRun) -> None:
+    with controls.card("What the release tells by itself"):
+        for outcome in found.outcomes:
+            controls.Words("h3", outcome.title)
+            controls.told(KINDS[outcome.severity], outcome.summary[0].upper() + outcome.summary[1:] + ".")
+            if outcome.findings:
+                with controls.box("details"):
+                    controls.Words("summary", "What was found, and what helps")
+                    for words in (*outcome.findings[:5], *outcome.advice):
+                        controls.Words("p", words, "small").style("margin: 6px 0 0")
 
 
 def _pairs(work: Work, desk: Desk, external: External) -> None:

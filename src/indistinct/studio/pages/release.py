@@ -7,9 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
+from indistinct.policy import suppression_in_rows
 from indistinct.quality import MEASURES
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, needs_table, next_step
+from indistinct.studio.pages import lattice
 from indistinct.studio.style import RAMP
 from indistinct.studio.work import Work
 from indistinct.verdict import TWO_TABLES
@@ -183,7 +185,20 @@ def _solutions(work: Work, desk: Desk, query: Mapping[str, str]) -> None:
         if work.solutions:
             if not work.is_explored("solutions"):
                 controls.told("note", "The columns or models have changed since; find them again.")
+            _drawn(work, desk, measure)
             _list(work, desk, measure)
+
+
+def _drawn(work: Work, desk: Desk, measure: str) -> None:
+    if work.lattice is None or not work.is_explored("solutions"):
+        return
+
+    def apply(node: dict[str, int]) -> None:
+        desk.run("Applying a solution", lambda watch: work.apply(node, watch), _again)
+
+    now = work.release.node if work.release is not None else None
+    most = suppression_in_rows(work.max_suppression, work.lattice.rows)
+    lattice.picture(work.lattice, work.solutions, now, most, measure, apply)
 
 
 def _list(work: Work, desk: Desk, measure: str) -> None:
