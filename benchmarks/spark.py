@@ -154,8 +154,9 @@ def section(figures: list[Figures], note: str = "") -> str:
 From Parquet to a verified release on one machine, k = 20, at most {max(one["tuples"] for one in figures):,} distinct
 tuples: CPU seconds of each stage, of all processes together, and wall seconds in all, which other work on the machine
 lengthens. Both engines give the same release. Of Spark's seconds some 20 go into Java's compilation, however
-large the table is. {note} Python is the driver, which searches: what it holds does not grow with the rows. Java's heap, in
-which driver and executor live together here, is limited to {MEMORY}; DuckDB lives in Python, with the same limit.
+large the table is. {note}
+Python is the driver, which searches: what it holds does not grow with the rows. Java's heap, in which driver and
+executor live together here, is limited to {MEMORY}; DuckDB lives in Python, with the same limit.
 
 {table}
 """
