@@ -399,6 +399,16 @@ def test_one_job_runs_at_a_time(work):
     work.start("Another", lambda watch: None).wait(30)
 
 
+def test_the_pages_know_every_model_and_every_algorithm():
+    pytest.importorskip("nicegui")
+    from indistinct.algorithms import ALGORITHMS
+    from indistinct.privacy import MODELS
+    from indistinct.studio.pages import privacy
+
+    assert set(privacy.MODELS) == set(MODELS)
+    assert set(privacy.ALGORITHM_WORDS) == set(ALGORITHMS)
+
+
 def contrast(one, other):
     """Give the contrast ratio of two colours by WCAG 2.1."""
 

@@ -63,7 +63,7 @@ def _shown(work: Work, comparison: Comparison) -> None:
                     cells = ["–"] * (len(SHOWN_MEASURES) + 3)
                     if trial.is_feasible:
                         counts = (trial.suppressed, trial.groups, trial.smallest_group)
-                        cells = [f"{trial.figure_by(name):,.4g}" for name in SHOWN_MEASURES]
+                        cells = [_figure(trial.figure_by(name)) for name in SHOWN_MEASURES]
                         cells += [f"{count:,}" for count in counts if count is not None]
                     outcome = "verified" if trial.verified else trial.reason or trial.ending
                     with controls.box("tr"):
@@ -75,6 +75,10 @@ def _shown(work: Work, comparison: Comparison) -> None:
                         with controls.box("td"):
                             if trial.verified:
                                 _use(work, trial.algorithm)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.4f}"
 
 
 def _use(work: Work, name: str) -> None:

@@ -23,6 +23,7 @@ MODELS: dict[str, tuple[str, dict[str, tuple[str, float | int]]]] = {
     "t-closeness": ("Groups look like the whole table, up to t", {"t": ("t", 0.3)}),
     "beta-likeness": ("No value is more than 1 + beta times as likely", {"beta": ("beta", 1.0)}),
     "delta-disclosure": ("The logarithm of that ratio stays below delta", {"delta": ("delta", 1.5)}),
+    "k-map": ("Each group fits at least k people of a population", {"k": ("k", 5)}),
     "prosecutor-risk": ("Nobody's risk is above a limit", {"at_most": ("at most", 0.2)}),
     "average-risk": ("The average risk is below a limit", {"at_most": ("at most", 0.1)}),
 }
@@ -80,7 +81,8 @@ def _models(work: Work, changed: Callable[[], Any]) -> None:
             controls.button("Add", lambda: add(new["name"]))
 
     def add(name: str) -> None:
-        work.models.append({"model": name} | {key: value for key, (_, value) in MODELS[name][1].items()})
+        added: dict[str, Any] = {"model": name} | {key: value for key, (_, value) in MODELS[name][1].items()}
+        work.models.append(added | ({"population": ""} if name == "k-map" else {}))
         listed.refresh()
         changed()
 
@@ -90,7 +92,7 @@ def _models(work: Work, changed: Callable[[], Any]) -> None:
 def _model(
     work: Work, place: int, model: dict[str, Any], changed: Callable[[], Any], redraw: Callable[[], Any]
 ) -> None:
-    words, numbers = MODELS[model["model"]]
+    words, numbers = MODELS.get(model["model"], ("", {}))
 
     def remove() -> None:
         work.models.pop(place)
@@ -105,6 +107,8 @@ def _model(
         with controls.box("div", "row-line"):
             for key, (label, usual) in numbers.items():
                 _number(model, key, label, isinstance(usual, int), changed)
+            if "population" in model:
+                _population(model, changed)
             if _asks_sensitive(model["model"]):
                 _column(work, model, changed)
 
@@ -116,6 +120,14 @@ def _number(model: dict[str, Any], key: str, label: str, is_whole: bool, changed
 
     step = "1" if is_whole else "any"
     controls.number(label, model.get(key, ""), heard, live=True, step=step, min="0", id=f"{model['model']}-{key}")
+
+
+def _population(model: dict[str, Any], changed: Callable[[], Any]) -> None:
+    def heard(path: str) -> None:
+        model["population"] = path.strip()
+        changed()
+
+    controls.text("Table of the population", str(model["population"]), heard, hint="its path", live=True)
 
 
 def _column(work: Work, model: dict[str, Any], changed: Callable[[], Any]) -> None:
