@@ -248,9 +248,12 @@ def test_the_ledger_remembers_and_refuses(hospital, tmp_path):
     (entry,) = hospital.entries()
     assert (entry.recipient, entry.purpose) == ("university", "research")
     assert hospital.release.entry == 1
-    assert "joined with entry 1" in hospital.check_ledger("university")
+    found = hospital.check_ledger("university")
+    assert found.passed
+    assert "joined with entry 1" in found.reason
     hospital.options = {"measure": "discernibility"}
     hospital.columns["ZIP"].hierarchy = {"suppress": True}
+    assert not hospital.check_ledger("university").passed
     with pytest.raises(ix.RefusedError):
         hospital.enter("university", "research")
     assert len(hospital.entries()) == 1

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from indistinct.attacks import AttackRun, LinkReport
     from indistinct.comparison import Comparison
     from indistinct.ledger import Entry
+    from indistinct.ledger.history import Linked
     from indistinct.policy import Policy
     from indistinct.release import Release
     from indistinct.risks import Risk
@@ -350,12 +351,12 @@ class Work(Settings):
             release = ledger.anonymize(self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch)
         self._take(release, text)
 
-    def check_ledger(self, recipient: str, key: str | None = None, watch: Watch | None = None) -> str:
-        """Say what a release would reveal together with earlier ones."""
+    def check_ledger(self, recipient: str, key: str | None = None, watch: Watch | None = None) -> Linked:
+        """Give what a release would reveal together with earlier ones."""
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
         with ix.Ledger(self.ledger_url) as ledger:
-            return ledger.check(self.table, self.policy(), recipient=recipient, key=key, watch=watch).reason
+            return ledger.check(self.table, self.policy(), recipient=recipient, key=key, watch=watch)
 
     def write(self, folder: str, replace: bool = False) -> Path:
         """Write the release as a folder on this machine."""

@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.errors import IndistinctError
+from indistinct.ledger.history import Linked
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame
 from indistinct.studio.work import Work
@@ -66,7 +67,7 @@ class Entries:
         self.recipient = ""
         self.purpose = ""
         self.key: str | None = None
-        self.finding = ""
+        self.finding: Linked | None = None
 
     def show(self) -> None:
         """Show the form and the entries."""
@@ -109,10 +110,10 @@ class Entries:
     @ui.refreshable_method
     def result(self) -> None:
         """Show what a check found."""
-        if self.finding:
-            is_bad = "less protected" in self.finding
+        if self.finding is not None:
+            reason = self.finding.reason
             with controls.box("div").style("margin-top: 12px"):
-                controls.told("bad" if is_bad else "good", self.finding[0].upper() + self.finding[1:] + ".")
+                controls.told("good" if self.finding.passed else "bad", reason[0].upper() + reason[1:] + ".")
 
     async def _load(self) -> None:
         try:
