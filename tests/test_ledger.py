@@ -24,29 +24,14 @@ from indistinct.errors import LedgerError, RefusedError, TableError
 from indistinct.ledger.ledger import MEMBERS
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.watch import Watch
-from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, table_of
+from papers import HOSPITAL, HOSPITAL_ADDED, HOSPITAL_COLUMNS, HOSPITAL_GT1, SWEENEY, cells, table_of
 
 # Sweeney, "k-anonymity: a model for protecting privacy", Example 7: two patients come in.
 NEW = [("black", "9/7/1965", "male", "02139", "headache"), ("black", "11/4/1965", "male", "02139", "rash")]
 # The groups of GT1 and of GTt1, by the rows of the private table.
 GT1 = ((0, 1), (2, 3, 7), (4, 5), (6, 8, 9), (10, 11))
 GT_T1 = ((0, 1), (2, 3), (4, 5), (6, 10, 11), (7, 8, 9), (12, 13))
-SAFE = [
-    ("black", "1965", "male", "02141", "short of breath"),
-    ("black", "1965", "male", "02141", "chest pain"),
-    ("person", "1965", "female", "0213*", "painful eye"),
-    ("person", "1965", "female", "0213*", "wheezing"),
-    ("black", "1964", "female", "02138", "obesity"),
-    ("black", "1964", "female", "02138", "chest pain"),
-    ("white", "1964", "male", "0213*", "short of breath"),
-    ("person", "1965", "female", "0213*", "hypertension"),
-    ("white", "1964", "male", "0213*", "obesity"),
-    ("white", "1964", "male", "0213*", "fever"),
-    ("white", "1967", "male", "02138", "vomiting"),
-    ("white", "1967", "male", "02138", "back pain"),
-    ("black", "1965", "male", "02139", "headache"),
-    ("black", "1965", "male", "02139", "rash"),
-]
+SAFE = HOSPITAL_GT1 + HOSPITAL_ADDED
 
 
 KILLED = 50
