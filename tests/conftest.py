@@ -73,6 +73,7 @@ def spark() -> Iterator[Any]:
         missing = "" if java_is_there() else "install Java 17, on Debian: apt-get install openjdk-17-jre-headless"
     if missing:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"Spark is NOT tested here: {missing}")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of a virtual environment that is not activated
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

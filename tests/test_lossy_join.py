@@ -25,7 +25,7 @@ from indistinct.recoding import SUPPRESSED, Classes, Pieces
 from indistinct.watch import Watch
 from papers import table_of
 
-GROUPINGS = [name for name in ALGORITHMS if name not in NO_GROUPING]
+GROUPINGS = [name for name in ALGORITHMS if name not in (*NO_GROUPING, "chosen")]  # which needs levels
 
 QUASI = ("Job", "Birth", "Postcode")
 COLUMNS = (*QUASI, "Illness")

@@ -13,7 +13,7 @@ from indistinct.watch import Watch
 
 LOCAL = ("mingen-cell", "regroup", "mondrian", "k-similar", "top-down")
 """They find a release if and only if each block that no label joins is safe as one group, or may be suppressed."""
-WALKING = ("datafly", "anatomy", "m-invariance")
+WALKING = ("datafly", "anatomy", "m-invariance", "chosen")
 """Only the walk itself tells where it ends; it is quick."""
 
 

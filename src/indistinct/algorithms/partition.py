@@ -84,6 +84,10 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
     return new_numbers[block_of], int(is_safe.sum())
 
 
+ROUNDING = 1e-9
+"""Losses that differ by less are the same."""
+
+
 def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKind, group: Grouping) -> LocalRecoding:
     """Group the tuples of each block, make the groups safe for every model, and give them their labels."""
     frequencies = task.frequencies
@@ -93,11 +97,12 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
     order = np.argsort(block_of, kind="stable")
     starts = np.searchsorted(block_of[order], np.arange(blocks + 1))
     parts = [_suppressed(order[: starts[0]], frequencies.entries.counts)]
-    groups, bound, is_proven = 0, 0.0, True
+    groups, bound, is_proven, is_bounded = 0, 0.0, True, True
     for block in range(blocks):
         tuples = order[starts[block] : starts[block + 1]]
         found = group(space.only(tuples), task.largest_k(), watch)
         pieces = found.pieces if isinstance(found, Partition) else found
+        is_bounded &= isinstance(found, Partition)
         if isinstance(found, Partition):
             bound += found.bound
             is_proven &= found.is_proven
@@ -106,10 +111,12 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
     pieces = _joined(parts)
     safe = made_safe(task, space, block_of, pieces, groups)
     recoding = LocalRecoding.of_pieces(frequencies, safe, labels, is_proven=is_proven and safe is pieces)
-    if recoding.is_proven or bound == 0.0:
+    if not is_bounded or (bound == 0.0 and not recoding.is_proven):
         return recoding
     least = within_unit(1.0 - (space.whole_row * recoding.released_rows - bound) / measure.prepared(frequencies).whole)
-    return recoding.with_gap(max(0.0, measure.loss(recoding) - least))
+    gap = max(0.0, measure.loss(recoding) - least)
+    # A label that reads the same on two levels counts as the higher one, which the groups were not chosen for.
+    return recoding if recoding.is_proven and gap <= ROUNDING else recoding.with_gap(gap)
 
 
 def _suppressed(tuples: IntArray, sizes: IntArray) -> Pieces:

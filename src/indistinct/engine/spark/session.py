@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,6 +51,7 @@ def find_session(engine: object, master: str | None, memory_limit: str | None, t
             builder = builder.master(master or f"local[{threads or '*'}]")
         if (master or "local").startswith("local"):  # 200 parts, Spark's default, keep a few cores busy with nothing
             builder = builder.config("spark.sql.shuffle.partitions", 2 * (threads or os.cpu_count() or 1))
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # its workers run on this machine, too
         if memory_limit is not None:
             builder = builder.config("spark.driver.memory", _java_size(memory_limit))
     # Nothing of pandas is used here, so it does not matter that Spark has not been tried with the newest one.
