@@ -12,7 +12,7 @@ import indistinct as ix
 from benchmarks import adult
 from benchmarks.adult import Rows
 from indistinct.algorithms import Task
-from indistinct.frequency import FrequencyList
+from indistinct.counting import FrequencyList
 from indistinct.hierarchy import CompiledHierarchy
 
 CHANGED = 0.1

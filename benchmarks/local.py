@@ -13,7 +13,7 @@ from benchmarks import adult, data, measuring
 from benchmarks.data import Counted
 from benchmarks.setting import Figures, Setting, say
 from indistinct.algorithms import Algorithm, Task
-from indistinct.frequency import FrequencyList
+from indistinct.counting import FrequencyList
 from indistinct.quality import MEASURES
 from indistinct.recoding import AnyRecoding, LocalRecoding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from indistinct.report.chart import Chart, Line
+from indistinct.showing.chart import Chart, Line
 
 Figures = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import arx, ledger, local_page, spark, wong_page
-from indistinct.report.chart import Chart, Line
+from indistinct.showing.chart import Chart, Line
 
 Figures = dict[str, Any]
 CLOSE = 0.15

@@ -24,13 +24,13 @@ import pyarrow as pa
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.setting import Figures, Setting, say
+from indistinct.algorithms.algorithm import Algorithm, Task
 from indistinct.algorithms.anatomy import Anatomy
-from indistinct.algorithms.base import Algorithm, Task
 from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.top_down import TopDown
 from indistinct.recoding import Classes
-from indistinct.workload import queries
+from indistinct.study.workload import queries
 
 ROWS = 45_222
 """Of both parts of Adult, without those that have unknown values."""

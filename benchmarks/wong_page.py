@@ -10,8 +10,8 @@ from textwrap import fill
 from typing import Any
 
 from benchmarks import wong
-from indistinct.report.chart import Axis, Chart, Line
-from indistinct.workload import predicate_size
+from indistinct.showing.chart import Axis, Chart, Line
+from indistinct.study.workload import predicate_size
 
 Figures = dict[str, Any]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import Task
-from indistinct.frequency import FrequencyList
+from indistinct.counting import FrequencyList
 
 Value = str | None
 Node = tuple[int, ...]

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from indistinct.errors import LedgerError
-from indistinct.ledger.entry import Draft, Entry
-from indistinct.ledger.store import HeadMoved, Store
+from indistinct.ledger.store.entry import Draft, Entry
+from indistinct.ledger.store.store import HeadMoved, Store
 
 FILE_BYTES = 20_000
 AT_A_TIME = 5

@@ -18,7 +18,7 @@ import brute_force as bf
 import indistinct as ix
 from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.solutions import PREFERENCES, minimal_solutions
-from indistinct.frequency import Layout
+from indistinct.counting import Layout
 from indistinct.kernels import grouping
 from indistinct.quality import MEASURES, measured
 

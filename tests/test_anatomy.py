@@ -20,8 +20,8 @@ from indistinct import testing
 from indistinct.algorithms import Task
 from indistinct.algorithms.anatomy import Anatomy
 from indistinct.cli import app
+from indistinct.counting import FrequencyList, Groups, Sensitive, Tally
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList, Groups, Sensitive, Tally
 from indistinct.hierarchy import suppress
 from indistinct.recoding import SUPPRESSED
 from indistinct.watch import Watch

@@ -226,8 +226,8 @@ def test_candidates_are_those_of_loops_over_rows_and_people(tables, algorithm, o
 def test_the_kernel_counts_points_in_boxes(data):
     """Large enough for a tree of several levels; labels with gaps as well as runs."""
     from indistinct.engine import Counts
-    from indistinct.linkage.counting import count_candidates
     from indistinct.linkage.coverage import Coverage, Spelled
+    from indistinct.linkage.fitting_people import count_candidates
 
     seed, columns = data.draw(st.integers(0, 2**32 - 1)), data.draw(st.integers(1, 4))
     rng = np.random.default_rng(seed)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import Task
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
-from indistinct.fragments import fragments_of
-from indistinct.frequency import FrequencyList
+from indistinct.pipeline.in_fragments import fragments_of
 from indistinct.quality import MEASURES, measure_named
 
 FULL_DOMAIN = (ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly(), ix.Samarati(preference="max-distribution"))

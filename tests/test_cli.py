@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import indistinct
 from indistinct.cli import app
 from indistinct.examples import EXAMPLES, save_examples
-from indistinct.policyfile import read_policy
+from indistinct.policy.policy_file import read_policy
 
 
 def run(*arguments: object) -> Result:

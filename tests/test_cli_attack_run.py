@@ -16,7 +16,7 @@ import indistinct as ix
 from indistinct.attacks import run as run_attacks
 from indistinct.cli import app
 from indistinct.examples import save_examples
-from indistinct.policyfile import policy_toml
+from indistinct.policy.policy_file import policy_toml
 from papers import (
     FIGURE_3,
     FIGURE_3_GT1,

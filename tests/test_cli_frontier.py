@@ -18,7 +18,7 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.cli.frontier import KINDS
 from indistinct.examples import save_examples
-from indistinct.report.chart import PALETTE, Axis, Chart, Line
+from indistinct.showing.chart import PALETTE, Axis, Chart, Line
 
 SVG = "{http://www.w3.org/2000/svg}"
 

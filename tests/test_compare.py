@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import ALGORITHMS, Task
-from indistinct.comparison import Trial, compare
 from indistinct.engine import open_table
+from indistinct.pipeline.comparison import Trial, compare
 from indistinct.quality import MEASURES
 from indistinct.recoding import LocalRecoding, Pieces, Recoding
-from indistinct.report.bars import DOUBTFUL, LEAST, Bars, Panel
+from indistinct.showing.bars import DOUBTFUL, LEAST, Bars, Panel
 from papers import FIGURE_6, FIGURE_6_COLUMNS, HOSPITAL, HOSPITAL_COLUMNS, SAMARATI, SWEENEY, policy_of, table_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -324,7 +324,7 @@ def test_a_run_that_loads_code_is_repeated_and_the_repeat_is_timed(monkeypatch: 
 
 
 def test_a_long_run_that_loads_code_is_not_repeated_and_its_time_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indistinct.comparison.REPEATED_BELOW", 0.0)
+    monkeypatch.setattr("indistinct.pipeline.comparison.REPEATED_BELOW", 0.0)
     algorithm, runs = loading("another_module_of_this_test", monkeypatch)
     found = compare(TABLE, hospital(), algorithms=[algorithm])
     assert runs == [False]

@@ -16,8 +16,8 @@ import indistinct as ix
 from indistinct.algorithms import ALGORITHMS, Task
 from indistinct.algorithms.feasibility import refusal
 from indistinct.cli import app
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList
 from indistinct.watch import Watch
 
 CERTAIN = sorted(set(ALGORITHMS) - {"mu-argus"})

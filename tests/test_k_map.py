@@ -16,7 +16,7 @@ import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.algorithms.search import Search
 from indistinct.engine import open_table
-from indistinct.population import count_with_population
+from indistinct.linkage.population import count_with_population
 from indistinct.watch import Watch
 
 JOBS = (["clerk", "office", "*"], ["judge", "office", "*"], ["nurse", "care", "*"], ["cook", "care", "*"])

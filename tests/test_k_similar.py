@@ -13,9 +13,9 @@ from brute_force import cases, task_of
 from indistinct import testing
 from indistinct.algorithms import KSimilar, MinGenCell, Regroup, Task, algorithm_named
 from indistinct.algorithms.bounds import cell_bound
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.frequency import FrequencyList
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, policy_of, table_of

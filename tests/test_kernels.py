@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-ASK = "from indistinct.frequency import kernels_are_compiled; print(kernels_are_compiled())"
+ASK = "from indistinct.counting import kernels_are_compiled; print(kernels_are_compiled())"
 USE = (
     "import pyarrow as pa, indistinct as ix; stages = [];"
     "policy = ix.Policy(columns={'a': ix.quasi()}, privacy=[ix.KAnonymity(2)]);"

@@ -30,10 +30,10 @@ import ledger_writers
 from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.ledger import database, files
-from indistinct.ledger.entry import Draft, Entry, Unreadable, canonical, chain_findings, from_row, to_row
 from indistinct.ledger.policies import policy_text
-from indistinct.ledger.store import HeadMoved, Store
-from indistinct.manifest import policy_digest
+from indistinct.ledger.store.entry import Draft, Entry, Unreadable, canonical, chain_findings, from_row, to_row
+from indistinct.ledger.store.store import HeadMoved, Store
+from indistinct.policy.statement import policy_digest
 
 PLACE = "0123456789abcdef" * 2
 NO_ENTRY = "0" * 64

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms import Task
-from indistinct.covering import Labels
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList
-from indistinct.labels import range_label, read_label, set_label
 from indistinct.quality import MEASURES
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces, Recoding
+from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.label_texts import range_label, read_label, set_label
 from indistinct.watch import Watch
 
 

@@ -20,7 +20,7 @@ from indistinct import testing
 from indistinct.algorithms import ALGORITHMS, Task
 from indistinct.algorithms.lossy_join import NO_GROUPING, LossyJoin
 from indistinct.cli import app
-from indistinct.frequency import Groups, Tally
+from indistinct.counting import Groups, Tally
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
 from indistinct.watch import Watch
 from papers import table_of

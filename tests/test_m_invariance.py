@@ -146,7 +146,7 @@ def test_a_policy_file_names_model_and_algorithm() -> None:
 
 @given(st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 4), min_size=1), min_size=1, max_size=4))
 def test_a_group_holds_if_no_value_makes_up_more_than_one_in_m(groups: list[dict[str, int]]) -> None:
-    from indistinct.frequency import Groups, Tally
+    from indistinct.counting import Groups, Tally
 
     of = [
         (number, "abcde".index(value), count) for number, group in enumerate(groups) for value, count in group.items()

@@ -25,9 +25,9 @@ from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.column_generation import Effort, linear_duals
 from indistinct.algorithms.regroup import grouped
 from indistinct.algorithms.space import Space
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, InterruptedSearchError, PolicyError
-from indistinct.frequency import FrequencyList
 from indistinct.kernels import partitioning
 from indistinct.quality import NCP, Loss, Precision
 from indistinct.recoding import SUPPRESSED

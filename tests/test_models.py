@@ -29,8 +29,8 @@ from indistinct import testing
 from indistinct.algorithms import Task
 from indistinct.algorithms.counters import GroupCounter, Stairs
 from indistinct.cli import app
+from indistinct.counting import FrequencyList, Groups, Tally
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList, Groups, Tally
 from indistinct.privacy import MODELS
 from indistinct.watch import Watch
 

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import mondrian
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.mondrian import Mondrian
+from indistinct.counting import FrequencyList, Sensitive
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.frequency import FrequencyList, Sensitive
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, TCloseness
 from indistinct.quality import NCP
 from indistinct.recoding import SUPPRESSED, Pieces
@@ -554,9 +554,9 @@ FIND_GROUPS = """
 from itertools import product
 import numpy as np
 import indistinct as ix
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.mondrian import Mondrian
-from indistinct.frequency import FrequencyList
+from indistinct.counting import FrequencyList
 from indistinct.watch import Watch
 
 rng = np.random.default_rng(3)

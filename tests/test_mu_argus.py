@@ -18,8 +18,8 @@ from brute_force import Case, cases, generalized, policy_of_case, table_of_case,
 from indistinct.algorithms import Task
 from indistinct.algorithms.blanking import least_hitting_set
 from indistinct.algorithms.mu_argus import MOST_COMBINATIONS, MuArgus
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, at, cells, policy_of, table_of
 
 QUASI = ("Race", "BirthDate", "Gender", "ZIP")

@@ -489,7 +489,7 @@ def spoiled(draw):
 @given(spoiled())
 @settings(max_examples=300)
 def test_whatever_a_file_holds_the_answer_is_a_policy_or_a_policy_error(tmp_path_factory, content):
-    from indistinct.policyfile import _toml
+    from indistinct.policy.policy_file import _toml
 
     text = "\n".join(f"{key} = {_toml(value)}" for key, value in content.items())
     folder = tmp_path_factory.getbasetemp()

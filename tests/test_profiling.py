@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct import profiling
+from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList
-from indistinct.policyfile import parse_policy, policy_toml
-from indistinct.profiling import ColumnProfile, comments, profile, suggested_policy
+from indistinct.policy.policy_file import parse_policy, policy_toml
+from indistinct.study import profiling
+from indistinct.study.profiling import ColumnProfile, comments, profile, suggested_policy
 
 
 def look_at(name: str, values: list[Any]) -> ColumnProfile:

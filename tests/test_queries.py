@@ -27,10 +27,10 @@ from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.top_down import TopDown
 from indistinct.cli import app
-from indistinct.comparison import compare
 from indistinct.examples import save_examples
+from indistinct.pipeline.comparison import compare
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
-from indistinct.workload import QueryErrors, Workload, predicate_size, queries
+from indistinct.study.workload import QueryErrors, Workload, predicate_size, queries
 
 Value = str | None
 Row = dict[str, Value]
@@ -368,7 +368,7 @@ def test_queries_are_about_eligible_rows() -> None:
 
 
 def test_queries_that_hardly_any_row_matches_are_refused_and_no_cell_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indistinct.workload.EMPTY_DRAWS", 300)
+    monkeypatch.setattr("indistinct.study.workload.EMPTY_DRAWS", 300)
     columns = {f"c{place}": ix.quasi() for place in range(6)} | {"s": ix.sensitive()}
     values = [f"secret{place}" for place in range(400)]
     table = pa.table(dict.fromkeys(columns, values))

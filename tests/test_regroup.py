@@ -14,7 +14,7 @@ import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms.regroup import Regroup, grouped
 from indistinct.algorithms.space import Space
-from indistinct.frequency import FrequencyList
+from indistinct.counting import FrequencyList
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
 

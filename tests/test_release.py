@@ -315,10 +315,10 @@ def test_a_release_that_does_not_verify_is_never_written(release, tmp_path):
 
 STEPS = {
     "the table": ("indistinct.engine.duckdb.DuckRows.write", None),
-    "its digest": ("indistinct.release.file_digest", None),
-    "the manifest": ("indistinct.release.manifest", None),
-    "the recount of what was written": ("indistinct.release.verify", None),
-    "the flush": ("indistinct.release._flush", None),
+    "its digest": ("indistinct.release.release.file_digest", None),
+    "the manifest": ("indistinct.release.release.manifest", None),
+    "the recount of what was written": ("indistinct.release.release.verify", None),
+    "the flush": ("indistinct.release.release._flush", None),
     "fsync": ("os.fsync", None),
     "the first rename": ("os.replace", 0),
     "the second rename": ("os.replace", 1),

@@ -22,9 +22,10 @@ from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.privacy import MODELS
 from indistinct.quality import MEASURES
-from indistinct.report import figures, words
+from indistinct.report import figures
 from indistinct.report import page as report_page
-from indistinct.report.columns import MOST_BARS, bars
+from indistinct.report import policy_words as words
+from indistinct.report.column_section import MOST_BARS, bars
 from indistinct.report.page import render, report_facts, write_whole
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "area", "base", "col", "embed", "source", "track", "wbr"}

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
-from indistinct.risks.individual import individual_risk
-from indistinct.risks.population import Histogram, estimate, pitman, shlosser, uniques_of_model, zayatz
-from indistinct.risks.safe_harbor import IDENTIFIERS, recognized
+from indistinct.study.risk.individual_risk import individual_risk
+from indistinct.study.risk.population_estimates import Histogram, estimate, pitman, shlosser, uniques_of_model, zayatz
+from indistinct.study.risk.safe_harbor import IDENTIFIERS, recognized
 
 COLUMNS = ("a", "b", "c", "d")
 

@@ -25,7 +25,7 @@ from indistinct.algorithms import Task, counters, search
 from indistinct.algorithms.counters import GroupCounter, TupleCounter, counter_for
 from indistinct.algorithms.frontier import sweep
 from indistinct.algorithms.search import DIGITS, Search, _Best
-from indistinct.frequency import FrequencyList
+from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels
 from indistinct.kernels import counting
 from indistinct.policy import Policy, quasi

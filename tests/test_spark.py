@@ -27,16 +27,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import indistinct as ix
-from indistinct import fragments
 from indistinct.algorithms import Task
 from indistinct.cli import app
+from indistinct.counting import FrequencyList
 from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
 from indistinct.engine.base import OPERATORS
 from indistinct.engine.spark import SparkRows, rows, session
 from indistinct.engine.spark.conditions import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
-from indistinct.frequency import FrequencyList
+from indistinct.pipeline import in_fragments as fragments
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
 from test_bottom import policy_of as bottom_policy_of
@@ -482,7 +482,7 @@ import sys, warnings
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
 import pyarrow.parquet, indistinct as ix
 from pyspark.sql import SparkSession
-from indistinct.policyfile import read_policy
+from indistinct.policy.policy_file import read_policy
 folder = sys.argv[1]
 session = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
 frame = session.createDataFrame(pyarrow.parquet.read_table(f"{folder}/people.parquet"))

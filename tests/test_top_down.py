@@ -16,8 +16,8 @@ from brute_force import Column, columns, hierarchy_of
 from indistinct import testing
 from indistinct.algorithms import Task
 from indistinct.algorithms.top_down import TopDown
+from indistinct.counting import FrequencyList, Sensitive
 from indistinct.engine import open_table
-from indistinct.frequency import FrequencyList, Sensitive
 from indistinct.quality import MEASURES
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Recoding
 from indistinct.watch import Watch

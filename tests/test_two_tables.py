@@ -21,7 +21,7 @@ import indistinct as ix
 from indistinct.algorithms.anatomy import Anatomy
 from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.engine import Counts, ValueCounts, open_table
-from indistinct.two_tables import judge, prove
+from indistinct.proof.two_tables import judge, prove
 from papers import table_of
 
 ALGORITHMS = {"lossy join": LossyJoin("lattice"), "anatomy": Anatomy()}

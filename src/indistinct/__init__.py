@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier
     from indistinct.algorithms.mu_argus import MuArgusSession
     from indistinct.algorithms.solutions import Solution
-    from indistinct.comparison import Comparison, compare
     from indistinct.errors import (
         HierarchyError,
         IndistinctError,
@@ -56,8 +55,9 @@ if TYPE_CHECKING:
     )
     from indistinct.ledger import Ledger
     from indistinct.pipeline import anonymize, best_tables, distance_matrix, frontier, solutions
+    from indistinct.pipeline.comparison import Comparison, compare
     from indistinct.policy import Policy, identifier, other, quasi, sensitive, where
-    from indistinct.policyfile import parse_policy, policy_schema, policy_toml, read_policy
+    from indistinct.policy.policy_file import parse_policy, policy_schema, policy_toml, read_policy
     from indistinct.privacy import (
         AlphaK,
         AverageRisk,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         PSensitive,
         TCloseness,
     )
-    from indistinct.profiling import Profile, profile, suggested_policy
+    from indistinct.proof.verdict import Verdict, verify
     from indistinct.quality import (
         NCP,
         AbsoluteDistance,
@@ -87,10 +87,10 @@ if TYPE_CHECKING:
         RelativeDistance,
     )
     from indistinct.release import Release
-    from indistinct.risks import Risk, risk
-    from indistinct.verdict import Verdict, verify
+    from indistinct.study.profiling import Profile, profile, suggested_policy
+    from indistinct.study.risk import Risk, risk
+    from indistinct.study.workload import QueryErrors, Workload, queries
     from indistinct.watch import Watch
-    from indistinct.workload import QueryErrors, Workload, queries
 
 __version__ = "0.1.0"
 
@@ -117,7 +117,7 @@ _HOMES = {
     "algorithms.frontier": ["Frontier"],
     "algorithms.mu_argus": ["MuArgusSession"],
     "algorithms.solutions": ["Solution"],
-    "comparison": ["Comparison", "compare"],
+    "pipeline.comparison": ["Comparison", "compare"],
     "errors": [
         "HierarchyError",
         "IndistinctError",
@@ -146,7 +146,7 @@ _HOMES = {
     "ledger": ["Ledger"],
     "pipeline": ["anonymize", "best_tables", "distance_matrix", "frontier", "solutions"],
     "policy": ["Policy", "identifier", "other", "quasi", "sensitive", "where"],
-    "policyfile": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
+    "policy.policy_file": ["parse_policy", "policy_schema", "policy_toml", "read_policy"],
     "privacy": [
         "AlphaK",
         "AverageRisk",
@@ -161,7 +161,7 @@ _HOMES = {
         "ProsecutorRisk",
         "TCloseness",
     ],
-    "profiling": ["Profile", "profile", "suggested_policy"],
+    "study.profiling": ["Profile", "profile", "suggested_policy"],
     "quality": [
         "NCP",
         "AbsoluteDistance",
@@ -176,10 +176,10 @@ _HOMES = {
         "RelativeDistance",
     ],
     "release": ["Release"],
-    "risks": ["Risk", "risk"],
-    "verdict": ["Verdict", "verify"],
+    "study.risk": ["Risk", "risk"],
+    "proof.verdict": ["Verdict", "verify"],
     "watch": ["Watch"],
-    "workload": ["QueryErrors", "Workload", "queries"],
+    "study.workload": ["QueryErrors", "Workload", "queries"],
 }
 """The module that each public name comes from, imported when the name is first asked for; "" for packages."""
 

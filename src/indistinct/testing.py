@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from indistinct.algorithms import Algorithm, Task
+from indistinct.counting import FrequencyList, Groups, Node, Sensitive, Tally
 from indistinct.errors import InfeasibleError, MissingExtraError
-from indistinct.frequency import FrequencyList, Groups, Node, Sensitive, Tally
 from indistinct.hierarchy import Hierarchy, keep, levels
 from indistinct.policy import Policy, quasi, sensitive
 from indistinct.privacy import KAnonymity, PrivacyModel
+from indistinct.proof.truth import Covers
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import AnyRecoding, Classes, LocalRecoding, Recoding
-from indistinct.truth import Covers
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from indistinct.algorithms.algorithm import Algorithm, Task
 from indistinct.algorithms.anatomy import Anatomy
-from indistinct.algorithms.base import Algorithm, Task
 from indistinct.algorithms.chosen import Chosen
 from indistinct.algorithms.datafly import Datafly
 from indistinct.algorithms.k_similar import KSimilar

@@ -11,17 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.partition import together
+from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.frequency import IntArray, UIntArray
-from indistinct.link import check_link
 from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
-from indistinct.privacy.base import TOLERANCE, BoolArray
-from indistinct.privacy.checks import check_whole
+from indistinct.privacy.model import TOLERANCE, BoolArray
+from indistinct.privacy.parameters import check_whole
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
+from indistinct.recoding.link_column import check_link
+from indistinct.showing.words import counted
 from indistinct.watch import Watch
-from indistinct.words import counted
 
 Keys = Callable[[int], UIntArray]
 """Gives so many uniform 64-bit keys."""

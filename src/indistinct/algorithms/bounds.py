@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from indistinct.algorithms.base import with_level
+from indistinct.algorithms.algorithm import with_level
 from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.space import Space
-from indistinct.frequency import FrequencyList, Groups, IntArray, Layout, Node
+from indistinct.counting import FrequencyList, Groups, IntArray, Layout, Node
 from indistinct.kernels import grouping, partitioning
-from indistinct.quality.base import FloatArray, within_unit
 from indistinct.quality.cells import CellMeasure
+from indistinct.quality.measure import FloatArray, within_unit
 from indistinct.watch import Watch
 
 MOST_MEMBERS = 8_000_000

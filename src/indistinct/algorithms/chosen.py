@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.boxes import Boxes, Ladders
-from indistinct.frequency import IntArray
+from indistinct.counting import IntArray
 from indistinct.kernels import partitioning
-from indistinct.quality.base import FloatArray
+from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.watch import Watch
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task, with_level
-from indistinct.frequency import FrequencyList, IntArray, Node, UIntArray
+from indistinct.algorithms.algorithm import Task, with_level
+from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
 from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure

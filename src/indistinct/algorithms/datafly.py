@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Task, with_level
+from indistinct.algorithms.algorithm import Task, with_level
+from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.frequency import Groups
 from indistinct.policy import Policy, other, suppression_in_rows, suppression_mistakes
 from indistinct.privacy import KAnonymity
-from indistinct.privacy.base import BoolArray
+from indistinct.privacy.model import BoolArray
 from indistinct.recoding import Recoding
+from indistinct.showing.words import counted
 from indistinct.watch import Watch
-from indistinct.words import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
+from indistinct.counting import FrequencyList, Node
 from indistinct.errors import PolicyError
-from indistinct.frequency import FrequencyList, Node
 from indistinct.privacy import KAnonymity
 
 LARGEST_MATRIX = 200_000_000

@@ -15,8 +15,8 @@ from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.column_generation import TOLERANCE, Effort, best_assignment, linear_duals
 from indistinct.algorithms.partition import Partition
 from indistinct.algorithms.space import Space
+from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError
-from indistinct.frequency import IntArray
 from indistinct.kernels import partitioning
 from indistinct.recoding import Pieces
 from indistinct.watch import Watch

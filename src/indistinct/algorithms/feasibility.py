@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indistinct.algorithms import algorithm_of
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.search import Search

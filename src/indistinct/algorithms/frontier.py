@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task, with_level
+from indistinct.algorithms.algorithm import Task, with_level
 from indistinct.algorithms.counters import Source, TupleCounter, is_plain
 from indistinct.algorithms.search import DIGITS
+from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError
-from indistinct.frequency import FrequencyList, IntArray, Node
 from indistinct.policy import suppression_in_rows
 from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure, measure_named
@@ -144,7 +144,7 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         """Give the best figures as a notebook shows them: k by suppression limit, for the first measure."""
-        from indistinct.notebook import card, table
+        from indistinct.showing.notebook import card, table
 
         measure = next(iter(self.losses))
         shown = self.ks[:: -(-len(self.ks) // MOST_SHOWN)]

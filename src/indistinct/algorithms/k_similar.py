@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.partition import Partition, partitioned
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space

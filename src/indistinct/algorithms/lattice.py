@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.search import Search
 from indistinct.quality import Precision, QualityMeasure, measure_named
 from indistinct.recoding import Recoding

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, Requirement, Task
+from indistinct.algorithms.algorithm import Algorithm, Requirement, Task
 from indistinct.algorithms.partition import together
 from indistinct.errors import PolicyError
-from indistinct.link import check_link
 from indistinct.recoding import SUPPRESSED, Classes, Pieces, Recoding
+from indistinct.recoding.link_column import check_link
 from indistinct.watch import Watch
 
 NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance")

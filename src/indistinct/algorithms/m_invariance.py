@@ -9,21 +9,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.anatomy import added_up, hands, largest_limit
-from indistinct.algorithms.base import Task
 from indistinct.algorithms.partition import apart
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.signatures import Placing, divided
 from indistinct.algorithms.space import Space
+from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.frequency import IntArray
-from indistinct.link import check_link
 from indistinct.policy import sensitive_columns
 from indistinct.privacy import MInvariance
 from indistinct.privacy.m_invariance import Signed
 from indistinct.quality import QualityMeasure
 from indistinct.quality.cells import CellMeasure
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding
+from indistinct.recoding.link_column import check_link
 from indistinct.watch import Watch
 
 Signature = tuple[int, ...]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar, Literal
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.partition import Partition, partitioned
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, Solution, preference_named
 from indistinct.algorithms.space import Space
+from indistinct.counting import Node
 from indistinct.errors import PolicyError
-from indistinct.frequency import Node
 from indistinct.quality import Precision, measured
 from indistinct.recoding import SUPPRESSED, AnyRecoding, LocalRecoding, Pieces
 from indistinct.watch import Watch

@@ -9,16 +9,16 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.partition import blocks_of
-from indistinct.covering import LabelKind
+from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
-from indistinct.frequency import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import cutting
 from indistinct.privacy import KAnonymity
-from indistinct.privacy.base import BoolArray
+from indistinct.privacy.model import BoolArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
+from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
 Choice = Literal["loss", "widest"]

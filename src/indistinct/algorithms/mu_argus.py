@@ -11,13 +11,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task, with_level
+from indistinct.algorithms.algorithm import Task, with_level
 from indistinct.algorithms.blanking import Combination, Greedy, LeastLoss, Rule
-from indistinct.covering import Labels
+from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError
-from indistinct.frequency import FrequencyList, Groups, IntArray, Node
-from indistinct.privacy.base import BoolArray
+from indistinct.privacy.model import BoolArray
 from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.recoding.group_labels import Labels
 from indistinct.watch import Watch
 
 NOT, MOST, MORE, IDENTIFYING = range(4)

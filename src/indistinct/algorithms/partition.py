@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.space import Space
-from indistinct.covering import LabelKind
+from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
-from indistinct.frequency import FrequencyList, IntArray
-from indistinct.privacy.base import BoolArray
-from indistinct.quality.base import within_unit
+from indistinct.privacy.model import BoolArray
 from indistinct.quality.cells import CellMeasure
+from indistinct.quality.measure import within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
+from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
 

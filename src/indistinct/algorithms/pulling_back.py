@@ -10,10 +10,10 @@ from typing import Self
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
-from indistinct.frequency import IntArray
-from indistinct.privacy.base import BoolArray
-from indistinct.quality.base import FloatArray
+from indistinct.algorithms.algorithm import Task
+from indistinct.counting import IntArray
+from indistinct.privacy.model import BoolArray
+from indistinct.quality.measure import FloatArray
 
 GROWTH = 4
 """A remainder that has k rows grows by about this part of its own rows while each kind gives once."""

@@ -9,18 +9,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.partition import partitioned
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
-from indistinct.covering import LabelKind
+from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import PolicyError
-from indistinct.frequency import IntArray, UIntArray
 from indistinct.kernels import regrouping
 from indistinct.kernels.regrouping import GROUP, LENDER, NOBODY, ROWS, SIZE, TUPLE, Groups, Loose, Prices, Work
 from indistinct.quality import QualityMeasure, measure_named
-from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
+from indistinct.quality.measure import FloatArray
 from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
 Ranks = NDArray[np.int32]

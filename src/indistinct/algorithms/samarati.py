@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Task, height
+from indistinct.algorithms.algorithm import Task, height
 from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, minimal_solutions, preference_named, preferred
+from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError, PolicyError
-from indistinct.frequency import Node
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
 

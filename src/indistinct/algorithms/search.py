@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.base import Task, with_level
+from indistinct.algorithms.algorithm import Task, with_level
 from indistinct.algorithms.counters import GroupCounter, Source, Stairs, counter_for, possible_groups
+from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
-from indistinct.frequency import Node
 from indistinct.quality import NonUniformEntropy, QualityMeasure
 from indistinct.recoding import Outcome, Recoding
 from indistinct.watch import Watch

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.space import Space
-from indistinct.covering import distinct
-from indistinct.frequency import FrequencyList, IntArray
-from indistinct.quality.base import FloatArray
+from indistinct.counting import FrequencyList, IntArray
+from indistinct.quality.measure import FloatArray
 from indistinct.recoding import SUPPRESSED
+from indistinct.recoding.group_labels import distinct
 from indistinct.watch import Watch
 
 AT_ONCE = 2_000_000

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.search import Search
+from indistinct.counting import Node
 from indistinct.errors import PolicyError
-from indistinct.frequency import Node
 from indistinct.quality import measured
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.covering import LabelKind
+from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
-from indistinct.frequency import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.quality.base import FloatArray
 from indistinct.quality.cells import CellMeasure
 from indistinct.quality.loss import NCP, Loss
+from indistinct.quality.measure import FloatArray
+from indistinct.recoding.group_labels import LabelKind
 
 RUN, RANGE, SET = 0, 1, 2
 """What decides the cost of a column's cells: the lowest label over a run of ranks, a range of ranks, or a set."""

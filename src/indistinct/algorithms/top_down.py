@@ -7,14 +7,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from indistinct.algorithms.base import Task
+from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, numbered, sums
-from indistinct.covering import Labels
+from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
-from indistinct.frequency import FrequencyList, IntArray
-from indistinct.privacy.base import BoolArray
+from indistinct.privacy.model import BoolArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
+from indistinct.recoding.group_labels import Labels
 from indistinct.watch import Watch
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from indistinct.errors import PolicyError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
@@ -223,8 +223,8 @@ def complementary(
     >>> report.below_k, report.findings[0].labels
     (4, {'sex': 's1', 'home': 'h1'})
     """
+    from indistinct.attacks.joined_releases import Several
     from indistinct.attacks.opening import named, policy_of_each
-    from indistinct.attacks.several import Several
 
     given = named(releases)
     if len(given) < 2:

@@ -14,8 +14,8 @@ from indistinct.attacks.downcoding import Bound, Kind
 from indistinct.attacks.label_tree import Label, Labels, LabelTree
 from indistinct.attacks.released import Released
 from indistinct.errors import PolicyError
-from indistinct.labels import read_label
-from indistinct.words import counted
+from indistinct.recoding.label_texts import read_label
+from indistinct.showing.words import counted
 
 LOWEST_LABELS, MINIMAL, MINIMAL_ROWS = 1, 2, 3
 """How much is assumed about a local release, each with those before it; 0 is nothing."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy

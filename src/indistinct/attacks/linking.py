@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from indistinct.engine import Counts, Rows
     from indistinct.hierarchy import Hierarchy
-    from indistinct.linkage.counting import Candidates
     from indistinct.linkage.coverage import Coverage, Spelled
+    from indistinct.linkage.fitting_people import Candidates
     from indistinct.policy import Policy
 
 Label = str | None
@@ -256,7 +256,7 @@ def link(
     """
     from indistinct.attacks.released import quasi_rows
     from indistinct.engine import open_table
-    from indistinct.linkage.counting import count_candidates
+    from indistinct.linkage.fitting_people import count_candidates
 
     if fuzzy is not None and not 0 < fuzzy <= 1:
         raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {fuzzy!r}")
@@ -294,7 +294,7 @@ class _Described:
         """Describe the groups that tell most: fewest people and rows, and people who fit fewest other rows."""
         import numpy as np
 
-        from indistinct.linkage.counting import members_of
+        from indistinct.linkage.fitting_people import members_of
 
         found = self.found
         rows_of_one = found.rows[np.maximum(found.one, 0)]

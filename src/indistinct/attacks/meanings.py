@@ -25,8 +25,8 @@ from indistinct.hierarchy.exact import EXACT, plain, read_number
 from indistinct.hierarchy.listed import Listed
 from indistinct.hierarchy.numbers import Intervals, Rounding, TopBottom
 from indistinct.hierarchy.text import Prefix
-from indistinct.labels import OR_MISSING, Cover, range_label, read_label, set_label
 from indistinct.policy import Column
+from indistinct.recoding.label_texts import OR_MISSING, Cover, range_label, read_label, set_label
 
 Label = str | None
 Edge = tuple[Any, int]

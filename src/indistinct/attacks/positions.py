@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.attacks.chains import Entries, IntArray, combined, consistent_pairs
+from indistinct.attacks.joined_releases import Several, rows_in_order
 from indistinct.attacks.meanings import DISJOINT
 from indistinct.attacks.opening import opened
 from indistinct.attacks.order import (
@@ -18,11 +19,10 @@ from indistinct.attacks.order import (
     correlation_with_position,
     likeness_of_neighbours,
 )
-from indistinct.attacks.several import Several, rows_in_order
 from indistinct.attacks.unsorted import Signal, UnsortedReport
 from indistinct.hierarchy.exact import read_number
 from indistinct.policy import Policy
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 NAMES = ("the earlier table", "the release")
 

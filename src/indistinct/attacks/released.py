@@ -11,10 +11,10 @@ from typing import Any
 
 from indistinct.engine import Rows, open_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.manifest import policy_digest
 from indistinct.policy import Policy
+from indistinct.policy.statement import policy_digest
 from indistinct.release import MANIFEST, Release
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 Labels = tuple[str | None, ...]
 

@@ -30,7 +30,7 @@ from indistinct.cli.options import (
     colluding,
     reading,
 )
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.algorithms import Algorithm
@@ -83,7 +83,7 @@ def anonymize(
     """
     from indistinct import pipeline
     from indistinct.engine import open_table
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
     from indistinct.release import refuse_occupied
 
     refuse_occupied(output, replace)

@@ -17,7 +17,7 @@ from indistinct.cli import (
 )
 from indistinct.cli.command import Command
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,7 +69,7 @@ def downcoding(
     A label that is no higher than it must be tells about the values below it. Exit code 0 also with findings.
     """
     from indistinct.attacks import downcoding as sharpen
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     # a release folder says itself how it is written

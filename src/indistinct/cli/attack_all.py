@@ -56,7 +56,7 @@ def run_all(
     Exit code 0 also with findings.
     """
     from indistinct.attacks import run
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     found = run(
@@ -93,7 +93,7 @@ def _show(found: AttackRun, path: Path | None) -> None:
 
 def _outcomes(found: AttackRun) -> Table:
     """Give the outcome of each attack, and why others were not run."""
-    from indistinct.attacks.running import TITLES
+    from indistinct.attacks.all_attacks import TITLES
 
     made = show.table(f"Attacks on {found.release}", "", "attack", "outcome")
     for outcome in found.outcomes:

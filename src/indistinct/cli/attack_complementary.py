@@ -49,7 +49,7 @@ def complementary(
     Exit code 0 also with findings.
     """
     from indistinct.attacks import complementary as link
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     report = link(
@@ -70,7 +70,7 @@ def complementary(
 def policies_of(paths: list[Path] | None, policy: Policy, number: int) -> list[Policy]:
     """Read the policies of earlier releases: the new one's, one for all, or one for each."""
     from indistinct.attacks.opening import policy_of_each
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     read = [read_policy(path) for path in paths or ()]
     if len(read) < 2:

@@ -8,7 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,7 +34,7 @@ def homogeneity(
     Exit code 0 also with findings.
     """
     from indistinct.attacks import homogeneity as look
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     report = look(release, policy, share=share, most=most, **reading(delimiter, encoding, memory, threads))

@@ -9,7 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -53,7 +53,7 @@ def link(
     with findings.
     """
     from indistinct.attacks import link as linked
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     report = linked(
         Path(release) if Path(release).is_dir() else release,

@@ -9,7 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,7 +39,7 @@ def unsorted(
     Exit code 0 also with findings.
     """
     from indistinct.attacks import unsorted as compare
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     report = compare(
         release,

@@ -26,8 +26,8 @@ from indistinct.errors import InfeasibleError, PolicyError
 
 if TYPE_CHECKING:
     from indistinct.algorithms import Task
+    from indistinct.counting import FrequencyList
     from indistinct.engine import Rows
-    from indistinct.frequency import FrequencyList
     from indistinct.policy import Policy
 
 MOST_SHOWN = 50
@@ -55,7 +55,7 @@ def check(
     from indistinct.algorithms import Task
     from indistinct.algorithms.feasibility import refusal
     from indistinct.engine import open_table
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     limits = reading(delimiter, encoding, memory, threads, engine, master)
@@ -75,8 +75,8 @@ def check(
 
 def _counted(rows: Rows, policy: Policy) -> FrequencyList:
     """Count the table, or raise one error with every column and every hierarchy that does not fit."""
-    from indistinct.frequency import FrequencyList
-    from indistinct.population import count_with_population
+    from indistinct.counting import FrequencyList
+    from indistinct.linkage.population import count_with_population
 
     try:
         policy.check(rows.columns())

@@ -17,13 +17,13 @@ from indistinct.errors import (
     PolicyError,
     VerificationError,
 )
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     import rich.table
     from rich.text import Text
 
-    from indistinct.comparison import Comparison, Trial
+    from indistinct.pipeline.comparison import Comparison, Trial
     from indistinct.policy import Policy
 
 OTHERS = ("precision", "loss", "entropy", "discernibility", "average-group-size", "ncp", "accuracy", "completeness")
@@ -85,10 +85,10 @@ def compare(
     Each release is made, recounted and thrown away: nothing is written but the chart. What is said about queries asks
     for them, too.
     """
-    from indistinct import comparison
     from indistinct.engine import open_table
-    from indistinct.policyfile import read_policy
-    from indistinct.workload import queries as drawn
+    from indistinct.pipeline import comparison
+    from indistinct.policy.policy_file import read_policy
+    from indistinct.study.workload import queries as drawn
 
     if chart is not None:
         files.refuse_place(chart, "a chart", [".svg"], replace=replace)
@@ -127,7 +127,7 @@ def compare(
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Give the measure that was asked for, else the policy's own, else precision."""
-    from indistinct.comparison import QUERY_ERROR
+    from indistinct.pipeline.comparison import QUERY_ERROR
     from indistinct.quality import measure_named
 
     if asked == QUERY_ERROR:
@@ -171,7 +171,7 @@ class _Figure:
 
 def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
     """Give the columns of figures for some measures."""
-    from indistinct.comparison import time_text
+    from indistinct.pipeline.comparison import time_text
 
     def measured(name: str) -> _Figure:
         return _Figure(name, lambda trial: show.figure(trial.measures[name]), lambda trial: trial.losses[name], True)
@@ -195,7 +195,7 @@ def _show(found: Comparison, measure: str) -> None:
     """Print all trials, the best first, with as many measures as there is room for, and why some fail."""
     from rich.measure import Measurement
 
-    from indistinct.comparison import QUERY_ERROR
+    from indistinct.pipeline.comparison import QUERY_ERROR
 
     console = show.out()
     unlimited = console.options.update(max_width=1000)
@@ -256,7 +256,7 @@ def _errors_by(place: int) -> list[_Figure]:
 
 def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
     """Say in words what is best, what is quickest, and what is exact."""
-    from indistinct.comparison import QUERY_ERROR, time_text
+    from indistinct.pipeline.comparison import QUERY_ERROR, time_text
 
     if best is None:
         show.say("no algorithm gave a release that verifies", "yellow")

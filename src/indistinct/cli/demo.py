@@ -11,7 +11,7 @@ import typer
 import indistinct
 from indistinct.cli import show
 from indistinct.cli.options import AsJson
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,7 @@ def _run(example: Example, console: Console | None, page: Path | None = None) ->
     """Release one example, prove the release against the original, show both, and describe the release."""
     from indistinct import pipeline
     from indistinct.engine import open_table
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     with example.paths() as (table, policy_path):
         policy = read_policy(policy_path)

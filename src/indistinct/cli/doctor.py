@@ -138,7 +138,7 @@ def _self_test() -> list[Finding]:
         from indistinct import pipeline
         from indistinct.examples import EXAMPLES
         from indistinct.kernels import grouping
-        from indistinct.policyfile import read_policy
+        from indistinct.policy.policy_file import read_policy
 
         with EXAMPLES[0].paths() as (table, policy_path):
             policy = read_policy(policy_path)

@@ -12,12 +12,12 @@ import typer
 from indistinct.cli import files, show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
 from indistinct.errors import PolicyError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier, Point
     from indistinct.policy import Policy
-    from indistinct.report.chart import Chart
+    from indistinct.showing.chart import Chart
 
 LIMITS = "0,0.01,0.02,0.05,0.1"
 KINDS = (".parquet", ".json", ".svg")
@@ -69,7 +69,7 @@ def frontier(
     A release is made by anonymize.
     """
     from indistinct import pipeline
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     if output is not None:
         files.refuse_place(output, "a frontier", KINDS, replace=replace)
@@ -236,7 +236,7 @@ def _show(found: Frontier, limits: Sequence[int | float], measure: str, own: tup
 
 def _chart(found: Frontier, limits: Sequence[int | float], measure: str) -> Chart:
     """Give one line per suppression limit: the measure's best figure over k."""
-    from indistinct.report.chart import Chart, Line
+    from indistinct.showing.chart import Chart, Line
 
     lines = []
     for limit in limits:

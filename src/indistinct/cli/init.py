@@ -12,10 +12,10 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
 from indistinct.errors import OutputError, PolicyError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
-    from indistinct.profiling import Profile
+    from indistinct.study.profiling import Profile
 
 
 def init(
@@ -37,8 +37,8 @@ def init(
 
     Read every line before you rely on it: a guess cannot know what others know about your people.
     """
-    from indistinct.policyfile import policy_toml
-    from indistinct.profiling import comments, profile, suggested_policy
+    from indistinct.policy.policy_file import policy_toml
+    from indistinct.study.profiling import comments, profile, suggested_policy
 
     limit = _suppression(max_suppression)
     if output is not None and output.exists():

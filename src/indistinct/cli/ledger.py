@@ -28,14 +28,14 @@ from indistinct.cli.options import (
 )
 from indistinct.cli.options import Table as PrivateTable
 from indistinct.errors import RefusedError, VerificationError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.ledger.entry import Entry
     from indistinct.ledger.history import Linked
-    from indistinct.ledger.store import Store
+    from indistinct.ledger.store.entry import Entry
+    from indistinct.ledger.store.store import Store
 
 app = typer.Typer(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
 
@@ -90,7 +90,7 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """Make an empty ledger: a file and a folder that only you can read, or tables in PostgreSQL and the folder."""
-    from indistinct.ledger.store import Store
+    from indistinct.ledger.store.store import Store
 
     with Store.create(url, folder=store) as made:
         if as_json:
@@ -222,7 +222,7 @@ def check(
     Exit code 5 says that it would undo an earlier release.
     """
     from indistinct.ledger.ledger import Ledger as Opened
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     with show.progress(None) as watch, Opened(url, folder=folder) as opened:
@@ -267,7 +267,7 @@ def add(
     It has left the house, so it is entered whatever is found.
     """
     from indistinct.ledger.ledger import Ledger as Opened
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     limits = reading(delimiter, encoding, memory, threads)
@@ -302,7 +302,7 @@ def _show_linked(found: Linked, as_json: bool) -> None:
 
 
 def _opened(url: str, folder: Path | None) -> Store:
-    from indistinct.ledger.store import Store
+    from indistinct.ledger.store.store import Store
 
     return Store(url, folder=folder)
 

@@ -11,7 +11,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
 from indistinct.errors import InterruptedSearchError, PolicyError, VerificationError
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +47,7 @@ def mu_argus(
     from indistinct.cli.anonymize import described, summarize
     from indistinct.engine import open_table
     from indistinct.pipeline import release_of, task_for
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
     from indistinct.release import refuse_occupied
 
     refuse_occupied(output, replace)

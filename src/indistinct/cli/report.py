@@ -56,7 +56,7 @@ def report(
     The page loads nothing and runs nothing; print it to get a PDF. The internal edition is as confidential as the
     private table. Exit code 4 says that the release failed its recount; the page is written all the same.
     """
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
     from indistinct.report.page import refuse_place, render, report_facts, write_whole
 
     chosen = _edition(edition)

@@ -9,12 +9,12 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table as Shown
 
-    from indistinct.risks import Risk
+    from indistinct.study.risk import Risk
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where the bars of the distribution of group sizes begin."""
@@ -49,8 +49,8 @@ def risk(
 
     Works on a private table, before anything is done to it, and on a release.
     """
-    from indistinct.policyfile import read_policy
-    from indistinct.risks import risk as measured
+    from indistinct.policy.policy_file import read_policy
+    from indistinct.study.risk import risk as measured
 
     with show.progress() as watch:
         found = measured(

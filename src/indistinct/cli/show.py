@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from indistinct.checks import Check
     from indistinct.errors import IndistinctError
-    from indistinct.verdict import Verdict
+    from indistinct.proof.checks import Check
+    from indistinct.proof.verdict import Verdict
     from indistinct.watch import Watch
 
 ACCENT = "cyan"

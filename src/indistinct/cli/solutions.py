@@ -8,7 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.algorithms.solutions import Solution
@@ -37,7 +37,7 @@ def solutions(
     """
     from indistinct.algorithms.solutions import preference_named, preferred
     from indistinct.pipeline import solutions as minimal
-    from indistinct.policyfile import read_policy
+    from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
     preference_named(preference)

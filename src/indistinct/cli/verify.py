@@ -41,8 +41,8 @@ def verify(
     Exit code 4 says that a check failed.
     """
     from indistinct.engine import open_table
-    from indistinct.policyfile import read_policy
-    from indistinct.verdict import verify as recount
+    from indistinct.policy.policy_file import read_policy
+    from indistinct.proof.verdict import verify as recount
 
     policy = read_policy(policy_path)
     limits = reading(memory=memory, threads=threads, engine=engine, master=master)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from indistinct.hierarchy.base import Hierarchy, Labels, UnknownValues
+from indistinct.hierarchy.hierarchy import Hierarchy, Labels, UnknownValues
 
 
 class Based(Hierarchy):

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import (
+from indistinct.hierarchy.hierarchy import (
     Computed,
     Labels,
     UnknownValues,
@@ -20,7 +20,7 @@ from indistinct.hierarchy.base import (
     top_name,
     top_option,
 )
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 RANGE = re.compile(r"([1-9]\d*) years?", re.ASCII)
 SAMPLES = (datetime(1987, 11, 23), datetime(2004, 5, 6))

@@ -9,8 +9,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import Labels, UnknownValues
-from indistinct.words import counted
+from indistinct.hierarchy.hierarchy import Labels, UnknownValues
+from indistinct.showing.words import counted
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 MOST_DIGITS = 400

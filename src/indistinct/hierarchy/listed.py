@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import (
+from indistinct.hierarchy.hierarchy import (
     Hierarchy,
     Labels,
     UnknownValues,
@@ -23,7 +23,7 @@ from indistinct.hierarchy.base import (
     top_name,
 )
 from indistinct.hierarchy.rows import Row, checked_rows, read_rows, refusal
-from indistinct.words import counted
+from indistinct.showing.words import counted
 
 
 def levels(

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import Computed, Labels, checked_top, each_once, top_name, top_option
 from indistinct.hierarchy.exact import (
     decimal_places,
     exact,
@@ -21,6 +20,7 @@ from indistinct.hierarchy.exact import (
     scaled,
     writable,
 )
+from indistinct.hierarchy.hierarchy import Computed, Labels, checked_top, each_once, top_name, top_option
 
 Number = int | float | Decimal
 Edges = tuple[int | None, int | None]

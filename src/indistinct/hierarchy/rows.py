@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import checked_top
-from indistinct.words import counted
+from indistinct.hierarchy.hierarchy import checked_top
+from indistinct.showing.words import counted
 
 MOST_MISTAKES = 20
 

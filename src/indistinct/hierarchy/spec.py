@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import Hierarchy, without_false
 from indistinct.hierarchy.dates import dates
+from indistinct.hierarchy.hierarchy import Hierarchy, without_false
 from indistinct.hierarchy.listed import levels, read_levels, tree
 from indistinct.hierarchy.numbers import intervals, rounding, top_bottom
 from indistinct.hierarchy.text import keep, prefix, suppress

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.base import Computed, Labels, UnknownValues, checked_top, top_name, top_option
-from indistinct.words import counted
+from indistinct.hierarchy.hierarchy import Computed, Labels, UnknownValues, checked_top, top_name, top_option
+from indistinct.showing.words import counted
 
 
 def prefix(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from indistinct.ledger.entry import Draft, Entry
+from indistinct.ledger.store.entry import Draft, Entry
 
 if TYPE_CHECKING:
     from indistinct.ledger.ledger import Ledger

@@ -11,8 +11,8 @@ from indistinct.errors import LedgerError
 from indistinct.ledger.again import told_policy
 from indistinct.pipeline import task_for
 from indistinct.policy import Policy
+from indistinct.proof.verdict import verify
 from indistinct.release import MANIFEST, recoded
-from indistinct.verdict import verify
 from indistinct.watch import Watch
 
 

@@ -18,14 +18,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from indistinct.covering import Labels
+from indistinct.counting import FrequencyList, IntArray, Sensitive
 from indistinct.engine import HISTORY, KEY, STATE
-from indistinct.frequency import FrequencyList, IntArray, Sensitive
 from indistinct.hierarchy import Hierarchy, keep
 from indistinct.policy import Column, Policy, identifier, quasi, sensitive
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.m_invariance import Signed
 from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, LocalRecoding, Pieces, Recoding
+from indistinct.recoding.group_labels import Labels
 
 
 def told_policy(

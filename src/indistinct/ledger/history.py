@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.counting import Groups, IntArray, Tally
 from indistinct.engine import ABSENT, Histories
 from indistinct.errors import PolicyError
-from indistinct.frequency import Groups, IntArray, Tally
-from indistinct.ledger.signatures import Signatures, promised
+from indistinct.ledger.earlier_signatures import Signatures, promised
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy import MInvariance, PrivacyModel
-from indistinct.privacy.base import BoolArray
-from indistinct.words import counted
+from indistinct.privacy.model import BoolArray
+from indistinct.showing.words import counted
 
 MOST_FAILURES = 20
 """So many failing patterns are described; all are counted."""

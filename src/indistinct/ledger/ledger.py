@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from indistinct.algorithms import Algorithm, MInvariant
+from indistinct.counting import IntArray
 from indistinct.engine import KEY, Histories, Recognition, Rows, open_table
 from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
-from indistinct.frequency import IntArray
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.based import Based
 from indistinct.ledger.again import settled, told_policy, without_history
-from indistinct.ledger.entry import Draft, Entry
-from indistinct.ledger.files import RELEASE
+from indistinct.ledger.earlier_signatures import promised, refuse_linkable, signed_column
 from indistinct.ledger.history import Linked, linked
 from indistinct.ledger.policies import policy_text
-from indistinct.ledger.signatures import promised, refuse_linkable, signed_column
-from indistinct.ledger.store import HeadMoved, Store
-from indistinct.link import LINK
+from indistinct.ledger.store.entry import Draft, Entry
+from indistinct.ledger.store.entry_files import RELEASE
+from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.pipeline import chosen_algorithm, task_for
 from indistinct.policy import Policy
-from indistinct.policyfile import parse_policy
+from indistinct.policy.policy_file import parse_policy
 from indistinct.recoding import AnyRecoding, Classes
+from indistinct.recoding.link_column import LINK
 from indistinct.release import Release, recoded, refuse_occupied
 from indistinct.watch import Watch
 

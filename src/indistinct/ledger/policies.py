@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from indistinct.errors import PolicyError
 from indistinct.hierarchy.listed import Levels
-from indistinct.manifest import policy_described
 from indistinct.policy import Column, Policy
-from indistinct.policyfile import policy_toml
+from indistinct.policy.policy_file import policy_toml
+from indistinct.policy.statement import policy_described
 
 
 def policy_text(policy: Policy) -> str:

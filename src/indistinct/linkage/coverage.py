@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.frequency import IntArray
+from indistinct.counting import IntArray
 from indistinct.hierarchy import Hierarchy, UnknownValues, dates
 from indistinct.hierarchy.dates import Dates
 from indistinct.hierarchy.listed import Listed
 from indistinct.hierarchy.text import Prefix
-from indistinct.labels import read_label
 from indistinct.linkage.spelling import Days, Spelling, Texts, code_length, spelling_of
+from indistinct.recoding.label_texts import read_label
 
 Ranks = range | IntArray
 """Some ranks, ascending: a run of neighbours, or any."""

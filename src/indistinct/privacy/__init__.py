@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from indistinct.privacy.alpha_k import AlphaK
-from indistinct.privacy.base import PrivacyModel
 from indistinct.privacy.beta_likeness import BetaLikeness
 from indistinct.privacy.delta_disclosure import DeltaDisclosure
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.k_map import KMap
 from indistinct.privacy.l_diversity import LDiversity
 from indistinct.privacy.m_invariance import MInvariance
+from indistinct.privacy.model import PrivacyModel
 from indistinct.privacy.p_sensitive import PSensitive
-from indistinct.privacy.risk import AverageRisk, ProsecutorRisk
+from indistinct.privacy.risk_thresholds import AverageRisk, ProsecutorRisk
 from indistinct.privacy.t_closeness import TCloseness
 
 MODELS: dict[str, type[PrivacyModel]] = {

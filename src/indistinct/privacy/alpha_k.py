@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
-from indistinct.frequency import Groups, Tally
-from indistinct.privacy.base import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
-from indistinct.privacy.checks import check_share, check_whole
 from indistinct.privacy.k_anonymity import KAnonymity
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
+from indistinct.privacy.parameters import check_share, check_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.frequency import Groups
-from indistinct.privacy.base import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
-from indistinct.privacy.checks import check_positive
+from indistinct.counting import Groups
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
+from indistinct.privacy.parameters import check_positive
 
 
 @dataclass(frozen=True, slots=True)

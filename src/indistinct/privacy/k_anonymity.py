@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.frequency import Groups
-from indistinct.privacy.base import BoolArray, PrivacyModel
-from indistinct.privacy.checks import check_whole
+from indistinct.privacy.model import BoolArray, PrivacyModel
+from indistinct.privacy.parameters import check_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.frequency import Groups
-from indistinct.privacy.base import BoolArray, PrivacyModel
-from indistinct.privacy.checks import check_whole
+from indistinct.privacy.model import BoolArray, PrivacyModel
+from indistinct.privacy.parameters import check_whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,7 @@ class KMap(PrivacyModel):
     def satisfied(self, groups: Groups) -> BoolArray:
         """Tell which groups fit at least ``k`` people of the population.
 
-        >>> from indistinct.frequency import CountedCrowd
+        >>> from indistinct.counting import CountedCrowd
         >>> import numpy as np
         >>> model = KMap(2, "voters.csv")
         >>> groups = Groups.of_sizes([1, 1], crowds={model.crowd: CountedCrowd(np.array([1, 5]))})

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
-from indistinct.frequency import Groups, Tally
-from indistinct.privacy.base import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups
-from indistinct.privacy.checks import check_choice, check_positive, check_whole
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups
+from indistinct.privacy.parameters import check_choice, check_positive, check_whole
 
 
 @dataclass(frozen=True, slots=True)

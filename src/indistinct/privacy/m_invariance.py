@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.frequency import Groups
-from indistinct.privacy.base import BoolArray, PrivacyModel, shares_of_table
-from indistinct.privacy.checks import check_whole
+from indistinct.counting import Groups
+from indistinct.privacy.model import BoolArray, PrivacyModel, shares_of_table
 from indistinct.privacy.p_sensitive import PSensitive
+from indistinct.privacy.parameters import check_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MInvariance(PrivacyModel):
     def satisfied(self, groups: Groups) -> BoolArray:
         """Tell in which groups no value makes up more than one in ``m`` rows.
 
-        >>> from indistinct.frequency import Tally
+        >>> from indistinct.counting import Tally
         >>> groups, values, counts = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([2, 2, 1, 2])
         >>> MInvariance(2).satisfied(Groups.of_sizes([4, 3], {"ill": Tally.of(groups, values, counts, ["flu", "HIV"])}))
         array([ True, False])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from indistinct.frequency import Groups
-from indistinct.privacy.base import BoolArray, PrivacyModel
-from indistinct.privacy.checks import check_whole
+from indistinct.counting import Groups
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.l_diversity import LDiversity, too_few_values
+from indistinct.privacy.model import BoolArray, PrivacyModel
+from indistinct.privacy.parameters import check_whole
 
 
 @dataclass(frozen=True, slots=True)

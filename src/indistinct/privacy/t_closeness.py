@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
-from indistinct.frequency import Groups, IntArray, Tally
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.exact import read_number
-from indistinct.privacy.base import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
-from indistinct.privacy.checks import check_choice, check_share
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
+from indistinct.privacy.parameters import check_choice, check_share
 
 FloatArray = NDArray[np.float64]
 

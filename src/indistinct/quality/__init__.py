@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from indistinct.errors import PolicyError
 from indistinct.quality.accuracy import Accuracy, Completeness
-from indistinct.quality.base import QualityMeasure
 from indistinct.quality.discernibility import Discernibility
 from indistinct.quality.distance import AbsoluteDistance, RelativeDistance
 from indistinct.quality.entropy import NonUniformEntropy
 from indistinct.quality.group_size import AverageGroupSize, DistinctTuples
 from indistinct.quality.loss import NCP, Loss
+from indistinct.quality.measure import QualityMeasure
 from indistinct.quality.precision import Precision
 from indistinct.recoding import Outcome
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from indistinct.quality.base import QualityMeasure
 from indistinct.quality.distance import AbsoluteDistance
+from indistinct.quality.measure import QualityMeasure
 from indistinct.recoding import Outcome
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.covering import Labels
-from indistinct.frequency import FrequencyList
-from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
+from indistinct.counting import FrequencyList
+from indistinct.quality.measure import FloatArray, QualityMeasure, within_unit
 from indistinct.recoding import LabelValues, LocalRecoding, Outcome
+from indistinct.recoding.group_labels import Labels
 
 
 @dataclass(frozen=True, slots=True)

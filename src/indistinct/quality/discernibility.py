@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.frequency import FrequencyList
-from indistinct.quality.base import QualityMeasure, Sized
+from indistinct.counting import FrequencyList
+from indistinct.quality.measure import QualityMeasure, Sized
 from indistinct.recoding import Outcome
 
 

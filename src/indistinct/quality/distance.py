@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.frequency import FrequencyList
-from indistinct.quality.base import FloatArray, QualityMeasure, within_unit
+from indistinct.counting import FrequencyList
+from indistinct.quality.measure import FloatArray, QualityMeasure, within_unit
 from indistinct.recoding import LocalRecoding, Outcome
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from indistinct.counting import FrequencyList
 from indistinct.errors import PolicyError
-from indistinct.frequency import FrequencyList
-from indistinct.quality.base import QualityMeasure, Sized
+from indistinct.quality.measure import QualityMeasure, Sized
 from indistinct.recoding import Outcome
 
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.covering import Labels
-from indistinct.frequency import FrequencyList
-from indistinct.quality.base import FloatArray
+from indistinct.counting import FrequencyList
 from indistinct.quality.cells import CellMeasure
+from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Outcome
+from indistinct.recoding.group_labels import Labels
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from indistinct.report.chart import Chart, Line
 from indistinct.report.pairs import Pairs, named
-from indistinct.report.risk import step_names
-from indistinct.words import counted
+from indistinct.report.risk_section import step_names
+from indistinct.showing.chart import Chart, Line
+from indistinct.showing.words import counted
 
 WIDE = 900
 

@@ -14,17 +14,17 @@ import indistinct
 from indistinct.errors import OutputError
 from indistinct.policy import Policy
 from indistinct.report import figures
-from indistinct.report.attacks import tried
-from indistinct.report.columns import columns
-from indistinct.report.earlier import remembered
+from indistinct.report.attack_section import tried
+from indistinct.report.column_section import columns
+from indistinct.report.ledger_section import remembered
 from indistinct.report.limits import limits
+from indistinct.report.policy_words import policy_in_words
 from indistinct.report.reproduce import reproduce
-from indistinct.report.risk import risks
+from indistinct.report.risk_section import risks
 from indistinct.report.subject import Edition, Subject, opened
 from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
-from indistinct.report.words import policy_in_words
-from indistinct.risks.report import THRESHOLD
+from indistinct.study.risk.risk_report import THRESHOLD
 from indistinct.watch import Watch
 
 MEASURES = {

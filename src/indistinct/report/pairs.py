@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from indistinct.report.chart import FAINT, FONT, INK, PALETTE, svg_path, svg_text
+from indistinct.showing.chart import FAINT, FONT, INK, PALETTE, svg_path, svg_text
 
 BEFORE, AFTER = "#8c8c8c", PALETTE[0]
 """The colours of the first and of the second bar; they differ in a grey print as well."""

@@ -9,7 +9,7 @@ from typing import Any
 import indistinct
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policyfile import policy_toml
+from indistinct.policy.policy_file import policy_toml
 from indistinct.report.subject import Subject
 
 LONGEST_POLICY = 30_000

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from indistinct.counting import FrequencyList
 from indistinct.engine import Rows, open_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.frequency import FrequencyList
-from indistinct.link import LINK
-from indistinct.manifest import policy_digest
+from indistinct.linkage.population import count_with_population
 from indistinct.policy import Policy
-from indistinct.population import count_with_population
-from indistinct.privacy.base import least_rows
+from indistinct.policy.statement import policy_digest
+from indistinct.privacy.model import least_rows
+from indistinct.proof.verdict import TWO_TABLES, Verdict, verify
+from indistinct.recoding.link_column import LINK
 from indistinct.release import MANIFEST, Release
-from indistinct.verdict import TWO_TABLES, Verdict, verify
 
 Edition = Literal["internal", "public"]
 EDITIONS = ("internal", "public")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms import Task
-from indistinct.algorithms.base import with_level
-from indistinct.frequency import FrequencyList, Groups
-from indistinct.hierarchy.base import shown
-from indistinct.privacy.base import BoolArray
+from indistinct.algorithms.algorithm import with_level
+from indistinct.counting import FrequencyList, Groups
+from indistinct.hierarchy.hierarchy import shown
+from indistinct.privacy.model import BoolArray
 from indistinct.report.subject import Subject
 
 MOST_LABELS = 8

@@ -11,7 +11,7 @@ import indistinct as ix
 from indistinct.algorithms import ALGORITHMS
 from indistinct.errors import PolicyError
 from indistinct.policy import Role
-from indistinct.policyfile import policy_of
+from indistinct.policy.policy_file import policy_of
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy

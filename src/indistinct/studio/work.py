@@ -17,21 +17,21 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
-from indistinct.profiling import MOST_DISTINCT
 from indistinct.studio.jobs import Job
 from indistinct.studio.settings import Choice, Settings, Spec
+from indistinct.study.profiling import MOST_DISTINCT
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier
     from indistinct.algorithms.solutions import Solution
     from indistinct.attacks import AttackRun, LinkReport
-    from indistinct.comparison import Comparison
     from indistinct.ledger import Entry
     from indistinct.ledger.history import Linked
+    from indistinct.pipeline.comparison import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release
-    from indistinct.risks import Risk
+    from indistinct.study.risk import Risk
 
 SHOWN_ROWS = 20
 SHOWN_VALUES = 14

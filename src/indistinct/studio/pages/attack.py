@@ -11,10 +11,10 @@ from nicegui import ui
 from indistinct.attacks import AttackRun
 from indistinct.attacks.linking import SCOPE, LinkReport, bars, sentence
 from indistinct.errors import IndistinctError
+from indistinct.showing.words import counted
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, needs_release
 from indistinct.studio.work import External, Work
-from indistinct.words import counted
 
 LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."
 

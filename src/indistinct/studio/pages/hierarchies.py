@@ -11,11 +11,11 @@ from urllib.parse import quote
 from nicegui import ui
 
 from indistinct.errors import HierarchyError, IndistinctError
+from indistinct.showing.words import counted
 from indistinct.studio import controls, drafts
 from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
 from indistinct.studio.frame import Desk, frame, needs_table, next_step
 from indistinct.studio.work import Preview, Work
-from indistinct.words import counted
 
 LEAD = (
     "A hierarchy says what a value is called at each level of generality. The search picks one level for each column, "

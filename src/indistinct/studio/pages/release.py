@@ -8,14 +8,14 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.policy import suppression_in_rows
+from indistinct.proof.verdict import TWO_TABLES
 from indistinct.quality import MEASURES
+from indistinct.showing.words import counted
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, needs_table, next_step
 from indistinct.studio.pages import lattice
 from indistinct.studio.style import RAMP
 from indistinct.studio.work import Work
-from indistinct.verdict import TWO_TABLES
-from indistinct.words import counted
 
 LEAD = "The search finds a release that satisfies the policy; then the release is counted again, by other code."
 MOST_SOLUTIONS = 200

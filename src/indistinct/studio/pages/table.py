@@ -10,10 +10,10 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.examples import EXAMPLES
+from indistinct.showing.words import counted
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, next_step
 from indistinct.studio.work import Work
-from indistinct.words import counted
 
 LEAD = "Everything stays on this machine: the table is read where it lies, and nothing is sent anywhere."
 

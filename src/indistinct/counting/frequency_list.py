@@ -1,0 +1,243 @@
+"""FrequencyList: the waist of the hourglass, where every algorithm works.
+
+A frequency list holds each distinct quasi-identifier tuple of a table once, with the number of its rows. Rolled up to
+a node (one level per column), tuples merge into groups: the equivalence classes of the generalized table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.counting.bottom import lowest_bottom, merged_codes
+from indistinct.counting.groups import Crowd, Groups, IntArray, Layout, Node, Tally, UIntArray
+from indistinct.errors import PolicyError
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.kernels import grouping
+
+if TYPE_CHECKING:
+    from indistinct.engine import Rows
+    from indistinct.policy import Policy
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitive:
+    """A sensitive column that models ask about: its values, and its hierarchy for them if it has one."""
+
+    values: tuple[str | None, ...]
+    hierarchy: CompiledHierarchy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Each tuple with each combination of sensitive values it occurs with: no finer can rows be told apart.
+
+    Where no model asks about sensitive values an entry is a tuple.
+    """
+
+    tuples: IntArray
+    """The position of each entry's tuple in the list."""
+    counts: IntArray
+    """The rows of each entry."""
+    codes: Mapping[str, IntArray] = field(default_factory=dict)
+    """The value code of each entry in each sensitive column."""
+
+    def __len__(self) -> int:
+        return len(self.tuples)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrequencyList:
+    """Each distinct quasi-identifier tuple with the number of its rows, and the hierarchies compiled for its values.
+
+    ``entries`` are the tuples divided by their sensitive values; ``sensitive`` describes the columns of those.
+    """
+
+    columns: tuple[str, ...]
+    hierarchies: tuple[CompiledHierarchy, ...]
+    weights: tuple[float, ...]
+    base: Groups
+    entries: Entries
+    sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
+    bottom: Node = ()
+    """The lowest node that can be told apart, if that is not the lowest of all; see bottom.py."""
+    value_rows: tuple[IntArray, ...] = ()
+    """The rows of each value of each column, where the tuples do not tell."""
+    _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def count(cls, rows: Rows, policy: Policy, *, may_merge: bool = False) -> FrequencyList:
+        """Count the eligible rows of a table by their quasi-identifier: the only full scan before the release.
+
+        If it ``may_merge``, tables with more tuples than ``rows.max_tuples`` are counted at a higher node.
+        """
+        columns, asked = tuple(policy.quasi), policy.asked_sensitive
+        values = rows.encode((*columns, *asked), [condition.as_triple() for condition in policy.eligible])
+        compiled, mistakes = {}, []
+        for column in (*columns, *asked):
+            try:
+                compiled[column] = policy.columns[column].compile(values[column])
+            except PolicyError as error:
+                codes: tuple[int, ...] = getattr(error, "codes", ())
+                mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
+                if codes and (where := rows.rows_with(column, codes)):
+                    mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
+        if mistakes:
+            raise PolicyError(mistakes)
+        quasi = {column: compiled[column] for column in columns}
+        bottom = lowest_bottom(rows, quasi, asked) if may_merge and rows.max_tuples is not None else ()
+        if any(bottom):
+            counted = rows.count_merged((*columns, *asked), merged_codes(quasi, bottom))
+        else:
+            counted = rows.count_by((*columns, *asked))
+        weights = tuple(policy.columns[column].weight for column in columns)
+        sensitive = {
+            column: (Sensitive(values[column], compiled[column] if compiled[column].height else None), codes)
+            for column, codes in zip(asked, counted.codes[len(columns) :], strict=True)
+        }
+        hierarchies = [compiled[column] for column in columns]
+        found = cls.of_codes(columns, hierarchies, counted.codes[: len(columns)], counted.counts, weights, sensitive)
+        if not any(bottom):
+            return found
+        return replace(found, bottom=bottom, value_rows=tuple(_value_rows(rows, name, quasi[name]) for name in columns))
+
+    @classmethod
+    def of_codes(
+        cls,
+        columns: Sequence[str],
+        hierarchies: Sequence[CompiledHierarchy],
+        codes: Sequence[NDArray[Any]],
+        counts: IntArray,
+        weights: Sequence[float] | None = None,
+        sensitive: Mapping[str, tuple[Sensitive, NDArray[Any]]] | None = None,
+    ) -> FrequencyList:
+        """Build the list from one array of value codes per column, in an order that depends on the tuples alone.
+
+        Sensitive columns come with their codes; the same tuple then occurs once with each combination of their values.
+        """
+        sensitive = sensitive or {}
+        layout = Layout.for_sizes([len(hierarchy.values) for hierarchy in hierarchies])
+        stacked = np.stack([np.asarray(code).astype(np.uint64) for code in codes]) if codes else np.zeros((0, 0), "u8")
+        keys = grouping.pack(stacked, layout.words, layout.shifts, layout.number_of_words)
+        extra = [np.asarray(codes).astype(np.int64) for _, codes in sensitive.values()]
+        order = np.lexsort((*extra[::-1], *keys.T)) if len(keys) else np.empty(0, np.int64)
+        node = (0,) * len(columns)
+        keys, counts = keys[order], np.asarray(counts, np.int64)[order]
+        is_new = np.ones(len(keys), np.bool_)
+        is_new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+        tuples = np.cumsum(is_new) - 1
+        value_codes = {name: codes[order] for name, codes in zip(sensitive, extra, strict=True)}
+        described = {name: column for name, (column, _) in sensitive.items()}
+        tallies = {
+            name: Tally.of(tuples, value_codes[name], counts, column.values, column.hierarchy)
+            for name, column in described.items()
+        }
+        sizes = np.bincount(tuples, counts, int(is_new.sum())).astype(np.int64) if sensitive else counts
+        base = Groups(sizes, keys[is_new] if sensitive else keys, node, layout, tallies)
+        weights = (1.0,) * len(columns) if weights is None else tuple(float(weight) for weight in weights)
+        entries = Entries(tuples, counts, value_codes)
+        return cls(tuple(columns), tuple(hierarchies), weights, base, entries, described)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows counted."""
+        return self.base.rows
+
+    @property
+    def lowest(self) -> Node:
+        """The bottom of the lattice: all columns as they are, unless tuples were counted at a higher node."""
+        return self.bottom or (0,) * len(self.columns)
+
+    @property
+    def heights(self) -> Node:
+        """The height of each column's hierarchy: the top node of the lattice."""
+        return tuple(hierarchy.height for hierarchy in self.hierarchies)
+
+    def entry_codes(self, column: int) -> IntArray:
+        """Give the value code of a quasi column in each entry."""
+        codes = self.base.label_codes(column)
+        return codes[self.entries.tuples] if self.sensitive else codes
+
+    def tallies_of(
+        self, entries: IntArray, rows: IntArray, parts: IntArray, totals: Mapping[str, IntArray] | None = None
+    ) -> dict[str, Tally]:
+        """Tally the sensitive values of parts, each made of so many rows of some entries.
+
+        The totals are those of the whole list, unless others are given.
+        """
+        return {
+            name: Tally.of(
+                parts,
+                self.entries.codes[name][entries],
+                rows,
+                column.values,
+                column.hierarchy,
+                self.base.tallies[name].totals if totals is None else totals[name],
+            )
+            for name, column in self.sensitive.items()
+        }
+
+    def crowds_of(self, entries: IntArray, parts: IntArray, number: int) -> dict[str, Crowd]:
+        """Give the people of each population that surely fit parts, each made of some entries."""
+        tuples = self.entries.tuples[entries]
+        return {name: crowd.of_parts(self.base, tuples, parts, number) for name, crowd in self.base.crowds.items()}
+
+    def value_counts(self, column: int) -> IntArray:
+        """Give the number of rows that carry each value of a column."""
+        if self.value_rows:
+            return self.value_rows[column]
+        codes = self.base.label_codes(column)
+        return np.bincount(codes, self.base.sizes, len(self.hierarchies[column].values)).astype(np.int64)
+
+    def roll_up(self, node: Node, start: Groups | None = None) -> tuple[Groups, IntArray]:
+        """Give the groups at a node and the group of each tuple of ``start``, any groups at a node below."""
+        start = self.base if start is None else start
+        maps = {}
+        for column, (level, goal) in enumerate(zip(start.node, node, strict=True)):
+            if goal > level:
+                maps[column] = self.coarser(column, level, goal)
+        return start.merged(maps, node)
+
+    def coarser(self, column: int, level: int, goal: int) -> UIntArray:
+        """Give the map of a column's label codes at one level to those at a higher one."""
+
+        def compose() -> UIntArray:
+            hierarchy = self.hierarchies[column]
+            codes = hierarchy.step(level)
+            for step in range(level + 1, goal):
+                codes = hierarchy.step(step)[codes]
+            return codes.astype(np.uint64)
+
+        return self.remember(("coarser", column, level, goal), compose)
+
+    def afresh(self) -> FrequencyList:
+        """The same list with nothing worked out beforehand, for whoever measures time."""
+        return replace(self, _memory={})
+
+    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Give what ``compute`` gave the first time it was asked for under this key."""
+        if key not in self._memory:
+            self._memory[key] = compute()
+        value: T = self._memory[key]
+        return value
+
+
+def _value_rows(rows: Rows, column: str, hierarchy: CompiledHierarchy) -> IntArray:
+    counted = rows.count_by([column])
+    found = np.zeros(len(hierarchy.values), np.int64)
+    found[counted.codes[0]] = counted.counts
+    return found
+
+
+def kernels_are_compiled() -> bool:
+    """Tell whether an earlier run has left compiled kernels in numba's cache; True also where nothing is compiled."""
+    file = getattr(getattr(grouping.roll_up, "_cache", None), "_cache_file", None)  # every run rolls up
+    index = getattr(file, "_index_path", None)
+    return index is None or Path(index).exists()

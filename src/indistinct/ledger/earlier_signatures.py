@@ -1,0 +1,119 @@
+"""Signatures: the sensitive values that people's groups had, release by release, for m-invariance.
+
+Where everybody's groups have the same values in all releases in which she is, each value equally often, the values of
+all people of a signature can be exchanged for each other (the first for the second, the second for the third, and so
+on) without a single released cell changing: in every group each value is as frequent as before. So each value of her
+signature is as likely as any other, whatever is known about who was in which group. This holds as long as nothing but
+the labels of groups and this one value is released of a person; by anything else rows could be linked, and the person
+who is in all of the linked rows' groups would be found.
+
+Source: Xiao and Tao 2007, Definition 4 and Theorem 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.counting import IntArray
+from indistinct.engine import ABSENT, Histories
+from indistinct.errors import LedgerError
+from indistinct.policy import Policy, sensitive_columns
+from indistinct.privacy import MInvariance
+from indistinct.privacy.model import BoolArray
+
+UNKNOWN = -2
+"""The signature of people in a release that shows the values, but with more by which rows could be linked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """The signature of each cell in each release, for one sensitive column."""
+
+    numbers: IntArray
+    """(cells, releases) a number for the values of the cell's group; ABSENT where the release tells nothing of them."""
+    is_even: BoolArray
+    """(cells, releases) whether each value is equally frequent in the cell's group."""
+    values: list[frozenset[str]]
+    """The values of each signature."""
+
+    @classmethod
+    def of(cls, histories: Histories, groups: IntArray, policies: Sequence[Policy], column: str) -> Signatures:
+        """Look up the values of all groups; ``groups`` has the group of each cell in each release."""
+        numbers, is_even = np.full(groups.shape, ABSENT), np.ones(groups.shape, np.bool_)
+        known: dict[str, int] = {}
+        for release, policy in enumerate(policies):
+            is_present = groups[:, release] != ABSENT
+            if not shows(policy, column):
+                continue
+            if others_shown(policy, column):
+                numbers[is_present, release] = UNKNOWN
+                continue
+            texts, even = histories.signatures(release, column)
+            number_of = np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
+            numbers[is_present, release] = number_of[groups[is_present, release]]
+            is_even[is_present, release] = even[groups[is_present, release]]
+        return cls(numbers, is_even, [frozenset(json.loads(text)) for text in known])
+
+    def failing(self, release: int, m: int) -> BoolArray:
+        """Tell for which cells of a release the signature is too small, uneven, or another one elsewhere."""
+        own = self.numbers[:, release]
+        is_large = np.array([len(values) >= m for values in self.values] + [False])  # the last is for those without
+        is_same = (self.numbers == own[:, None]) | (self.numbers == ABSENT)
+        holds = is_same.all(axis=1) & self.is_even.all(axis=1) & is_large[np.maximum(own, -1)]
+        fails: BoolArray = ~holds & (own != ABSENT)
+        return fails
+
+    def left(self, is_asked: BoolArray) -> int:
+        """Give the fewest values that are possible for somebody in these cells, by all releases that show them."""
+        fewest = len(frozenset().union(*self.values))
+        for row in np.unique(self.numbers[is_asked], axis=0).tolist():
+            if UNKNOWN in row:
+                return 1
+            known = [self.values[number] for number in row if number != ABSENT]
+            fewest = min(fewest, len(frozenset.intersection(*known)))
+        return fewest
+
+
+def shows(policy: Policy, column: str) -> bool:
+    """Tell whether a release under this policy shows a column."""
+    return column in policy.columns and policy.columns[column].role != "identifier"
+
+
+def others_shown(policy: Policy, column: str) -> list[str]:
+    """Give what else a release shows of a person, beside the labels of her group, by which her rows could be linked."""
+    if policy.columns[column].role != "sensitive":
+        return [column]
+    return [name for name in policy.with_role("sensitive", "other") if name != column]
+
+
+def promised(policy: Policy) -> dict[str, int]:
+    """Give the columns for which a policy promises m-invariance, each with its m."""
+    found: dict[str, int] = {}
+    for model in policy.privacy:
+        if isinstance(model, MInvariance):
+            for column in sensitive_columns(model, policy):
+                found[column] = max(model.m, found.get(column, 0))
+    return found
+
+
+def signed_column(policy: Policy, earlier: Sequence[Policy]) -> str | None:
+    """Give the column whose values must stay the same in people's groups, if m-invariance was promised for one."""
+    columns = {column for one in (policy, *earlier) for column in promised(one) if shows(policy, column)}
+    for column in columns:
+        refuse_linkable(policy, column)
+    return columns.pop() if columns else None
+
+
+def refuse_linkable(policy: Policy, column: str) -> None:
+    """Raise if a release under this policy shows more of a person than m-invariance can bear."""
+    others = others_shown(policy, column)
+    if others:
+        raise LedgerError(
+            f"m-invariance of {column!r} holds over several releases only if nothing else is released by which the "
+            f"rows of a person could be linked: leave out {', '.join(map(repr, others))} (role = 'identifier'), or "
+            "make it a quasi column"
+        )

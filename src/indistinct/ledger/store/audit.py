@@ -1,0 +1,83 @@
+"""Audit: whether a ledger is still what was entered, by its chain of hashes and the digests of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from indistinct.ledger.store.entry import Entry, Unreadable, chain_findings
+from indistinct.ledger.store.entry_files import Files
+from indistinct.proof.checks import Check, Checked
+from indistinct.showing.words import counted
+
+MOST_FINDINGS = 10
+"""So many findings are told of each check; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit(Checked):
+    """What a check of a ledger found."""
+
+    subject: ClassVar[str] = "ledger"
+
+    entries: int
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the audit as JSON takes it."""
+        return {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._listed()}
+
+    def __str__(self) -> str:
+        return self._told(f"{counted(self.entries, 'entry', 'entries')}, head {self.head}")
+
+
+def audit(rows: Sequence[Entry | Unreadable], start: str, files: Files, head: str | None) -> Audit:
+    """Check the chain, the files of every entry, and that a head noted elsewhere stands in the chain."""
+    checks = [_chain(rows, start), _files(rows, files)]
+    if head is not None:
+        checks.append(_head(rows, start, head))
+    checks.append(_left_over(rows, files))
+    return Audit(tuple(checks), len(rows), rows[-1].hash if rows else start)
+
+
+def _chain(rows: Sequence[Entry | Unreadable], start: str) -> Check:
+    findings = [str(finding) for finding in chain_findings(rows, start)]
+    return Check("chain", not findings, _told(findings) or f"{counted(len(rows), 'entry', 'entries')}, none changed")
+
+
+def _files(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
+    findings = [
+        f"entry {entry.number}: {wrong}"
+        for entry in rows
+        if isinstance(entry, Entry)
+        for wrong in files.findings(entry)
+    ]
+    number = sum(len(entry.files) for entry in rows if isinstance(entry, Entry))
+    return Check("files", not findings, _told(findings) or f"{counted(number, 'file')}, none changed")
+
+
+def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> Check:
+    """Look for a head that was noted earlier among the hashes of the chain."""
+    if head == start:
+        return Check("head", True, "the head is that of the empty ledger")
+    number = next((row.number for row in rows if row.hash == head), None)
+    if number is None:
+        return Check("head", False, "no entry has this hash: entries were removed or changed since it was noted")
+    return Check("head", True, f"entry {number}, {counted(rows[-1].number - number, 'entry', 'entries')} since")
+
+
+def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
+    """Tell about folders that no entry refers to; a writer that was stopped leaves them, so they are no fault."""
+    places = {row.place for row in rows if isinstance(row, Entry)}
+    try:
+        number = len(files.left_over(places))
+    except OSError as error:
+        return Check("store", False, f"{files.folder} cannot be read: {error.strerror}")
+    told = f"{counted(number, 'folder')} without an entry; indistinct ledger sweep removes what stopped writers left"
+    return Check("store", True, told if number else "nothing without an entry")
+
+
+def _told(findings: Sequence[str]) -> str:
+    more = len(findings) - MOST_FINDINGS
+    return "; ".join(findings[:MOST_FINDINGS]) + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,37 @@
+"""What a release must satisfy: the policy, its file and schema, and what it says of itself."""
+
+from __future__ import annotations
+
+from indistinct.policy.policy import (
+    ALL_QUASI,
+    OPERATORS,
+    Column,
+    Condition,
+    Policy,
+    Role,
+    identifier,
+    other,
+    quasi,
+    sensitive,
+    sensitive_columns,
+    suppression_in_rows,
+    suppression_mistakes,
+    where,
+)
+
+__all__ = [
+    "ALL_QUASI",
+    "OPERATORS",
+    "Column",
+    "Condition",
+    "Policy",
+    "Role",
+    "identifier",
+    "other",
+    "quasi",
+    "sensitive",
+    "sensitive_columns",
+    "suppression_in_rows",
+    "suppression_mistakes",
+    "where",
+]

@@ -1,0 +1,113 @@
+"""PrivacyModel: what every privacy model must say about groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.counting import Groups, Tally
+
+BoolArray = NDArray[np.bool_]
+
+TOLERANCE = 1e-9
+"""Shares that differ by less are equal: they differ by rounding only."""
+
+
+class PrivacyModel(ABC):
+    """A requirement on every group of a release, on one quasi-identifier or on all of them.
+
+    Models are frozen dataclasses; their fields are what a policy file may say.
+    """
+
+    name: ClassVar[str]
+    """The model's name in policy files, reports and verdicts."""
+    is_monotone: ClassVar[bool] = False
+    """A satisfied group stays satisfied whatever it is merged with, so on the way up no more rows are suppressed."""
+    is_monotone_unsuppressed: ClassVar[bool] = False
+    """Satisfied groups stay satisfied when they are merged with each other: enough where no row is suppressed."""
+    asks_sensitive: ClassVar[bool] = False
+    """The model asks about sensitive values: about ``column``, or about all sensitive columns if that is None."""
+    asks_whole_table: ClassVar[bool] = False
+    """The verdict on a group also depends on what else is released."""
+    asks_population: ClassVar[bool] = False
+    """The model counts people of a population table: ``population``, linked as ``link`` says, under ``crowd``."""
+
+    on: str | None = None
+    """The quasi-identifier that the model protects; None for all."""
+    column: str | None = None
+
+    @property
+    def crowd(self) -> str:
+        """What the people that it asks about are called among the crowds of groups."""
+        raise LookupError(f"{self.name} asks about no population")
+
+    @abstractmethod
+    def satisfied(self, groups: Groups) -> BoolArray:
+        """Tell which groups satisfy the model; one without rows does."""
+
+    @property
+    def floor(self) -> PrivacyModel | None:
+        """A monotone model that this one implies, with which a search rules nodes out; None if there is none."""
+        return self if self.is_monotone else None
+
+    @property
+    def least_rows(self) -> int:
+        """The rows that a group must have at least."""
+        return int(getattr(self, "k", 1))
+
+    @property
+    def alone(self) -> PrivacyModel:
+        """A model that implies this one and judges groups one by one, for algorithms that make them one by one."""
+        return self
+
+    def objection(self, groups: Groups) -> str | None:
+        """Say why not even all rows together satisfy the model; None if there is nothing particular to say.
+
+        ``groups`` is one group of all rows. The words name columns and shares, never a value.
+        """
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """Give the model as it stands in a policy file and a manifest."""
+        fields = [one for one in dataclasses.fields(self) if one.init]  # type: ignore[arg-type]
+        given = {field.name: (field.default, getattr(self, field.name)) for field in fields}
+        said = {name: value for name, (default, value) in given.items() if value != default}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in said.items()}
+        return {"model": self.name} | plain
+
+    def terms(self) -> dict[str, Any]:
+        """Give the model as a public manifest may state it: limits of single values without naming the values."""
+        return {
+            name: sorted(value.values()) if isinstance(value, Mapping) else value
+            for name, value in self.describe().items()
+        }
+
+    def tallies(self, groups: Groups) -> Iterator[tuple[str, Tally]]:
+        """Give each sensitive column that the model asks about, and its tally.
+
+        Groups without such a tally are refused: a model must not hold because there was nothing to look at.
+        """
+        asked = [column for column in groups.tallies if self.column in (None, column)]
+        if not asked:
+            raise LookupError(f"{self.name} was asked about groups without a tally of their sensitive values")
+        return ((column, groups.tallies[column]) for column in asked)
+
+
+def shares_of_table(tally: Tally) -> NDArray[np.float64]:
+    """Give the share of each value in all groups that are released together."""
+    return tally.totals / max(1, int(tally.totals.sum()))
+
+
+def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
+    """Give the share in its group of each value that a group has: one number for each entry of the tally."""
+    return tally.counts / groups.sizes[tally.groups]
+
+
+def least_rows(model: PrivacyModel) -> int:
+    """Give the rows that a group must have by a model, or by the floor that it implies, which may ask for more."""
+    return model.least_rows if model.floor is None else max(model.least_rows, model.floor.least_rows)

@@ -1,0 +1,1 @@
+"""The recount of a release, and the proof against its original."""

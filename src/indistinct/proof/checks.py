@@ -1,0 +1,99 @@
+"""Check: one claim about a release and what a recount found, and the checks that every form of release shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from indistinct.counting import Groups, IntArray, Tally
+from indistinct.engine import Rows
+from indistinct.errors import VerificationError
+from indistinct.policy import Policy, sensitive_columns
+from indistinct.privacy.model import PrivacyModel
+from indistinct.showing.words import counted
+
+PLURALS = {"group": "groups", "class": "classes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One claim about a release, and what the recount found."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Checks that were made together."""
+
+    subject: ClassVar[str]
+    """What was checked, in an error message."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def raise_if_failed(self) -> None:
+        """Raise a VerificationError that names every check that failed."""
+        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+        if failed:
+            raise VerificationError(f"the {self.subject} does not verify: " + "; ".join(failed))
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give the checks as JSON takes them."""
+        return [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in self.checks]
+
+    def _told(self, found: str) -> str:
+        """Give what was found, and each check on a line of its own."""
+        lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
+        return "\n".join([f"{'passed' if self.passed else 'FAILED'}: {found}", *lines])
+
+
+def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:
+    """Check that a released table has the columns it should have, and no identifier."""
+    forbidden = [name for name in columns if name in policy.with_role("identifier")]
+    unknown = [name for name in columns if name not in expected and name not in forbidden]
+    absent = [name for name in expected if name not in columns]
+    wrong = [f"identifier {name!r} is left in" for name in forbidden]
+    wrong += [
+        f"{name!r} is not in the policy" if name not in policy.columns else f"{name!r} is not released here"
+        for name in unknown
+    ]
+    wrong += [f"{name!r} is missing" for name in absent]
+    return Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")
+
+
+def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "group") -> Check:
+    """Check a model on groups that were counted from released cells."""
+    is_satisfied = model.satisfied(groups)
+    failing = int((~is_satisfied).sum())
+    terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
+    if failing:
+        rows = int(groups.sizes[~is_satisfied].sum())
+        detail = f"{failing} of {len(groups)} {PLURALS[noun]} fail, {rows} rows in them"
+    else:
+        smallest = counted(int(groups.sizes.min()), "row")
+        detail = f"{counted(len(groups), noun, PLURALS[noun])}, the smallest of {smallest}"
+    return Check(f"{model.name} ({terms}) on {where}", failing == 0, detail)
+
+
+def counted_groups(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:
+    """Count the groups over these columns from the cells, with the sensitive values that a model asks about."""
+    sizes: IntArray = np.zeros(0, np.int64)
+    tallies = {}
+    for name in sensitive_columns(model, policy):
+        found = released.values_by(columns, name)
+        hierarchy = policy.columns[name].compile(found.texts)
+        tallies[name] = Tally.of(
+            found.groups, found.values, found.counts, found.texts, hierarchy if hierarchy.height else None
+        )
+        sizes = np.bincount(found.groups, found.counts).astype(np.int64)
+    return Groups.of_sizes(sizes, tallies)

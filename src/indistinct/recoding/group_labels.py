@@ -1,0 +1,178 @@
+"""Covering: the labels that cover a group's values: the lowest of a hierarchy, or a range or set of what is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from indistinct.counting import FrequencyList, IntArray
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.recoding.label_texts import range_label, set_label
+
+LabelKind = Literal["hierarchy", "ranges"]
+"""What the cells of a group carry: the lowest label of the hierarchy, or ranges of numbers and dates, and sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of one column: their text, where they lie, and how much they cover."""
+
+    texts: tuple[str | None, ...]
+    levels: IntArray
+    """The level of each; for a range or a set the lowest level that has one label for all its values."""
+    leaves: IntArray
+    """The ground values of the domain under each."""
+    rows: IntArray
+    """The rows of the table under each."""
+
+    @classmethod
+    def at_level(cls, frequencies: FrequencyList, column: int, level: int) -> Labels:
+        """Give all labels of one level of a column's hierarchy."""
+        hierarchy = frequencies.hierarchies[column]
+        texts = hierarchy.labels[level]
+        rows = np.bincount(hierarchy.maps[level], frequencies.value_counts(column), len(texts)).astype(np.int64)
+        return cls(texts, np.full(len(texts), level), hierarchy.leaves[level], rows)
+
+
+def lowest_labels(
+    frequencies: FrequencyList, column: int, tuples: IntArray, group_of: IntArray, groups: int, kind: LabelKind
+) -> tuple[Labels, IntArray]:
+    """Give the labels of one column that cover each group, and which one each group carries."""
+    hierarchy = frequencies.hierarchies[column]
+    members = np.sort(group_of * len(hierarchy.values) + frequencies.entry_codes(column)[tuples])
+    members = members[np.diff(members, prepend=-1) > 0]
+    group_of, values = np.divmod(members, len(hierarchy.values))
+    starts = np.searchsorted(group_of, np.arange(groups))
+    levels, codes = _common_labels(hierarchy, values, starts)
+    chosen, places = distinct(levels, codes)
+    covering = _of_hierarchy(frequencies, column, levels[chosen], codes[chosen])
+    if kind == "hierarchy" or not hierarchy.height:
+        return _each_once(covering, places)
+    positions = hierarchy.find_positions()
+    if positions is None:
+        return _narrower(*_sets(frequencies, column, values, starts, levels), covering, places)
+    return _narrower(*_ranges(frequencies, column, positions, values, starts, levels), covering, places)
+
+
+def distinct(*keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Give where each distinct combination of keys first stands, in ascending order, and its number at every place.
+
+    >>> distinct(np.array([2, 1, 2]), np.array([0, 5, 0]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    order = np.lexsort(keys[::-1])
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
+    return order[is_new], numbers
+
+
+def _of_hierarchy(frequencies: FrequencyList, column: int, levels: IntArray, codes: IntArray) -> Labels:
+    """Give some labels of a hierarchy, by their levels and codes."""
+    per_level = {level: Labels.at_level(frequencies, column, level) for level in np.unique(levels).tolist()}
+    pairs = list(zip(levels.tolist(), codes.tolist(), strict=True))
+    return Labels(
+        tuple(per_level[level].texts[code] for level, code in pairs),
+        levels,
+        np.array([per_level[level].leaves[code] for level, code in pairs], np.int64),
+        np.array([per_level[level].rows[code] for level, code in pairs], np.int64),
+    )
+
+
+def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+    """Give the lowest level at which the values from each start on share a label, and that label's code."""
+    levels, found = np.full(len(starts), -1), np.zeros(len(starts), np.int64)
+    if not len(starts):
+        return levels, found
+    for level, codes_of in enumerate(hierarchy.maps):
+        codes = codes_of[values]
+        lowest = np.minimum.reduceat(codes, starts)
+        is_new = (lowest == np.maximum.reduceat(codes, starts)) & (levels < 0)
+        levels[is_new], found[is_new] = level, lowest[is_new]
+    if (levels < 0).any():
+        raise ValueError("a group has values of a column that is never generalized and so has no label for them")
+    return levels, found
+
+
+def _ranges(
+    frequencies: FrequencyList, column: int, positions: IntArray, values: IntArray, starts: IntArray, levels: IntArray
+) -> tuple[Labels, IntArray]:
+    """Give each group the range from its first to its last value in the order of numbers or dates.
+
+    A value alone is no range. A missing one stands last and has the last code.
+    """
+    names, counts = frequencies.hierarchies[column].values, frequencies.value_counts(column)
+    missing = len(names) - 1 if names[-1] is None else len(names)
+    sizes = np.diff(starts, append=len(values))
+    or_missing = (values[starts + sizes - 1] == missing) & (sizes > 1)
+    at = positions[values]
+    low = np.minimum.reduceat(at, starts)
+    high = np.maximum.reduceat(np.where((values == missing) & np.repeat(sizes > 1, sizes), -1, at), starts)
+    chosen, places = distinct(low, high, or_missing, sizes == 1, levels)
+    low, high, or_missing, is_alone = low[chosen], high[chosen], or_missing[chosen], sizes[chosen] == 1
+    order = np.argsort(positions)
+    first, last = (np.searchsorted(positions[order], ends) for ends in (low, high))
+    rows_before = np.append(0, np.cumsum(counts[order]))
+    texts = [
+        names[one] if alone else range_label(names[one], names[other], more)
+        for one, other, more, alone in zip(
+            order[first].tolist(), order[last].tolist(), or_missing.tolist(), is_alone.tolist(), strict=True
+        )
+    ]
+    missing_rows = int(counts[missing]) if missing < len(names) else 0
+    rows = rows_before[last + 1] - rows_before[first] + missing_rows * or_missing
+    return Labels(tuple(texts), levels[chosen], high - low + 1 + or_missing, rows), places
+
+
+def _sets(
+    frequencies: FrequencyList, column: int, values: IntArray, starts: IntArray, levels: IntArray
+) -> tuple[Labels, IntArray]:
+    """Give each group the set of its values; a value alone is no set."""
+    names, counts = frequencies.hierarchies[column].values, frequencies.value_counts(column)
+    ends = np.append(starts[1:], len(values))
+    known: dict[bytes, int] = {}
+    places = np.array(
+        [
+            known.setdefault(values[start:end].tobytes(), len(known))
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ],
+        np.int64,
+    )
+    chosen = np.unique(places, return_index=True)[1]
+    sizes = (ends - starts)[chosen]
+    members = [values[start : start + size].tolist() for start, size in zip(starts[chosen], sizes, strict=True)]
+    texts = [names[own[0]] if len(own) == 1 else set_label([names[value] for value in own]) for own in members]
+    rows = np.add.reduceat(counts[values], starts)[chosen] if len(starts) else sizes
+    return Labels(tuple(texts), levels[chosen], sizes, rows), places
+
+
+def _narrower(own: Labels, own_places: IntArray, covering: Labels, places: IntArray) -> tuple[Labels, IntArray]:
+    """Give each group its range or set, or the label of the hierarchy where that covers no more."""
+    is_alone = covering.levels[places] == 0
+    is_own = is_alone | (own.leaves[own_places] < covering.leaves[places])
+    both = Labels(
+        own.texts + covering.texts,
+        np.concatenate([own.levels, covering.levels]),
+        np.concatenate([own.leaves, covering.leaves]),
+        np.concatenate([own.rows, covering.rows]),
+    )
+    return _each_once(both, np.where(is_own, own_places, len(own.texts) + places))
+
+
+def _each_once(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
+    """Give the labels that occur, without repeated texts, and where each place went.
+
+    Nobody can tell which of two labels that read the same is meant, so the text says no more than the wider of them.
+    """
+    used, places = np.unique(places, return_inverse=True)
+    used = used.astype(np.int64)
+    by_width = used[np.lexsort((labels.levels[used], labels.leaves[used]))].tolist()
+    widest = {labels.texts[place]: place for place in by_width}
+    number = {text: position for position, text in enumerate(widest)}
+    moved = np.array([number[labels.texts[place]] for place in used.tolist()], np.int64)
+    chosen = np.fromiter(widest.values(), np.int64, len(widest))
+    kept = Labels(tuple(widest), labels.levels[chosen], labels.leaves[chosen], labels.rows[chosen])
+    return kept, moved[places.ravel()]

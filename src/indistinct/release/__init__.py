@@ -1,0 +1,7 @@
+"""A release in its maker's hands: its tables, its facts, its verdict, and how it is written."""
+
+from __future__ import annotations
+
+from indistinct.release.release import MANIFEST, NOT_PROTECTED, Release, recoded, refuse_occupied
+
+__all__ = ["MANIFEST", "NOT_PROTECTED", "Release", "recoded", "refuse_occupied"]

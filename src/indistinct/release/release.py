@@ -1,0 +1,431 @@
+"""Release: the table that may leave the house, what is known about it, and how it is written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from indistinct.counting import Groups
+from indistinct.engine import Rows
+from indistinct.errors import InfeasibleError, OutputError, TableError
+from indistinct.policy import Policy
+from indistinct.privacy.model import BoolArray
+from indistinct.proof.verdict import TWO_TABLES, Verdict, file_digest, verify
+from indistinct.quality import measured
+from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, LocalRecoding, Recoding
+from indistinct.recoding.link_column import LINK, check_link
+from indistinct.recoding.plans import class_plan, column_plan, local_plan
+from indistinct.released.manifest import MANIFEST, manifest
+
+NOT_PROTECTED = (
+    "The quasi-identifiers are published as they are: whoever knows them learns who is in the table. Hidden is only "
+    "which sensitive value of a class belongs to whom. Rows of the two tables correspond one to one within a class."
+)
+
+
+class Release:
+    """A generalized table in fresh random order, with the facts that its recipients may know.
+
+    ``table`` is of the kind that came in. ``verdict`` is what the last recount found. ``node`` gives the level of each
+    column, or is None where an algorithm generalizes cell by cell. ``entry`` is its number in a ledger, if it has one.
+    """
+
+    def __init__(self, parts: Mapping[str, Rows], recoding: AnyRecoding, policy: Policy, algorithm: str) -> None:
+        self.policy = policy
+        self.recoding = recoding
+        self.algorithm = algorithm
+        self.verdict: Verdict | None = None
+        self.entry: int | None = None
+        self.node: Mapping[str, int] | None = recoding.levels
+        self.suppressed: int = recoding.suppressed_rows
+        self.measures: Mapping[str, float] = measured(recoding)
+        self._parts = dict(parts)
+        self._tables: dict[str, Any] = {}
+
+    @classmethod
+    def build(cls, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> Release:
+        """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
+        return cls(recoded(rows, recoding, policy), recoding, policy, algorithm)
+
+    @property
+    def table(self) -> Any:
+        """The released table, of the kind that came in (an Arrow table for a file)."""
+        if "table" not in self._parts:
+            raise TableError('this release has two tables: release.tables["quasi"] and release.tables["sensitive"]')
+        return self.tables["table"]
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The released tables by name: one, or ``quasi`` and ``sensitive`` of a release that keeps them apart."""
+        for name, rows in self._parts.items():
+            if name not in self._tables:
+                self._tables[name] = rows.give_back()
+        return self._tables
+
+    @property
+    def parts(self) -> Mapping[str, Rows]:
+        """The released rows by the table's name, for whoever counts them where they are."""
+        return self._parts
+
+    def head(self, rows: int) -> dict[str, Any]:
+        """Give the first rows of each released table as an Arrow table, without fetching the others."""
+        return {name: part.head(rows) for name, part in self._parts.items()}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the release says about itself: counts, levels and measures; no cell of the private table."""
+        recoding = self.recoding
+        heights = dict(zip(recoding.frequencies.columns, recoding.frequencies.heights, strict=True))
+        return {
+            "eligible": recoding.rows,
+            "released": recoding.released_rows,
+            "suppressed": self.suppressed,
+            "groups": len(recoding.released_sizes),
+            "smallest_group": int(recoding.released_sizes.min(initial=recoding.rows)),
+            **self._levels(),
+            "heights": heights,
+            **({"bottom": dict(zip(heights, bottom, strict=True))} if (bottom := recoding.frequencies.bottom) else {}),
+            "is_proven": recoding.is_proven,
+            "gap": recoding.gap,
+            "measures": dict(self.measures),
+        }
+
+    def _levels(self) -> dict[str, Any]:
+        """Give the level of each column and its name, or, where cells climb one by one, their average level."""
+        recoding, columns = self.recoding, self.recoding.frequencies.columns
+        if isinstance(recoding, Classes):
+            tables = {name: list(rows.columns()) for name, rows in self._parts.items()}
+            said = {"form": TWO_TABLES, "link": LINK, "tables": tables, "not_protected": _not_protected(self.policy)}
+            return {"node": recoding.levels, **said}
+        if isinstance(recoding, LocalRecoding):
+            return {"node": None, "mean_levels": dict(zip(columns, recoding.mean_levels, strict=True))}
+        names = {
+            name: hierarchy.level_names[level]
+            for (name, level), hierarchy in zip(recoding.levels.items(), recoding.frequencies.hierarchies, strict=True)
+        }
+        return {"node": recoding.levels, "level_names": names}
+
+    def verify(self, original: Any = None, **reading: Any) -> Verdict:
+        """Recount the released cells; with the original also prove that they are true."""
+        self.verdict = verify(
+            self._parts if len(self._parts) > 1 else self._parts["table"],
+            self.policy,
+            original=original,
+            suppressed=self.suppressed,
+            node=self.node,
+            is_local=self.node is None,
+            **reading,
+        )
+        return self.verdict
+
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        allow_unsafe: bool = False,
+        before_naming: Callable[[Path], None] | None = None,
+    ) -> Path:
+        """Write the table and its manifest as a folder, whole or not at all.
+
+        What was written is read again and recounted before it gets its name, so a folder under that name is always a
+        verified release. A folder that holds something already is refused, unless ``replace`` is given. A release that
+        failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
+        ``before_naming`` is called with the finished folder before that gets its name; if it raises, nothing is left.
+        """
+        goal = Path(folder)
+        refuse_occupied(goal, replace)
+        if self.verdict is None:
+            self.verify()
+        assert self.verdict is not None  # verify() sets it
+        is_unsafe = not self.verdict.passed
+        if not allow_unsafe:
+            self.verdict.raise_if_failed()
+        made = _missing_parents(goal)
+        staging = _staging_folder(goal)
+        try:
+            written = [rows.write(staging, name) for name, rows in self._parts.items()]
+            files = {path.name: file_digest(path) for path in written}
+            form = next(iter(self._parts.values())).format()
+            content = manifest(
+                self.policy,
+                algorithm=self.algorithm,
+                facts=self.facts | form | ({"unsafe": True} if is_unsafe else {}),
+                verdict=self.verdict,
+                files=files,
+            )
+            path = staging / MANIFEST
+            path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
+            if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
+                again.raise_if_failed()
+            _flush(staging)
+            if before_naming is not None:
+                before_naming(staging)
+            _give_name(staging, goal)
+        except OSError as error:
+            raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+            if not goal.exists():
+                _remove_empty(made)
+        return goal
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        edition: Literal["internal", "public"] = "internal",
+        original: Any = None,
+        external: Any = None,
+        earlier: Sequence[Any] = (),
+        population: Any = None,
+        ledger: Any = None,
+        title: str = "Release report",
+        **reading: Any,
+    ) -> Path:
+        """Write what is known about the release as one page of HTML that needs nothing else and runs nothing.
+
+        The internal edition describes the private table, with ``original`` also its sensitive columns, and proves the
+        release against it. The public edition is made from the release alone. ``external`` is a table that names
+        people, to link with; ``earlier`` are earlier releases of the same source; ``population`` is the number of
+        people that the table was drawn from, or a table of them; ``ledger`` is a Ledger or its path, whose entries
+        the internal edition lists. ``reading`` goes to the engine.
+        """
+        from indistinct.report.page import write_report
+
+        return write_report(
+            path,
+            self,
+            self.policy,
+            edition=edition,
+            original=original,
+            external=external,
+            earlier=earlier,
+            population=population,
+            ledger=ledger,
+            title=title,
+            **reading,
+        )
+
+    def _reading(self) -> dict[str, Any]:
+        """Give the options with which files are read where the rows of this release are."""
+        return next(iter(self._parts.values())).reading()
+
+    def close(self) -> None:
+        """Let go of the engine and its temporary files."""
+        for rows in self._parts.values():
+            rows.close()
+
+    def __enter__(self) -> Release:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
+        rows, groups = ("rows in two tables", "classes") if facts.get("form") == TWO_TABLES else ("rows", "groups")
+        return (
+            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {facts['smallest_group']}, "
+            f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Give the release as a notebook shows it: what it says of itself, and no cell."""
+        from indistinct.showing.notebook import card, table
+
+        facts = self.facts
+        mark = "not verified yet" if self.verdict is None else "✓ verified" if self.verdict.passed else "✗ FAILED"
+        nouns = "classes" if facts.get("form") == TWO_TABLES else "groups"
+        figures = {
+            "rows released": facts["released"],
+            "left out": facts["suppressed"],
+            nouns: facts["groups"],
+            "in the smallest": facts["smallest_group"],
+            "precision": facts["measures"]["precision"],
+        }
+        names = facts.get("level_names", {})
+        levels = facts["node"] or facts["mean_levels"]
+        rows = [
+            [name, round(level, 2), facts["heights"][name], names.get(name, "") if level else "as it is"]
+            for name, level in levels.items()
+        ]
+        titles = ["column", "level" if facts["node"] else "level on average", "of", "released as"]
+        return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
+
+
+def recoded(rows: Rows, recoding: AnyRecoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
+    """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
+    if isinstance(recoding, Classes):
+        check_link(policy)
+        return rows.divide(class_plan(recoding, policy, extra))
+    blank = policy.suppressed_rows == "blank"
+    if blank and (recoding.suppressed_rows or isinstance(recoding, LocalRecoding)):
+        _refuse_unsafe_blanks(recoding, policy)
+    plan = (
+        local_plan(recoding, policy, blank, extra)
+        if isinstance(recoding, LocalRecoding)
+        else column_plan(recoding, policy, blank, extra)
+    )
+    return {"table": rows.recode(plan)}
+
+
+def refuse_occupied(folder: Path, replace: bool = False) -> None:
+    """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
+    if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
+        raise OutputError(
+            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, "
+            "or write release.table with Spark and verify what it wrote"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder for the release")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / MANIFEST).is_file():
+            raise OutputError(f"{folder} is not empty; name a new folder for the release")
+        if not replace:
+            raise OutputError(f"{folder} already holds a release; name another folder, or say replace (--replace)")
+        if beside := sorted(_names_in(folder) - _names_of_release(folder)):
+            raise OutputError(
+                f"{folder} also holds {beside[0]!r}, which replacing the release would remove; move it elsewhere first"
+            )
+    parent = next(place for place in (folder.absolute().parent, *folder.absolute().parents) if place.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{parent} cannot be written to; name a folder elsewhere")
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {place.name for place in folder.iterdir()}
+
+
+def _names_of_release(folder: Path) -> set[str]:
+    """Give the names of the files that belong to the release in a folder."""
+    try:
+        return {MANIFEST, *json.loads((folder / MANIFEST).read_text("utf-8"))["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {MANIFEST}
+
+
+def _what_failed(verdict: Verdict) -> set[str]:
+    return {check.name for check in verdict.checks if not check.passed}
+
+
+def _all_missing(recoding: AnyRecoding) -> BoolArray:
+    """Tell which groups carry no label at all, so that their rows look as if they were suppressed."""
+    if isinstance(recoding, Classes):
+        return np.zeros(len(recoding.sizes), np.bool_)
+    if isinstance(recoding, LocalRecoding):
+        texts = [labels.texts for labels in recoding.labels]
+        codes = list(recoding.codes)
+    else:
+        hierarchies = recoding.frequencies.hierarchies
+        texts = [hierarchy.labels[level] for hierarchy, level in zip(hierarchies, recoding.node, strict=True)]
+        codes = [recoding.groups.label_codes(column) for column in range(len(texts))]
+    is_blank: BoolArray = np.ones(len(codes[0]), np.bool_)
+    for names, code in zip(texts, codes, strict=True):
+        is_blank &= np.array([text is None for text in names])[code]
+    return is_blank
+
+
+def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
+    """Raise if suppressed rows, released with a blank quasi-identifier, would themselves be too small a group."""
+    if _all_missing(recoding).any():
+        raise InfeasibleError(
+            "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
+            "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"
+        )
+    if not recoding.suppressed_rows:
+        return
+    blanks = _suppressed_as_one(recoding)
+    for _, _, model in policy.requirements():
+        if model.asks_whole_table:
+            raise InfeasibleError(
+                f"suppressed_rows = 'blank' is not possible with {model.name}, which compares groups with the whole "
+                "table: blank rows would count there; use suppressed_rows = 'remove'"
+            )
+        if not model.satisfied(blanks).all():
+            raise InfeasibleError(
+                f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
+                f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"
+            )
+
+
+def _suppressed_as_one(recoding: AnyRecoding) -> Groups:
+    """Give all suppressed rows as one group, with their sensitive values."""
+    if isinstance(recoding, Recoding):
+        zero = np.zeros(len(recoding.groups), np.int64)
+        tallies = {n: t.only(recoding.is_suppressed).merged(zero) for n, t in recoding.groups.tallies.items()}
+    else:
+        pieces = recoding.pieces
+        left = pieces.groups == SUPPRESSED
+        tuples, rows = pieces.tuples[left], pieces.rows[left]
+        tallies = recoding.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
+    crowds = {name: crowd.everyone() for name, crowd in recoding.frequencies.base.crowds.items()}
+    return Groups.of_sizes([recoding.suppressed_rows], tallies, crowds)
+
+
+def _not_protected(policy: Policy) -> str:
+    """Say what a release of two tables does not hide."""
+    unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
+    if not unasked:
+        return NOT_PROTECTED
+    names = ", ".join(map(repr, unasked))
+    return f"{NOT_PROTECTED} No model asks about {names}: all people of a class may have the same value there."
+
+
+def _missing_parents(goal: Path) -> list[Path]:
+    """Give the folders above the goal that do not exist yet, innermost first."""
+    return [place for place in goal.absolute().parents if not place.exists()]
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders that were made for a release which was not written."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _staging_folder(goal: Path) -> Path:
+    """Make a private folder beside the goal, on the same file system, so that a rename is enough in the end."""
+    try:
+        goal.absolute().parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".partial", dir=goal.absolute().parent))
+    except OSError as error:
+        raise OutputError(f"cannot write beside {goal}: {error.strerror}; nothing was written") from None
+
+
+def _flush(folder: Path) -> None:
+    """Bring the files and their folders to the disk before the folder gets its name."""
+    for place in (*folder.rglob("*"), folder):
+        descriptor = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _give_name(staging: Path, goal: Path) -> None:
+    """Rename the staged folder to the goal; an earlier release there steps aside and comes back if that fails."""
+    staging.chmod(0o755)
+    if not goal.exists() or not any(goal.iterdir()):
+        os.replace(staging, goal)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".old", dir=goal.absolute().parent))
+    try:
+        os.replace(goal, aside)
+        try:
+            os.replace(staging, goal)
+        except BaseException:
+            os.replace(aside, goal)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""What a recipient holds, one table or two: opened, with its manifest."""

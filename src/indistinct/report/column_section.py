@@ -1,0 +1,202 @@
+"""Columns: the hierarchy of each, the level that was used, and how its values were and are distributed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from indistinct.counting import FrequencyList
+from indistinct.engine import Rows
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.hierarchy.hierarchy import shown
+from indistinct.report.subject import Subject
+
+MOST_BARS = 12
+"""Labels of a column that are shown one by one; the others are added up."""
+
+Counted = Mapping[str | None, int]
+"""The rows of each label."""
+BeforeAndAfter = Mapping[str | None, tuple[int, int]]
+"""The rows of each label in the release and before."""
+
+
+def columns(subject: Subject) -> list[dict[str, Any]]:
+    """Describe every quasi and sensitive column."""
+    after = _counted(subject)
+    made = [_quasi(subject, name, after[name]) for name in subject.policy.quasi]
+    before = _sensitive_before(subject)
+    for name in subject.policy.with_role("sensitive"):
+        distribution = bars(after[name], before.get(name))
+        made.append({"name": name, "role": "sensitive", "before": None, "after": distribution})
+    return made
+
+
+def _quasi(subject: Subject, name: str, after: Counted) -> dict[str, Any]:
+    """Describe a quasi column; what the private table holds only in an internal edition."""
+    said, hierarchy = subject.said, subject.policy.columns[name].hierarchy
+    level = None if subject.node is None else subject.node[name]
+    described: dict[str, Any] = {
+        "name": name,
+        "role": "quasi",
+        "kind": hierarchy.kind,
+        "level": 0 if subject.is_apart else level,
+        "mean_level": said.get("mean_levels", {}).get(name),
+        "height": said["heights"][name],
+        "levels": _level_names(hierarchy.describe()["levels"], said, name),
+        "before": None,
+    }
+    if subject.before is None:
+        return described | {"after": bars(after)}
+    place = subject.before.columns.index(name)
+    compiled = subject.before.hierarchies[place]
+    values = _value_counts(subject.before, place)
+    described["levels"] = _levels(compiled, values)
+    described["before"] = bars(values, order=_order(compiled))
+    if level is None:
+        return described | {"after": bars(after)}
+    return described | {"after": bars(after, _at_level(subject.before, place, level))}
+
+
+def bars(
+    after: Counted, before: Counted | None = None, order: Mapping[str | None, Any] | None = None
+) -> dict[str, Any]:
+    """Give the rows of each label, those of the most frequent ones one by one, and of the others together.
+
+    ``before`` has the rows of the same labels before any was suppressed. ``order`` says what to sort the labels by;
+    where there are too many, neighbours are then added up instead of the rare ones.
+
+    >>> bars({"b": 1, "a": 5})["bars"]
+    [{'label': 'a', 'rows': 5}, {'label': 'b', 'rows': 1}]
+    """
+    labels = list(dict.fromkeys([*after, *(before or {})]))
+    rows = {label: (after.get(label, 0), (before or {}).get(label, 0)) for label in labels}
+    present = [label for label in labels if label is not None]
+    kept = MOST_BARS - (None in rows)
+    runs = [[label] for label in _sorted(present, rows, order)]
+    others: list[str] = []
+    if len(runs) > kept and order is not None:
+        runs = _neighbours([run[0] for run in runs], kept)
+    elif len(runs) > kept:
+        frequent = sorted(present, key=lambda label: (-max(rows[label]), label))
+        others = frequent[kept - 1 :]
+        runs = [run for run in runs if run[0] in set(frequent[: kept - 1])]
+    made = [_bar(_named(run), run, rows, before) for run in runs]
+    if others:
+        made.append(_bar(f"{len(others):,} others", others, rows, before) | {"is_others": True})
+    if None in rows:
+        made.append(_bar(shown(None), [None], rows, before))
+    return {
+        "rows": sum(after.values()),
+        "distinct": len([label for label in present if after.get(label)]),
+        "bars": made,
+    }
+
+
+def _bar(name: str, labels: Sequence[str | None], rows: BeforeAndAfter, before: Counted | None) -> dict[str, Any]:
+    made: dict[str, Any] = {"label": name, "rows": sum(rows[label][0] for label in labels)}
+    if before is not None:
+        made["before"] = sum(rows[label][1] for label in labels)
+    return made
+
+
+def _named(run: Sequence[str]) -> str:
+    return run[0] if len(run) == 1 else f"{run[0]} … {run[-1]}"
+
+
+def _neighbours(labels: Sequence[str], most: int) -> list[list[str]]:
+    """Cut labels in order into at most so many runs of about equal length."""
+    length = -(-len(labels) // most)
+    return [list(labels[start : start + length]) for start in range(0, len(labels), length)]
+
+
+def _sorted(labels: Sequence[str], rows: BeforeAndAfter, order: Mapping[str | None, Any] | None) -> list[str]:
+    """Sort labels by what is given, else by the numbers in them if all have some, else the most frequent first."""
+    if order is not None:
+        return sorted(labels, key=lambda label: (order[label], label))
+    if all(any(map(str.isdecimal, label)) for label in labels):
+        return sorted(labels, key=_natural)
+    return sorted(labels, key=lambda label: (-max(rows[label]), label))
+
+
+def _natural(label: str) -> list[tuple[int, int, str]]:
+    """Give a key by which numbers in texts are sorted as numbers.
+
+    >>> sorted(["100-119", "20-39", "0213*"], key=_natural)
+    ['20-39', '100-119', '0213*']
+    """
+    parts = re.findall(r"[0-9]+|[^0-9]+", label)
+    return [(1, int(part[:4000]), "") if part[0] in "0123456789" else (0, 0, part) for part in parts]
+
+
+def _order(compiled: CompiledHierarchy) -> dict[str | None, Any] | None:
+    """Give the number or date that each value says; None if they have no such order."""
+    keys = compiled.sort_keys(compiled.values)
+    return None if keys is None else dict(zip(compiled.values, keys, strict=True))
+
+
+def _counted(subject: Subject) -> dict[str, Counted]:
+    """Count the released rows of each label of each quasi and sensitive column."""
+    found: dict[str, Counted] = {}
+    for rows in subject.tables.values():
+        mine = [name for name in subject.policy.with_role("quasi", "sensitive") if name in rows.columns()]
+        found |= count_labels(rows, mine)
+    return found
+
+
+def count_labels(rows: Rows, names: Sequence[str], where: Sequence[tuple[str, str, object]] = ()) -> dict[str, Counted]:
+    """Count the rows of each label of some columns."""
+    if not names:
+        return {}
+    texts = rows.encode(names, where)
+    found: dict[str, Counted] = {}
+    for name in names:
+        counts, labels = rows.count_by([name]), texts[name]
+        found[name] = dict(
+            zip([labels[code] for code in counts.codes[0].tolist()], counts.counts.tolist(), strict=True)
+        )
+    return found
+
+
+def _sensitive_before(subject: Subject) -> dict[str, Counted]:
+    """Count the sensitive values of the eligible private rows, as far as somebody can see them here."""
+    names = subject.policy.with_role("sensitive")
+    if subject.source is not None:
+        return count_labels(subject.source, names, [condition.as_triple() for condition in subject.policy.eligible])
+    if subject.before is None:
+        return {}
+    tallies = subject.before.base.tallies
+    return {name: dict(zip(tally.texts, tally.totals.tolist(), strict=True)) for name, tally in tallies.items()}
+
+
+def _value_counts(before: FrequencyList, place: int) -> dict[str | None, int]:
+    return dict(zip(before.hierarchies[place].values, before.value_counts(place).tolist(), strict=True))
+
+
+def _at_level(before: FrequencyList, place: int, level: int) -> dict[str | None, int]:
+    """Count the eligible rows of each label at a level."""
+    compiled, counts = before.hierarchies[place], dict.fromkeys(before.hierarchies[place].labels[level], 0)
+    for code, rows in zip(compiled.maps[level].tolist(), before.value_counts(place).tolist(), strict=True):
+        counts[compiled.labels[level][code]] += rows
+    return counts
+
+
+def _levels(compiled: CompiledHierarchy, values: Counted) -> list[dict[str, Any]]:
+    """Describe each level: its name, how many labels the table has there, and what the most frequent value becomes."""
+    present = [value for value in values if value is not None]
+    usual = compiled.values.index(max(present, key=lambda value: (values[value], value))) if present else 0
+    return [
+        {"level": level, "name": name, "labels": len(set(labels) - {None}), "example": shown(labels[int(codes[usual])])}
+        for level, (name, labels, codes) in enumerate(
+            zip(compiled.level_names, compiled.labels, compiled.maps, strict=True)
+        )
+    ]
+
+
+def _level_names(names: Sequence[str], said: Mapping[str, Any], column: str) -> list[dict[str, Any]]:
+    """Describe each level by its name alone; what is not named is numbered."""
+    height = said["heights"][column]
+    named = list(names) if len(names) == height + 1 else ["value", *(f"level {n}" for n in range(1, height + 1))]
+    if said.get("node") and column in said.get("level_names", {}):
+        named[said["node"][column]] = said["level_names"][column]
+    return [{"level": level, "name": name} for level, name in enumerate(named)]

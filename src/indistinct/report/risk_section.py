@@ -1,0 +1,122 @@
+"""Risk before and after: how large the groups are, and what chance that leaves to whoever looks for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from indistinct.counting import IntArray
+from indistinct.engine import Rows
+from indistinct.report.subject import Subject
+from indistinct.study.risk import risk
+from indistinct.study.risk.combinations import Counted, minimal_combinations
+from indistinct.study.risk.risk_report import NEARLY, THRESHOLD
+
+STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
+"""Where the bars of the distribution of group sizes begin."""
+MOST_COLUMNS = 3
+"""Columns that identify together are looked for up to so many."""
+MOST_TUPLES = 2_000_000
+"""In larger lists they are not looked for: it would take longer than all the rest."""
+MOST_SETS = 8
+
+Columns = tuple[str, ...]
+
+
+def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict[str, Any]]:
+    """Give the risk by each quasi-identifier, before the release where that is known, and after.
+
+    ``population`` is the number of people that the table was drawn from, or a table of them.
+    """
+    is_asked = population is not None and not subject.is_apart
+    whole = None if subject.policy.eligible else subject.source
+    return [
+        {
+            "name": name,
+            "columns": list(columns),
+            "before": _with(
+                figures(_sizes_before(subject, columns)),
+                _journalist(whole, columns, subject, population, reading) if is_asked else None,
+            ),
+            "after": _with(
+                figures(subject.released.sizes_by(columns)),
+                _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
+            ),
+            "identifying": _identifying(subject, columns),
+        }
+        for name, columns in subject.groupings()
+    ]
+
+
+def figures(sizes: IntArray | None) -> dict[str, Any] | None:
+    """Give the risk figures of groups of these sizes.
+
+    Prosecutor: somebody knows that a person is in the table and looks for the row; one over the group's size.
+    Marketer: somebody links all rows and is glad of every right one; the average over rows, groups over rows.
+
+    >>> found = figures(np.array([1, 4, 5]))
+    >>> found["highest"], found["average"], found["at_risk"], found["sizes"]
+    (1.0, 0.3, 5, {'1': 1, '3-4': 4, '5-9': 5})
+    """
+    if sizes is None or not len(sizes):
+        return None
+    rows = int(sizes.sum())
+    return {
+        "rows": rows,
+        "groups": len(sizes),
+        "smallest": int(sizes.min()),
+        "largest": int(sizes.max()),
+        "alone": int((sizes == 1).sum()),
+        "highest": 1 / int(sizes.min()),
+        "average": len(sizes) / rows,
+        "at_risk": int(sizes[1 / sizes > THRESHOLD].sum()),
+        "sizes": _rows_by_size(sizes),
+    }
+
+
+def _with(found: dict[str, Any] | None, journalist: float | None) -> dict[str, Any] | None:
+    return None if found is None else found | {"journalist": journalist}
+
+
+def _journalist(rows: Rows | None, columns: Columns, subject: Subject, population: Any, reading: Any) -> float | None:
+    """Give the highest chance of somebody who does not know whether a person is in the table."""
+    if rows is None:
+        return None
+    found = risk(rows, columns, policy=subject.policy, population=population, most=0, **reading).journalist
+    return None if found is None else found.highest
+
+
+def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
+    if subject.before is None:
+        return None
+    wanted = subject.policy.quasi if subject.is_apart else columns
+    merged, _ = subject.before.base.only([subject.before.columns.index(name) for name in wanted])
+    return merged.sizes
+
+
+def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
+    """Give the smallest sets of columns by which nearly all rows of the private table stand alone."""
+    before = subject.before
+    if before is None or len(before.base) > MOST_TUPLES:
+        return []
+    counted = Counted(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
+    found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)
+    mine = [one for one in found if subject.is_apart or set(one.columns) <= set(columns)]
+    return [{"columns": list(one.columns), "alone": one.alone, "share": one.share} for one in mine[:MOST_SETS]]
+
+
+def _rows_by_size(sizes: IntArray) -> dict[str, int]:
+    """Give how many rows stand in groups of each size, in steps that grow."""
+    places = np.searchsorted(STEPS, sizes, side="right") - 1
+    rows = np.bincount(places, sizes, len(STEPS)).astype(int).tolist()
+    return {name: number for name, number in zip(step_names(), rows, strict=True) if number}
+
+
+def step_names() -> list[str]:
+    """Give the names of all bars, smallest groups first."""
+    ends = [*STEPS[1:], None]
+    return [
+        f"{start} or more" if end is None else str(start) if end == start + 1 else f"{start}-{end - 1}"
+        for start, end in zip(STEPS, ends, strict=True)
+    ]

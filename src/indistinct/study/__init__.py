@@ -1,0 +1,1 @@
+"""What a table and its release are worth and risk: profiles, risk, workloads."""
