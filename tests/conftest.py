@@ -22,6 +22,7 @@ SHARED = {
 }
 settings.register_profile("local", max_examples=50, **SHARED)
 settings.register_profile("ci", max_examples=50, derandomize=True, database=None, print_blob=True, **SHARED)
+settings.register_profile("quick", max_examples=8, derandomize=True, database=None, **SHARED)
 settings.register_profile("thorough", max_examples=1000, **SHARED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "local"))
 
