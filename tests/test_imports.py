@@ -280,8 +280,6 @@ def test_only_the_engine_knows_duckdb_and_only_the_ledger_sqlalchemy():
             assert room in ("engine", "cli"), path
         if "sqlalchemy" in roots:
             assert room == "ledger.store", path
-        if room == "kernels":
-            assert "indistinct" not in roots, path
 
 
 def loaded_by(code):

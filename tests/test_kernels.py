@@ -1,10 +1,13 @@
-"""The first run says that kernels are compiled; later runs say nothing, because they find them in the cache."""
+"""Kernels are compiled once: the first run says so, later ones find them in the cache, a change compiles them anew."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+import indistinct.kernels.kernel
 
 ASK = "from indistinct.counting import kernels_are_compiled; print(kernels_are_compiled())"
 USE = (
@@ -31,3 +34,27 @@ def test_only_the_first_run_compiles_and_says_so(tmp_path):
 
 def test_without_compilation_nothing_is_said(tmp_path):
     assert run(ASK, tmp_path, NUMBA_DISABLE_JIT="1") == "True"
+
+
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
+    room = tmp_path / "source" / "indistinct" / "kernels"
+    room.mkdir(parents=True)
+    (room.parent / "__init__.py").touch()
+    (room / "__init__.py").touch()
+    (room / "kernel.py").write_bytes(Path(indistinct.kernels.kernel.__file__).read_bytes())
+    (room / "above.py").write_text(
+        "from indistinct.kernels.below import twice\nfrom indistinct.kernels.kernel import kernel\n\n"
+        "@kernel\ndef twice_and_one(number):\n    return twice(number) + 1\n"
+    )
+    use = (
+        "from indistinct.kernels.above import twice_and_one as f; print(f(20), sum(f.stats.cache_hits.values()))"
+        " if hasattr(f, 'stats') else print(f(20))"
+    )
+
+    def call(factor, **more):
+        below = f"@kernel\ndef twice(number):\n    return {factor} * number\n"
+        (room / "below.py").write_text(f"from indistinct.kernels.kernel import kernel\n\n{below}")
+        return run(use, tmp_path / "cache", PYTHONPATH=str(room.parent.parent), **more)
+
+    assert [call(2), call(2), call(3), call(3)] == ["41 0", "41 1", "61 0", "61 1"]
+    assert call(2, NUMBA_DISABLE_JIT="1") == "41"

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 UIntArray = NDArray[np.uint64]
 IntArray = NDArray[np.int64]
@@ -22,7 +23,7 @@ FUSED_CHUNKS = 4
 """With so many chunks and one word a place is computed in one expression; a spare chunk has mask 0 and offset 0."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _part(chunks: IntArray, chunk: int) -> tuple[Any, Any, int, Any]:
     """Give shift, mask, table offset and stride of a chunk in the types that the look-up needs."""
     return (
@@ -33,7 +34,7 @@ def _part(chunks: IntArray, chunk: int) -> tuple[Any, Any, int, Any]:
     )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray) -> None:
     """Write the group index of each tuple: the sum of its chunks' indices times their strides.
 
@@ -66,7 +67,7 @@ def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray)
             indices[row, out_word] += table[(keys[row, word] >> shift) & mask] * stride
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, sizes: Any) -> None:
     """Give each place its rows: ``locate`` without the tuples' places, for one word and ``FUSED_CHUNKS`` chunks.
 
@@ -89,7 +90,7 @@ def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, den
         sizes[place] += counts[row]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, work: Any) -> int:
     """Give each tuple the place of its group at a node, and each place its rows; return the number of places.
 
@@ -135,7 +136,7 @@ def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: i
     return places
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def rows_in_small(sizes: Any, places: int, k: int) -> int:
     """Give the rows of groups smaller than ``k``, after ``locate``."""
     rows = 0
@@ -145,7 +146,7 @@ def rows_in_small(sizes: Any, places: int, k: int) -> int:
     return rows
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def tally(sizes: Any, places: int, k: int) -> tuple[int, int, float, float]:
     """Give the number of groups smaller than ``k`` and of all others, and the sums of squared sizes of both."""
     small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
@@ -160,7 +161,7 @@ def tally(sizes: Any, places: int, k: int) -> tuple[int, int, float, float]:
     return small, large, small_squares, large_squares
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, work: Any) -> float:
     """Sum a number per chunk value over all rows in groups smaller than ``k``, after ``locate``.
 
@@ -178,7 +179,7 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
     return total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def tally_by_k(sizes: Any, places: int, ks: IntArray, rows: Any, groups: Any, squares: Any) -> tuple[int, float]:
     """Give, for each k, what the groups smaller than k hold, after ``locate``.
 
@@ -209,7 +210,7 @@ def tally_by_k(sizes: Any, places: int, ks: IntArray, rows: Any, groups: Any, sq
     return all_groups, all_squares
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, work: Any) -> None:
     """Sum, for each k, a number per chunk value over the rows in groups smaller than k, after ``locate``.
 
@@ -234,7 +235,7 @@ def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: In
         sums[position] = total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
     """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 Array = NDArray[Any]
 LEAF = 8
@@ -79,7 +80,7 @@ def build(points: Array, weights: Array) -> tuple[Tree, Array]:
     return tree, order
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _divide(
     points: Array,
     weights: Array,
@@ -133,7 +134,7 @@ def _divide(
     return nodes
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _place(covers: Covers, label: int, low: int, high: int) -> int:
     """Tell whether a run of ranks lies inside or outside of what a label covers, or across its edge."""
     first, last = covers.lows[label], covers.highs[label]
@@ -148,7 +149,7 @@ def _place(covers: Covers, label: int, low: int, high: int) -> int:
     return INSIDE if covered == high - low + 1 else ACROSS
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
     """Tell whether all points of a node lie inside or outside of a box."""
     answer = INSIDE
@@ -161,7 +162,7 @@ def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
     return answer
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Array, Array, Array]:
     """Count the points that each box covers, and the boxes, by their sizes, that cover each point.
 
@@ -207,7 +208,7 @@ def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Arra
     return weights, found, over_points
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _holds(tree: Tree, covers: Covers, labels: Array, point: int) -> bool:
     """Tell whether a point lies in a box."""
     for column in range(len(labels)):

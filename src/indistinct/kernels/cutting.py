@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -77,7 +78,7 @@ TURN      at 0, the number of this turn
 """
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules: Rules) -> tuple[FloatArray, IntArray]:
     """List the cuts of each group that leave every part enough rows, at most one of each kind in each column.
 
@@ -120,7 +121,7 @@ def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules:
     return scores, spans
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def cut(
     ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, chosen: IntArray, places: IntArray, spans: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -157,7 +158,7 @@ def cut(
     return source[:end], taken[:end], parts[:end], first
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def arrange(parts: IntArray, number: int) -> tuple[IntArray, IntArray]:
     """Give the order in which pieces lie part by part, and otherwise as before.
 
@@ -177,12 +178,12 @@ def arrange(parts: IntArray, number: int) -> tuple[IntArray, IntArray]:
     return order, starts
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _make_room(axes: Axes) -> IntArray:
     return np.zeros((12, max(axes.sizes.max() + 1, len(axes.sizes))), np.int64)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
     """Put the ranks that occur, in order, and the rows of each into the room; give their number."""
     number = 0
@@ -200,7 +201,7 @@ def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
     return number
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _list_in_column(
     number: int, axes: Axes, column: int, rules: Rules, room: IntArray, scores: FloatArray, spans: IntArray
 ) -> float:
@@ -230,13 +231,13 @@ def _list_in_column(
     return width
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _below_gains(score: float) -> float:
     """Give a score between -1 and 0, in the same order, to a cut that narrows no cell."""
     return score / (1.0 + score) - 1.0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _gain_for_a_bit(gain: float, bits: float, score: float) -> float:
     """Give the score of a cut by what it gains and the bits that tell its parts apart.
 
@@ -247,7 +248,7 @@ def _gain_for_a_bit(gain: float, bits: float, score: float) -> float:
     return _below_gains(score) if score > 0.0 else score
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _common_level(low: int, high: int, axes: Axes, column: int) -> int:
     """Give the lowest level at which two ranks have the same label, which ranks of one group always do."""
     level, at = 0, axes.offsets[column]
@@ -257,7 +258,7 @@ def _common_level(low: int, high: int, axes: Axes, column: int) -> int:
     return level
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _width(values: IntArray, axes: Axes, column: int) -> float:
     """Give the weighted share of the domain under what covers two or more values."""
     high, more = values[len(values) - 1], 0
@@ -268,7 +269,7 @@ def _width(values: IntArray, axes: Axes, column: int) -> float:
     return _width_between(values[0], high, more, axes, column)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _width_between(low: int, high: int, more: int, axes: Axes, column: int) -> float:
     """Give the width of what covers two ranks and those between them, and so many values more; of one value, 0."""
     if axes.kinds[column] == SET:
@@ -282,7 +283,7 @@ def _width_between(low: int, high: int, more: int, axes: Axes, column: int) -> f
     return float(axes.leaves[at + low] * axes.slopes[column])
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _find_children(number: int, axes: Axes, column: int, level: int, room: IntArray) -> int:
     """Put the rows of each label of a level, of those in the group, into the room; give their number."""
     labels = axes.labels[axes.offsets[column] + level * axes.sizes[column] :]
@@ -295,7 +296,7 @@ def _find_children(number: int, axes: Axes, column: int, level: int, room: IntAr
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _needed(rows: IntArray, least: int) -> int:
     """Give the rows that a child needs to be apart, so that the others together have enough, or there are none."""
     needed = least
@@ -311,7 +312,7 @@ def _needed(rows: IntArray, least: int) -> int:
         needed = next_needed
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _most_frequent(rows: IntArray, total: int, least: int) -> int:
     """Give the value of most rows, the first of equal ones, of those that leave enough rows on both sides; or -1."""
     best = -1
@@ -321,7 +322,7 @@ def _most_frequent(rows: IntArray, total: int, least: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _nearest_half(rows: IntArray, total: int) -> tuple[int, int]:
     """Give the place after which about half of the rows have come, the first of two equally near, and these rows."""
     place, below = 0, rows[0]
@@ -331,7 +332,7 @@ def _nearest_half(rows: IntArray, total: int) -> tuple[int, int]:
     return place, below
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _mean_width(
     ranks: Array, rows: IntArray, axes: Axes, columns: IntArray, room: IntArray, parts: IntArray, number: int
 ) -> tuple[float, float]:
@@ -352,7 +353,7 @@ def _mean_width(
     return mean, bits
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _find_ends(ranks: Array, axes: Axes, column: int, room: IntArray, parts: IntArray, number: int) -> None:
     """Put the lowest and the highest rank of each part, and how many values it has more, into the room."""
     room[LOW, :number] = axes.sizes[column]
@@ -378,12 +379,12 @@ def _find_ends(ranks: Array, axes: Axes, column: int, room: IntArray, parts: Int
             room[HIGH, part] = rank
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _bits(share: float) -> float:
     return -share * np.log2(share) if share > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _assign(
     ranks: Array, rows: IntArray, axes: Axes, place: int, span: IntArray, room: IntArray, parts: IntArray
 ) -> int:
@@ -397,7 +398,7 @@ def _assign(
     return 2
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _assign_children(
     ranks: Array, rows: IntArray, labels: IntArray, needed: int, room: IntArray, parts: IntArray
 ) -> int:
@@ -421,7 +422,7 @@ def _assign_children(
     return number
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _divide(ranks: Array, span: IntArray, source: IntArray, taken: IntArray, parts: IntArray) -> int:
     """Cut a group in two, the rows of one rank divided, and give the number of pieces that this adds: 0 or 1."""
     divided, wanted = span

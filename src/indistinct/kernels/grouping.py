@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 UIntArray = NDArray[np.uint64]
 IntArray = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) -> UIntArray:
     """Pack one code per column into the key of each tuple.
 
@@ -35,7 +36,7 @@ def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) ->
     return keys
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def unpack(keys: UIntArray, word: int, shift: int, mask: int) -> IntArray:
     """Give the code of one column in each key.
 
@@ -48,7 +49,7 @@ def unpack(keys: UIntArray, word: int, shift: int, mask: int) -> IntArray:
     return codes
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def roll_up(
     keys: UIntArray,
     counts: IntArray,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 Array = NDArray[Any]
 NOBODY = -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _covers(label: int, rank: int, low: Array, high: Array, bits_at: Array, bits: Array) -> bool:
     """Tell whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
     if rank < low[label] or rank > high[label]:
@@ -24,7 +25,7 @@ def _covers(label: int, rank: int, low: Array, high: Array, bits_at: Array, bits
     return bool((word >> np.uint64(place & 63)) & np.uint64(1))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _candidates(
     labels: Array, ranks: Array, offsets: Array, starts: Array, order: Array, covers: Any, found: Array
 ) -> int:
@@ -57,7 +58,7 @@ def _candidates(
     return number
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def unmatched(
     labels: Array,
     wanted: Array,

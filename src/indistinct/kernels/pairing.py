@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 Array = NDArray[Any]
 NOBODY = -1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, back: Array, room: Array) -> Array:
     """Give how many rows of each pair are paired off, so that as many as possible are in all.
 
@@ -93,7 +94,7 @@ def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, bac
     return paired
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def strong_components(starts: Array, targets: Array) -> Array:
     """Number nodes so that two have the same number if there are ways from each to the other.
 

@@ -11,8 +11,9 @@ import heapq
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from indistinct.kernels.kernel import kernel
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -21,7 +22,7 @@ NEARLY = 1e-12
 """Rounding that is no difference."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) -> FloatArray:
     """Give the least cost of grouping every choice of rows, by dynamic programming.
 
@@ -43,7 +44,7 @@ def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) ->
     return least
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def place_values(counts: IntArray) -> IntArray:
     """Give what one row of each point adds to the number of a choice.
 
@@ -56,7 +57,7 @@ def place_values(counts: IntArray) -> IntArray:
     return radix
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def least_of(
     choice: int, radix: IntArray, space: Any, least: FloatArray, k: int, within: float, found: IntArray
 ) -> tuple[float, int]:
@@ -121,7 +122,7 @@ def least_of(
             point += 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def closed_boxes(
     points: Any, counts: IntArray, labels: Any, costs: FloatArray, k: int, most: int
 ) -> tuple[Any, IntArray, FloatArray, bool]:
@@ -194,7 +195,7 @@ def closed_boxes(
     return members[: starts[boxes]].copy(), starts[: boxes + 1].copy(), box_costs[:boxes].copy(), True
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _lowest_labels(points: Any, group: Any, labels: Any, costs: FloatArray, levels: Any) -> float:
     """Give the cost of the lowest labels over a group of points; their levels go to ``levels``."""
     cost = 0.0
@@ -212,7 +213,7 @@ def _lowest_labels(points: Any, group: Any, labels: Any, costs: FloatArray, leve
     return cost
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
     """Give each point a charge such that no group of k rows in a box is charged more than it costs.
 
@@ -253,7 +254,7 @@ def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: 
     return duals
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, top: FloatArray) -> float:
     """Sum the charges of the rows with the largest ones, so many, among the points that have stopped."""
     filled = 0
@@ -267,7 +268,7 @@ def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, t
     return total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def _insert(top: FloatArray, filled: int, room: int, value: float, times: int) -> int:
     """Insert a value so many times among the largest ones, in descending order; give how many there are then."""
     for _ in range(min(times, room)):
@@ -285,7 +286,7 @@ def _insert(top: FloatArray, filled: int, room: int, value: float, times: int) -
     return filled
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def reduced_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
@@ -315,7 +316,7 @@ def reduced_costs(
     return reduced
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: FloatArray, k: int) -> FloatArray:
     """Lower charges just so far that no group is charged more than it costs.
 
@@ -333,7 +334,7 @@ def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: F
     return duals - excess / k
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def best_groups(
     boxes: IntArray, members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -375,7 +376,7 @@ def best_groups(
     return chosen[:groups].copy(), group_starts[: groups + 1].copy(), group_points[:end].copy(), group_rows[:end].copy()
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def member_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
@@ -396,7 +397,7 @@ def member_costs(
     return least
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def limit_charges(
     group_of: IntArray,
     costs: FloatArray,

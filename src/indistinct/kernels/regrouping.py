@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from indistinct.kernels.kernel import kernel
 
 TABLE, STEPS, RANGE, SET = range(4)
 """How a column's costs are laid out, see ``Prices``."""
@@ -125,7 +126,7 @@ class Work(NamedTuple):
 # Costs.
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def span_cost(column: int, low: Any, high: Any, columns: Any, numbers: Any) -> float:
     """Give the cost of the span of ranks low..high in a column that is no set."""
     at, stride = columns[column, NUMBERS], columns[column, STRIDE]
@@ -141,10 +142,10 @@ def span_cost(column: int, low: Any, high: Any, columns: Any, numbers: Any) -> f
             half = 2 * half if half > 0 else 1
             at += stride
         cost = max(numbers[at + low], numbers[at + high - half])
-    return cost  # type: ignore[no-any-return, unused-ignore]
+    return float(cost)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def pair_cost(one: int, other: int, ranks: Any, columns: Any, numbers: Any) -> float:
     """Give what a row costs in a group of two tuples."""
     cost = 0.0
@@ -157,7 +158,7 @@ def pair_cost(one: int, other: int, ranks: Any, columns: Any, numbers: Any) -> f
     return cost
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def cost_with(group: int, tuple_: Any, ranks: Any, boxes: Any, columns: Any, numbers: Any) -> float:
     """Give what a row costs in a group once a tuple has joined it."""
     cost = 0.0
@@ -172,7 +173,7 @@ def cost_with(group: int, tuple_: Any, ranks: Any, boxes: Any, columns: Any, num
     return cost
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def clear(group: int, boxes: Any, columns: Any) -> None:
     """Make a box span nothing."""
     for word in range(boxes.shape[1]):
@@ -183,7 +184,7 @@ def clear(group: int, boxes: Any, columns: Any) -> None:
             boxes[group, columns[column, BOX] + 1] = -1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def cover(group: int, tuple_: int, ranks: Any, boxes: Any, columns: Any) -> None:
     """Widen a box so that it spans a tuple."""
     for column in range(columns.shape[0]):
@@ -201,7 +202,7 @@ def cover(group: int, tuple_: int, ranks: Any, boxes: Any, columns: Any) -> None
 # What is near.
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def offer(one: int, other: int, cost: float, near: Any, costs: Any) -> None:
     """Put a tuple among the nearest of another, if it belongs there; the nearest come first."""
     last = near.shape[1] - 1
@@ -218,7 +219,7 @@ def offer(one: int, other: int, cost: float, near: Any, costs: Any) -> None:
         near[one, place], costs[one, place] = other, cost
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def link(order: Any, window: int, ranks: Any, prices: Prices, near: Any, costs: Any) -> None:
     """Offer tuples to each other that stand close in an order.
 
@@ -234,7 +235,7 @@ def link(order: Any, window: int, ranks: Any, prices: Prices, near: Any, costs: 
             offer(other, one, cost, near, costs)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def link_further(ranks: Any, prices: Prices, near: Any, costs: Any) -> None:
     """Offer each tuple those that are near to what is near to it.
 
@@ -258,7 +259,7 @@ def link_further(ranks: Any, prices: Prices, near: Any, costs: Any) -> None:
                         offer(one, other, pair_cost(one, other, ranks, columns, numbers), near, costs)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def link_homes(order: Any, ranks: Any, prices: Prices, homes: Any, home_costs: Any) -> None:
     """Offer each loose tuple the homes that come next before and after it in an order.
 
@@ -277,7 +278,7 @@ def link_homes(order: Any, ranks: Any, prices: Prices, homes: Any, home_costs: A
                 offer(one, home, pair_cost(one, home, ranks, columns, numbers), homes, home_costs)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def write_links(members: Any, near: Any, ends: Any, links: Any) -> None:
     """Append what is near to some tuples to their lists.
 
@@ -296,14 +297,14 @@ def write_links(members: Any, near: Any, ends: Any, links: Any) -> None:
 # Groups.
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def draw(below: int, counters: Any) -> int:
     """Give the next random number in 0..below - 1 (the minimal standard generator of Park and Miller)."""
     counters[RANDOM] = counters[RANDOM] * FACTOR % PRIME
-    return counters[RANDOM] % below  # type: ignore[no-any-return, unused-ignore]
+    return int(counters[RANDOM] % below)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def enter(parcel: int, group: int, parcels: Any, facts: Any) -> None:
     """Put a parcel into a group whose box spans it."""
     facts[group, ROWS] += parcels[parcel, SIZE]
@@ -311,14 +312,14 @@ def enter(parcel: int, group: int, parcels: Any, facts: Any) -> None:
     facts[group, HEAD] = parcel
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def borrow(group: int, k: int, sign: int, facts: Any, spare: Any) -> None:
     """Take from the lender of a group the rows that it is short of, or give them back."""
     if facts[group, LENDER] != NOBODY and facts[group, ROWS] < k:
         spare[facts[group, LENDER]] -= sign * (k - facts[group, ROWS])
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def join(parcel: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
     """Put a parcel into a group; what the group borrows falls."""
     boxes, facts, _, parcels, spare, _, _ = groups
@@ -328,7 +329,7 @@ def join(parcel: int, group: int, k: int, ranks: Any, groups: Groups, columns: A
     borrow(group, k, 1, facts, spare)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
     """Make a free group one that borrows from a home."""
     boxes, facts, _, _, spare, _, counters = groups
@@ -339,7 +340,7 @@ def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, c
     borrow(group, k, 1, facts, spare)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def best_place(
     parcel: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
 ) -> tuple[float, float, int, int]:
@@ -371,7 +372,7 @@ def best_place(
     return least, cost, group, home
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices) -> None:
     """Start groups at tuples, one after the other, and let each take the cheapest tuple near it until it has k rows.
 
@@ -430,7 +431,7 @@ def gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices) -> 
                 enter(parcel_at[tuple_] + left[tuple_], group, parcels, facts)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
     """Give every parcel a group: the best near it, or else one with parcels that follow each other.
 
@@ -461,7 +462,7 @@ def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
     join_all(start, len(parcels), last, k, loose.ranks, groups, prices.columns)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
     """Put all parcels in start..end - 1 that have no group into one."""
     for parcel in range(start, end):
@@ -469,7 +470,7 @@ def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: Group
             join(parcel, group, k, ranks, groups, columns)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def refresh(k: int, ranks: Any, groups: Groups, prices: Prices) -> float:
     """Give every group the smallest box and its cost, and return the cost of all groups.
 
@@ -497,7 +498,7 @@ def refresh(k: int, ranks: Any, groups: Groups, prices: Prices) -> float:
 # Regrouping: Shaw 1998 and Schrimpf et al. 2000 call it large neighbourhood search, ruin and recreate.
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def regroup(visits: Any, k: int, reach: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
     """Take apart groups around some parcels and build them anew, keep what is no worse, and return what was gained.
 
@@ -513,7 +514,7 @@ def regroup(visits: Any, k: int, reach: float, loose: Loose, groups: Groups, pri
     return gained
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def rebuild(group: int, k: int, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
     """Take a group and some near it apart and build them anew; return what was gained, or undo it and return 0."""
     work.counters[POOL], work.counters[LOG], work.counters[APART] = 0, 0, 0
@@ -534,7 +535,7 @@ def rebuild(group: int, k: int, loose: Loose, groups: Groups, prices: Prices, wo
     return gained
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def neighbour(loose: Loose, groups: Groups, work: Work) -> int:
     """Give the costliest of a few groups near the pool, or NOBODY."""
     _, parcel_at, near_at, near, _, _ = loose
@@ -552,7 +553,7 @@ def neighbour(loose: Loose, groups: Groups, work: Work) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def remember(group: int, boxes: Any, facts: Any, costs: Any, work: Work) -> None:
     """Log what a group is before it changes for the first time in this turn."""
     _, _, _, logged, old_boxes, old_facts, old_costs, _, _, counters = work
@@ -567,7 +568,7 @@ def remember(group: int, boxes: Any, facts: Any, costs: Any, work: Work) -> None
         counters[LOG] += 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
     """Bring the parcels of a group, or a part of a large one, into the pool, and return what they cost there."""
     boxes, facts, costs, parcels, spare, free, free_counters = groups
@@ -595,10 +596,10 @@ def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
         costs[group] = 0.0
         free[free_counters[FREE]] = group
         free_counters[FREE] += 1
-    return cost  # type: ignore[no-any-return, unused-ignore]
+    return float(cost)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
     """Give the parcels of the pool new groups, and return what they cost; stop when that is more than ``most``."""
     boxes, facts, costs, parcels, spare, free, counters = groups
@@ -648,7 +649,7 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
     return spent
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def lender_of(
     group: int, tuple_: int, rows: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
 ) -> tuple[float, int]:
@@ -666,7 +667,7 @@ def lender_of(
     return least, found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def grow(
     place: int, group: int, most: float, k: int, ranks: Any, groups: Groups, prices: Prices, work: Work
 ) -> tuple[int, int, float]:
@@ -706,7 +707,7 @@ def grow(
     return members, rows, cost
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@kernel
 def undo(k: int, groups: Groups, work: Work) -> None:
     """Make all groups what they were before this turn."""
     boxes, facts, costs, parcels, spare, _, free_counters = groups
