@@ -28,7 +28,7 @@ from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, InterruptedSearchError, PolicyError
-from indistinct.kernels import partitioning
+from indistinct.kernels import group_charges, row_choices
 from indistinct.quality import NCP, Loss, Precision
 from indistinct.recoding import SUPPRESSED
 from indistinct.watch import Watch
@@ -534,10 +534,10 @@ def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed)
 
     arrays = boxes.members, boxes.starts, boxes.costs, boxes.counts
     duals = np.random.default_rng(seed).uniform(0, 1.5, len(ladders.counts))
-    reduced = partitioning.reduced_costs(*arrays, duals, k)
-    lowered = partitioning.feasible_duals(boxes.members, boxes.starts, reduced, duals, k)
+    reduced = group_charges.reduced_costs(*arrays, duals, k)
+    lowered = group_charges.feasible_duals(boxes.members, boxes.starts, reduced, duals, k)
     rising = boxes.rising_duals(k)
-    beyond = partitioning.member_costs(*arrays, lowered, k)
+    beyond = group_charges.member_costs(*arrays, lowered, k)
     for box in range(len(boxes)):
         members = boxes.members[boxes.starts[box] : boxes.starts[box + 1]].tolist()
         groups = groups_within(members, ladders.counts, k)
@@ -553,7 +553,7 @@ def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed)
             assert beyond[place] == pytest.approx(least, abs=1e-9)
 
     order = np.argsort(reduced, kind="stable")
-    chosen, starts, points, rows = partitioning.best_groups(order, *arrays, duals, k)
+    chosen, starts, points, rows = group_charges.best_groups(order, *arrays, duals, k)
     for box, start, end in zip(chosen, starts[:-1], starts[1:], strict=True):
         group = np.repeat(points[start:end], rows[start:end])
         assert (rows[start:end] <= ladders.counts[points[start:end]]).all()
@@ -572,7 +572,7 @@ def test_dynamic_programming_tries_every_partition(drawn, k):
     frequencies, measure = drawn
     assume(k <= frequencies.rows <= 8)
     ladders = Ladders.of(Space.of(frequencies, measure))
-    least = partitioning.least_costs(ladders.counts, ladders.points.astype(np.int64), ladders.run_costs(), k)
+    least = row_choices.least_costs(ladders.counts, ladders.points.astype(np.int64), ladders.run_costs(), k)
     rows = [point for point, count in enumerate(ladders.counts.tolist()) for _ in range(count)]
     table = ladders.run_costs()
 

@@ -16,7 +16,7 @@ from indistinct.algorithms.algorithm import with_level
 from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList, Groups, IntArray, Layout, Node
-from indistinct.kernels import grouping, partitioning
+from indistinct.kernels import group_charges, grouping
 from indistinct.quality.cells import CellMeasure
 from indistinct.quality.measure import FloatArray, within_unit
 from indistinct.watch import Watch
@@ -86,7 +86,7 @@ def _duals_by_nodes(ladders: Ladders, k: int, watch: Watch) -> FloatArray:
             duals[np.isinf(duals)] = least
             return duals
         group_of, costs = _groups_at(ladders, points, node)
-        partitioning.limit_charges(group_of, costs, counts, duals, stopped, limits, k)
+        group_charges.limit_charges(group_of, costs, counts, duals, stopped, limits, k)
         visits += len(counts)
         watch.report("bound", visits, MOST_VISITS)
     reached_all: FloatArray = np.minimum(duals, limits)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.space import RUN, Space
 from indistinct.counting import IntArray
-from indistinct.kernels import partitioning
+from indistinct.kernels import group_charges
+from indistinct.kernels.closed_boxes import closed_boxes
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Pieces
 
@@ -192,7 +193,7 @@ class Boxes:
         The limit is lower for a large k, because to look through a box then takes longer.
         """
         most = most * USUAL_K // max(USUAL_K, k)
-        members, starts, costs, is_complete = partitioning.closed_boxes(
+        members, starts, costs, is_complete = closed_boxes(
             ladders.points, ladders.counts, ladders.labels, ladders.costs, k, most
         )
         return cls(members, starts, costs, ladders.counts) if is_complete else None
@@ -202,5 +203,4 @@ class Boxes:
 
     def rising_duals(self, k: int) -> FloatArray:
         """Charge rows as much as can be when all charges rise together: what is charged is a bound on every cost."""
-        duals: FloatArray = partitioning.rising_duals(self.members, self.starts, self.costs, self.counts, k)
-        return duals
+        return group_charges.rising_duals(self.members, self.starts, self.costs, self.counts, k)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.counting import IntArray
-from indistinct.kernels import partitioning
+from indistinct.kernels import group_charges
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.watch import Watch
@@ -53,8 +53,8 @@ def linear_duals(boxes: Boxes, k: int, watch: Watch) -> FloatArray:
     is_stuck = False
     while value - bound > TAIL * value and not watch.time_is_up():
         between = duals if is_stuck else (best + duals) / 2
-        reduced = partitioning.reduced_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, between, k)
-        feasible = partitioning.feasible_duals(boxes.members, boxes.starts, reduced, between, k)
+        reduced = group_charges.reduced_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, between, k)
+        feasible = group_charges.feasible_duals(boxes.members, boxes.starts, reduced, between, k)
         if float(feasible @ boxes.counts) > bound:
             best, bound = feasible, float(feasible @ boxes.counts)
         added = master.add_groups(reduced, between, k)
@@ -86,7 +86,7 @@ class _Master:
         boxes = self.boxes
         promising = np.flatnonzero(reduced < (ROUNDING if self.solver.getNumCol() == len(duals) else -ROUNDING))
         order = promising[np.argsort(reduced[promising], kind="stable")][:MOST_CANDIDATES]
-        chosen, starts, points, rows = partitioning.best_groups(
+        chosen, starts, points, rows = group_charges.best_groups(
             order, boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k
         )
         sizes = np.add.reduceat(rows, starts[:-1]) if len(chosen) else rows
@@ -148,7 +148,7 @@ def best_assignment(
     """
     bound = float(duals @ boxes.counts)
     best = Found(start, ladders.cost(start), bound)
-    beyond = partitioning.member_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k)
+    beyond = group_charges.member_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k)
     ranked = np.sort(beyond)
     for most in (effort.members // 16, effort.members // 4, effort.members):
         if most < FEWEST_A_POINT * len(boxes.counts):

@@ -17,7 +17,7 @@ from indistinct.algorithms.partition import Partition
 from indistinct.algorithms.space import Space
 from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError
-from indistinct.kernels import partitioning
+from indistinct.kernels import row_choices
 from indistinct.recoding import Pieces
 from indistinct.watch import Watch
 
@@ -133,8 +133,8 @@ class _Choices:
         self.ladders, self.k = ladders, k
         self.points = ladders.points.astype(np.int64)
         self.run_costs = ladders.run_costs()
-        self.radix = partitioning.place_values(ladders.counts)
-        self.least = partitioning.least_costs(ladders.counts, self.points, self.run_costs, k)
+        self.radix = row_choices.place_values(ladders.counts)
+        self.least = row_choices.least_costs(ladders.counts, self.points, self.run_costs, k)
         self.all = len(self.least) - 1
         self._tables: dict[int, set[Table] | None] = {0: {frozenset()}}
 
@@ -144,7 +144,7 @@ class _Choices:
         found = np.empty(16, np.int64)
         while True:
             space = self.points, self.run_costs
-            _, number = partitioning.least_of(choice, self.radix, space, self.least, self.k, within, found)
+            _, number = row_choices.least_of(choice, self.radix, space, self.least, self.k, within, found)
             if number <= len(found):
                 return [int(rest) for rest in found[:number]]
             found = np.empty(number, np.int64)

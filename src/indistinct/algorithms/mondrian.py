@@ -14,7 +14,7 @@ from indistinct.algorithms.partition import blocks_of
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.kernels import cutting
+from indistinct.kernels import column_widths, cut_scores, cutting
 from indistinct.privacy import KAnonymity
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
@@ -86,7 +86,7 @@ class Mondrian:
         block_of, blocks = blocks_of(task)
         task = task.without(block_of == SUPPRESSED)
         axes, ranks = _axes(frequencies, self.labels)
-        rules = cutting.Rules(task.largest_k(), self.choose == "loss", not self.strict)
+        rules = cut_scores.Rules(task.largest_k(), self.choose == "loss", not self.strict)
         uncut = _Parts.of_blocks(block_of, blocks, frequencies.entries.counts, ranks)
         final: list[_Parts] = []
         while len(uncut) and not watch.time_is_up():
@@ -154,16 +154,16 @@ def _joined(several: Sequence[_Parts]) -> _Parts:
     )
 
 
-def _cut_all(task: Task, parts: _Parts, axes: cutting.Axes, rules: cutting.Rules) -> tuple[_Parts, _Parts]:
+def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_scores.Rules) -> tuple[_Parts, _Parts]:
     """Cut every group once, by the first of its cuts that is safe; give what they were cut to, and those that stay."""
-    scores, spans = cutting.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules)
+    scores, spans = cut_scores.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules)
     scores = np.round(scores, 9)  # scores that differ by rounding only are equal, and the first column's cut is tried
     stays = np.ones(len(parts), np.bool_)
     made = [parts.only(~stays)]
     groups = np.arange(len(parts))
     while True:
         places = scores[groups].argmax(axis=1)
-        has_cut = scores[groups, places] > cutting.NONE
+        has_cut = scores[groups, places] > cut_scores.NONE
         groups, places = groups[has_cut], places[has_cut]
         if not len(groups):
             return _joined(made), parts.only(stays)
@@ -177,7 +177,7 @@ def _cut_all(task: Task, parts: _Parts, axes: cutting.Axes, rules: cutting.Rules
         made.append(parts.cut_to(source, rows, (np.cumsum(exists) - 1)[part_of], int(exists.sum())))
         stays[groups[is_allowed]] = False
         groups, places = groups[~is_allowed], places[~is_allowed]
-        scores[groups, places] = cutting.NONE
+        scores[groups, places] = cut_scores.NONE
 
 
 def _judged(
@@ -210,13 +210,13 @@ def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, numb
     return task.safe_parts(entries, rows, part_of, number)
 
 
-def _axes(frequencies: FrequencyList, labels: LabelKind) -> tuple[cutting.Axes, NDArray[np.int32]]:
+def _axes(frequencies: FrequencyList, labels: LabelKind) -> tuple[column_widths.Axes, NDArray[np.int32]]:
     """Lay out the columns, and give the rank of every entry in each."""
     columns = [_Axis.of(hierarchy, labels) for hierarchy in frequencies.hierarchies]
     lengths = [len(column.labels) for column in columns]
     domains = np.array([hierarchy.domain_size for hierarchy in frequencies.hierarchies])
     weights = np.array(frequencies.weights) / max(frequencies.weights)  # only their relation counts
-    axes = cutting.Axes(
+    axes = column_widths.Axes(
         kinds=np.array([column.kind for column in columns], np.int64),
         sizes=np.array([len(column.ranks) for column in columns], np.int64),
         offsets=(np.cumsum(lengths) - lengths).astype(np.int64),
@@ -246,9 +246,9 @@ class _Axis:
         if labels == "ranges" and hierarchy.height and positions is not None:
             order = np.argsort(positions, kind="stable")
             missing = len(order) - 1 if None in hierarchy.values else -1
-            return cls(cutting.RANGE, _inverse(order), positions[order], np.zeros(len(order), np.int64), missing)
+            return cls(column_widths.RANGE, _inverse(order), positions[order], np.zeros(len(order), np.int64), missing)
         order = _depth_first(hierarchy, positions)
-        kind = cutting.SET if labels == "ranges" and hierarchy.height else cutting.LABEL
+        kind = column_widths.SET if labels == "ranges" and hierarchy.height else column_widths.LABEL
         codes = [codes[order] for codes in hierarchy.maps]
         leaves = [leaves[own] for leaves, own in zip(hierarchy.leaves, codes, strict=True)]
         return cls(kind, _inverse(order), np.concatenate(codes), np.concatenate(leaves))

@@ -14,8 +14,11 @@ from indistinct.algorithms.partition import partitioned
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
 from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import PolicyError
-from indistinct.kernels import regrouping
-from indistinct.kernels.regrouping import GROUP, LENDER, NOBODY, ROWS, SIZE, TUPLE, Groups, Loose, Prices, Work
+from indistinct.kernels import box_costs, first_groups, near_tuples, parcel_groups, regrouping
+from indistinct.kernels.box_costs import Prices
+from indistinct.kernels.near_tuples import NOBODY
+from indistinct.kernels.parcel_groups import GROUP, LENDER, ROWS, SIZE, TUPLE, Groups, Loose
+from indistinct.kernels.regrouping import Work
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.cells import CellMeasure
 from indistinct.quality.measure import FloatArray
@@ -109,8 +112,8 @@ def grouped(space: Space, k: int, watch: Watch) -> Pieces:
     loose, seeds = _neighbourhood(ranks, loose_rows[own], k, _Finder(sizes, prices, watch))
     spare = np.append(np.zeros(len(own), np.int64), (space.counts - loose_rows)[homes] - k)
     groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
-    regrouping.gather(k, seeds, loose, groups, prices)
-    regrouping.settle(k, loose, groups, prices)
+    first_groups.gather(k, seeds, loose, groups, prices)
+    first_groups.settle(k, loose, groups, prices)
     _improve(k, loose, groups, prices, watch)
     return _pieces(space.counts - loose_rows, members, groups, k)
 
@@ -135,7 +138,7 @@ def _loose_rows(space: Space, k: int) -> IntArray:
 def _improve(k: int, loose: Loose, groups: Groups, prices: Prices, watch: Watch) -> None:
     """Go over the groups again and again as long as it pays."""
     work = _work(k, groups)
-    total = regrouping.refresh(k, loose.ranks, groups, prices)
+    total = parcel_groups.refresh(k, loose.ranks, groups, prices)
     parcels, poor = len(groups.parcels), 0
     for number in range(MOST_PASSES):
         step = max(1, parcels // (VISITS * int((groups.facts[:, ROWS] > 0).sum())))
@@ -146,7 +149,7 @@ def _improve(k: int, loose: Loose, groups: Groups, prices: Prices, watch: Watch)
                 return
             visits = np.array([start, min(parcels, start + SLICE * step), step])
             regrouping.regroup(visits, k, reach, loose, groups, prices, work)
-        before, total = total, regrouping.refresh(k, loose.ranks, groups, prices)
+        before, total = total, parcel_groups.refresh(k, loose.ranks, groups, prices)
         poor = poor + 1 if before - total < ENOUGH * before else 0
         if poor == PATIENCE:
             return
@@ -180,7 +183,7 @@ def _prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
         lines.append((kind, box, at, values))
         parts.append(numbers)
         at += len(numbers)
-        box += 1 + -(-values // 2**regrouping.VALUES_A_WORD) if kind == regrouping.SET else 2
+        box += 1 + -(-values // 2**box_costs.VALUES_A_WORD) if kind == box_costs.SET else 2
     return Prices(np.array(lines, np.int64).reshape(-1, 4), np.concatenate(parts)), box
 
 
@@ -190,12 +193,12 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
     kind = int(space.kinds[column])
     if kind == SET:
         others = np.arange(values + 1)
-        return regrouping.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
+        return box_costs.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
     if kind == RANGE:
-        return regrouping.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
+        return box_costs.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
     assert kind == RUN
     if at >= 0 and values <= LONGEST_TABLE:
-        return regrouping.TABLE, space.table[at : at + values * values]
+        return box_costs.TABLE, space.table[at : at + values * values]
     alone, steps = _steps(space, column, values)
     rows = [alone, np.append(steps, 0.0)]
     length = 1
@@ -204,7 +207,7 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
         longer[:-length] = np.maximum(longer[:-length], rows[-1][length:])
         rows.append(longer)
         length *= 2
-    return regrouping.STEPS, np.concatenate(rows)
+    return box_costs.STEPS, np.concatenate(rows)
 
 
 def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArray]:
@@ -248,12 +251,12 @@ class _Finder:
         near = np.full((len(ranks), NEAR), NOBODY, np.int32)
         costs = np.full((len(ranks), NEAR), np.inf, np.float32)
         if len(ranks) <= FEWEST_FAR:
-            regrouping.link(np.arange(len(ranks)), len(ranks), ranks, self.prices, near, costs)
+            near_tuples.link(np.arange(len(ranks)), len(ranks), ranks, self.prices, near, costs)
             return near, costs
         for order in self.orders(ranks):
-            regrouping.link(order, WINDOW, ranks, self.prices, near, costs)
+            near_tuples.link(order, WINDOW, ranks, self.prices, near, costs)
         if not self.watch.time_is_up():
-            regrouping.link_further(ranks, self.prices, near, costs)
+            near_tuples.link_further(ranks, self.prices, near, costs)
         return near, costs
 
     def homes(self, ranks: Ranks, loose: int) -> tuple[Ranks, FloatArray]:
@@ -262,7 +265,7 @@ class _Finder:
         homes = np.full((loose, number), NOBODY, np.int32)
         costs = np.full((loose, number), np.inf)
         for order in self.orders(ranks) if number else ():
-            regrouping.link_homes(order, ranks, self.prices, homes, costs)
+            near_tuples.link_homes(order, ranks, self.prices, homes, costs)
         return homes, costs
 
 
@@ -285,7 +288,7 @@ def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: _Finder) -> t
     near_at = np.append(0, np.cumsum(degrees))
     links, ends = np.empty(int(near_at[-1]), np.int32), near_at[:-1].copy()
     for members, found in lists:
-        regrouping.write_links(members, found, ends, links)
+        near_tuples.write_links(members, found, ends, links)
     parcel_at = np.append(0, np.cumsum(-(-counts // _parcel_size(k))))
     rows_near = np.cumsum(np.where(near != NOBODY, counts[near], 0), axis=1) + counts[:, None]
     enough = np.minimum((rows_near < k).sum(axis=1), NEAR - 1)

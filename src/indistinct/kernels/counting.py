@@ -10,12 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.kernels.arrays import IntArray, UIntArray
 from indistinct.kernels.kernel import kernel
-
-UIntArray = NDArray[np.uint64]
-IntArray = NDArray[np.int64]
 
 WORD, SHIFT, MASK, OFFSET, STRIDE, OUT_WORD = range(6)
 """The columns of ``chunks``: where a chunk lies in the key, where its table starts, and how its index enters."""

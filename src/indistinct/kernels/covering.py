@@ -6,14 +6,13 @@ that neither the pairs of boxes and points nor a join of them is ever made.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.kernels.arrays import Array
 from indistinct.kernels.kernel import kernel
 
-Array = NDArray[Any]
 LEAF = 8
 """A node with no more points is not divided."""
 DEEPEST = 128
@@ -63,36 +62,22 @@ def build(points: Array, weights: Array) -> tuple[Tree, Array]:
     """
     order = np.arange(len(points))
     most = max(1, 4 * len(points) // LEAF + 2)
-    starts, ends, rights = (np.zeros(most, np.int64) for _ in range(3))
+    starts, ends, rights, sums = (np.zeros(most, np.int64) for _ in range(4))
     lows, highs = (np.zeros((most, points.shape[1]), np.int64) for _ in range(2))
-    sums = np.zeros(most, np.int64)
-    nodes = _divide(points, weights, order, starts, ends, rights, lows, highs, sums)
-    tree = Tree(
-        np.ascontiguousarray(points[order]),
-        np.ascontiguousarray(weights[order]),
-        starts[:nodes],
-        ends[:nodes],
-        rights[:nodes],
-        lows[:nodes],
-        highs[:nodes],
-        sums[:nodes],
-    )
-    return tree, order
+    room = Tree(points, weights, starts, ends, rights, lows, highs, sums)
+    nodes = _divide(room, order)
+    return Tree(np.ascontiguousarray(points[order]), weights[order], *(array[:nodes] for array in room[2:])), order
 
 
 @kernel
-def _divide(
-    points: Array,
-    weights: Array,
-    order: Array,
-    starts: Array,
-    ends: Array,
-    rights: Array,
-    lows: Array,
-    highs: Array,
-    sums: Array,
-) -> int:
-    """Halve the points along their widest column, again and again; give the number of nodes."""
+def _divide(tree: Tree, order: Array) -> int:
+    """Halve the points along their widest column, again and again; give the number of nodes.
+
+    IN      tree   the points as they came in
+    OUT     tree   what its nodes are, as many as there are
+    IN OUT  order  (points,) int64: the points, in the end in the order of the tree
+    """
+    points, weights, starts, ends, rights, lows, highs, sums = tree
     columns = points.shape[1]
     waiting = np.zeros((DEEPEST, 3), np.int64)  # first point, end, and the node whose right part it is
     waiting[0, 1], waiting[0, 2] = len(points), NOBODY

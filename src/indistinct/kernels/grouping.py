@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.kernels.arrays import IntArray, UIntArray
 from indistinct.kernels.kernel import kernel
-
-UIntArray = NDArray[np.uint64]
-IntArray = NDArray[np.int64]
 
 
 @kernel

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.kernels.arrays import Array
 from indistinct.kernels.kernel import kernel
 
-Array = NDArray[Any]
 NOBODY = -1
 
 
+class Originals(NamedTuple):
+    """The tuples of the original, sorted by each column."""
+
+    ranks: Array
+    """(tuples, columns): the rank of each tuple's value"""
+    offsets: Array
+    """(columns,) int64: where each column's part of ``starts`` begins"""
+    starts: Array
+    """int64, per column and rank: where its tuples start in ``order[column]``"""
+    order: Array
+    """(columns, tuples) int64: the tuples by their rank in each column"""
+
+
+class Labels(NamedTuple):
+    """What labels cover; those of all columns are numbered through."""
+
+    low: Array
+    high: Array
+    """(labels,) int64: the first and last rank; a label that covers nothing has its low above its high"""
+    bits_at: Array
+    """(labels,) int64: where the bits of a label start in ``bits``; -1 if it covers all from low to high"""
+    bits: Array
+    """uint64: one bit a rank from low on, 64 a word"""
+
+
 @kernel
-def _covers(label: int, rank: int, low: Array, high: Array, bits_at: Array, bits: Array) -> bool:
+def _covers(label: int, rank: int, covers: Labels) -> bool:
     """Tell whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
+    low, high, bits_at, bits = covers
     if rank < low[label] or rank > high[label]:
         return False
     if bits_at[label] < 0:
@@ -26,14 +51,13 @@ def _covers(label: int, rank: int, low: Array, high: Array, bits_at: Array, bits
 
 
 @kernel
-def _candidates(
-    labels: Array, ranks: Array, offsets: Array, starts: Array, order: Array, covers: Any, found: Array
-) -> int:
+def _candidates(labels: Array, originals: Originals, covers: Labels, found: Array) -> int:
     """Put the original tuples that one released tuple generalizes into ``found``, and give their number.
 
     The column in which its label covers fewest tuples is scanned, and the others are asked.
     """
-    low, high, bits_at, bits = covers
+    ranks, offsets, starts, order = originals
+    low, high, _, _ = covers
     columns = len(labels)
     best, fewest = 0, np.int64(1) << np.int64(62)
     for column in range(columns):
@@ -49,7 +73,7 @@ def _candidates(
         original = order[best, place]
         fits = True
         for column in range(columns):
-            if not _covers(labels[column], ranks[original, column], low, high, bits_at, bits):
+            if not _covers(labels[column], ranks[original, column], covers):
                 fits = False
                 break
         if fits:
@@ -59,38 +83,21 @@ def _candidates(
 
 
 @kernel
-def unmatched(
-    labels: Array,
-    wanted: Array,
-    ranks: Array,
-    counts: Array,
-    offsets: Array,
-    starts: Array,
-    order: Array,
-    low: Array,
-    high: Array,
-    bits_at: Array,
-    bits: Array,
-) -> int:
+def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels) -> int:
     """Give how many released rows are left when as many as possible have a row of the original of their own.
 
-    ``labels``   (released, columns) label of each released tuple; labels of all columns are numbered through
-    ``wanted``   (released,) rows of each
-    ``ranks``    (originals, columns) rank of each original tuple's value
-    ``counts``   (originals,) rows of each
-    ``offsets``  (columns,) where each column's part of ``starts`` begins
-    ``starts``   per column and rank: where its tuples start in ``order[column]``
-    ``low``, ``high``, ``bits_at``, ``bits``  what each label covers
+    IN  labels  (released, columns) int64: the label of each released tuple
+    IN  wanted  (released,) int64: the rows of each
+    IN  counts  (originals,) int64: the rows of each original tuple
 
     A first fit serves the released tuples with fewest candidates first; then alternating paths mend what it spoiled.
     Tuples that a search in vain has seen can never help again, so each is seen in vain once.
     """
-    covers = (low, high, bits_at, bits)
-    released, originals = len(labels), len(ranks)
+    released, originals = len(labels), len(counts)
     found = np.empty(originals, np.int64)
     choices = np.empty(released, np.int64)
     for row in range(released):
-        choices[row] = _candidates(labels[row], ranks, offsets, starts, order, covers, found)
+        choices[row] = _candidates(labels[row], source, covers, found)
     first_unit = np.zeros(originals + 1, np.int64)
     for original in range(originals):
         first_unit[original + 1] = first_unit[original] + counts[original]
@@ -98,7 +105,7 @@ def unmatched(
     owner = np.full(first_unit[originals], NOBODY, np.int64)
     left = wanted.copy()
     for row in np.argsort(choices, kind="mergesort"):
-        number = _candidates(labels[row], ranks, offsets, starts, order, covers, found)
+        number = _candidates(labels[row], source, covers, found)
         for place in range(number):
             if left[row] == 0:
                 break
@@ -127,7 +134,7 @@ def unmatched(
             while head < tail and goal == NOBODY:
                 current = queue[head]
                 head += 1
-                number = _candidates(labels[current], ranks, offsets, starts, order, covers, found)
+                number = _candidates(labels[current], source, covers, found)
                 for place in range(number):
                     original = found[place]
                     if seen_original[original]:

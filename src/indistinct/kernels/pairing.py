@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.kernels.arrays import Array
 from indistinct.kernels.kernel import kernel
 
-Array = NDArray[Any]
 NOBODY = -1
 
 

@@ -61,7 +61,7 @@ def rows_without_original(
             code_of = {value: code for code, value in enumerate(source_values[name])}
             same = [np.array([code_of[value]] if value in code_of else [], np.int64) for value in released_values[name]]
             columns.append(_Column(original_codes, released_codes, same, len(code_of)))
-    return _unmatched(columns, found.counts, originals.counts)
+    return _count_unmatched(columns, found.counts, originals.counts)
 
 
 def _order(hierarchy: CompiledHierarchy) -> IntArray:
@@ -114,7 +114,7 @@ class Covers:
         return np.array([key is not None and low <= key <= high for key in self._keys])
 
 
-def _unmatched(columns: Sequence[_Column], wanted: IntArray, counts: IntArray) -> int:
+def _count_unmatched(columns: Sequence[_Column], wanted: IntArray, counts: IntArray) -> int:
     """Lay the columns out as the kernel takes them."""
     low, high, bits_at, bits = [], [], [], [np.zeros(0, np.uint64)]
     starts, orders, labels = [], [], []
@@ -133,20 +133,18 @@ def _unmatched(columns: Sequence[_Column], wanted: IntArray, counts: IntArray) -
         starts.append(np.append(0, np.cumsum(np.bincount(column.ranks, minlength=column.values))))
         orders.append(np.argsort(column.ranks, kind="stable"))
     offsets = np.append(0, np.cumsum([len(start) for start in starts]))[:-1]
-    return int(
-        matching.unmatched(
-            np.ascontiguousarray(np.stack(labels, axis=1)),
-            np.asarray(wanted, np.int64),
-            np.ascontiguousarray(np.stack([column.ranks for column in columns], axis=1)),
-            np.asarray(counts, np.int64),
-            offsets.astype(np.int64),
-            np.concatenate(starts).astype(np.int64),
-            np.stack(orders),
-            np.array(low, np.int64),
-            np.array(high, np.int64),
-            np.array(bits_at, np.int64),
-            np.concatenate(bits),
-        )
+    originals = matching.Originals(
+        np.ascontiguousarray(np.stack([column.ranks for column in columns], axis=1)),
+        offsets.astype(np.int64),
+        np.concatenate(starts).astype(np.int64),
+        np.stack(orders),
+    )
+    covers = matching.Labels(
+        np.array(low, np.int64), np.array(high, np.int64), np.array(bits_at, np.int64), np.concatenate(bits)
+    )
+    all_labels = np.ascontiguousarray(np.stack(labels, axis=1))
+    return matching.count_unmatched(
+        all_labels, np.asarray(wanted, np.int64), originals, np.asarray(counts, np.int64), covers
     )
 
 
