@@ -1,30 +1,67 @@
-"""What all tests share: the helpers in this folder can be imported, hypothesis is steady in CI, and PostgreSQL runs."""
+"""What all tests share: helpers can be imported, slow tests are known, PostgreSQL and Spark run."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import postgres
+import profiles
 
-SHARED = {
-    "deadline": None,
-    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
-}
-settings.register_profile("local", max_examples=50, **SHARED)
-settings.register_profile("ci", max_examples=50, derandomize=True, database=None, print_blob=True, **SHARED)
-settings.register_profile("quick", max_examples=8, derandomize=True, database=None, **SHARED)
-settings.register_profile("thorough", max_examples=1000, **SHARED)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "local"))
+profiles.load()
+
+
+UNMARKED = "seconds without a marker"
+EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark"}
+"""Fixtures, and parameters of fixtures, that start other programs: whoever asks for one is slow."""
+SLOW_SECONDS = 3.0
+"""Processor time from which a test should say that it is slow."""
+_unmarked: dict[str, float] = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that start other programs as slow, and put slow ones first: then all workers end together."""
+    for item in items:
+        given = getattr(getattr(item, "callspec", None), "params", {}).values()
+        if EXPENSIVE & {*getattr(item, "fixturenames", ()), *(value for value in given if isinstance(value, str))}:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note what a test took that does not say that it is slow."""
+    before = time.process_time()
+    result = yield
+    took = time.process_time() - before
+    if took > SLOW_SECONDS and item.get_closest_marker("slow") is None:
+        item.user_properties.append((UNMARKED, took))
+    return result
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Collect what workers noted."""
+    for name, took in report.user_properties:
+        if name == UNMARKED and report.when == "call":
+            _unmarked[report.nodeid] = float(str(took))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which tests should be marked; once kernels are compiled, nothing else takes so long by accident."""
+    if _unmarked:
+        terminalreporter.section("not marked as slow")
+        for nodeid, took in sorted(_unmarked.items(), key=lambda pair: -pair[1]):
+            terminalreporter.line(f"{took:6.1f} s  {nodeid}")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import brute_force as bf
@@ -21,6 +21,7 @@ from indistinct.algorithms.solutions import PREFERENCES, minimal_solutions
 from indistinct.counting import Layout
 from indistinct.kernels import grouping
 from indistinct.quality import MEASURES, measured
+from profiles import examples
 
 ALGORITHMS = {
     "lattice": ix.Lattice(),
@@ -219,7 +220,7 @@ def rows_left(case, recoding):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @given(case=bf.cases())
-@settings(max_examples=25)
+@examples(25)
 def test_what_an_algorithm_leaves_is_safe_and_within_the_budget(name, case):
     recoding = run(ALGORITHMS[name], bf.task_of(case))
     assume(recoding is not None)
@@ -231,7 +232,7 @@ def test_what_an_algorithm_leaves_is_safe_and_within_the_budget(name, case):
 
 
 @given(bf.cases(several=True, most_rows=8, most_columns=3))
-@settings(max_examples=30)
+@examples(30)
 def test_suppression_is_the_least_that_satisfies_several_quasi_identifiers(case):
     """By trying every subset of the rows, at every node."""
     task = bf.task_of(case)
@@ -241,7 +242,7 @@ def test_suppression_is_the_least_that_satisfies_several_quasi_identifiers(case)
 
 
 @given(bf.cases(most_rows=8, most_columns=3))
-@settings(max_examples=30)
+@examples(30)
 def test_suppressing_the_groups_that_fail_is_the_least(case):
     """Samarati 2001, Lemma 4.1, by trying every subset of the rows; and Theorem 5.2."""
     task = bf.task_of(case)
@@ -265,7 +266,7 @@ def test_infeasible_exactly_when_no_node_passes(case):
 
 
 @given(bf.cases(most_columns=3))
-@settings(max_examples=15)
+@examples(15)
 def test_the_public_calls_say_infeasible_exactly_when_no_node_passes(case):
     table, policy = bf.table_of_case(case), bf.policy_of_case(case)
     if bf.passing(case):
@@ -357,7 +358,7 @@ def test_a_cancelled_search_stops_at_once():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @given(case=bf.cases(most_columns=3), data=st.data())
-@settings(max_examples=8)
+@examples(8)
 def test_law_2_released_rows_are_generalizations_of_rows_of_their_own(name, case, data):
     """As multisets over all columns, with each row's other cells beside its labels; suppressed rows are counted."""
     notes = data.draw(st.lists(st.sampled_from(["u", "v", None]), min_size=len(case.rows), max_size=len(case.rows)))
@@ -379,7 +380,7 @@ def test_law_2_released_rows_are_generalizations_of_rows_of_their_own(name, case
 
 
 @given(bf.cases(most_columns=3, several=True))
-@settings(max_examples=8)
+@examples(8)
 def test_several_quasi_identifiers_hold_in_what_is_released(case):
     table, policy = bf.table_of_case(case), bf.policy_of_case(case)
     for algorithm in (ix.Lattice(), ix.Datafly()):
@@ -394,7 +395,7 @@ def test_several_quasi_identifiers_hold_in_what_is_released(case):
 
 
 @given(bf.cases(most_columns=3, most_rows=15))
-@settings(max_examples=4)
+@examples(4)
 def test_law_5_every_kind_of_table_gives_the_same_recoding(tmp_path_factory, case):
     import duckdb
     import polars

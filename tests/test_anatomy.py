@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -26,6 +26,7 @@ from indistinct.hierarchy import suppress
 from indistinct.recoding import SUPPRESSED
 from indistinct.watch import Watch
 from papers import table_of
+from profiles import examples
 
 COUNTS = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 
@@ -92,7 +93,7 @@ def hands(counts, number):
 
 
 @given(COUNTS, st.integers(2, 5))
-@settings(max_examples=200)
+@examples(200)
 def test_classes_are_those_of_the_paper(counts, number):
     """Eligible if and only if no value has more than one in l of the rows; then at most l - 1 rows are left over.
 
@@ -164,7 +165,7 @@ def test_l_may_be_larger_than_what_the_models_ask_for():
 
 
 @given(COUNTS, st.integers(2, 4), st.integers(0, 12))
-@settings(max_examples=150)
+@examples(150)
 def test_as_few_rows_of_too_frequent_values_are_suppressed_as_can_be(counts, number, limit):
     best = max(
         (
@@ -236,7 +237,7 @@ MODELS = [
 
 @pytest.mark.parametrize("models", MODELS, ids=str)
 def test_classes_are_joined_until_every_model_holds(models):
-    @settings(max_examples=25, derandomize=True, database=None)
+    @examples(25, derandomize=True, database=None)
     @given(COUNTS, st.integers(2, 9), st.sampled_from([0, 5]))
     def check(counts, people, limit):
         values = values_of(counts)
@@ -284,7 +285,7 @@ def test_classes_that_fail_together_take_in_safe_ones():
 def test_it_answers_or_refuses_every_task(model):
     """Random hierarchies, weights, missing values and quasi-identifiers."""
 
-    @settings(max_examples=40, derandomize=True, database=None)
+    @examples(40, derandomize=True, database=None)
     @given(testing.tasks(models=[model]))
     def check(task):
         found = refused(task, Anatomy())
@@ -369,7 +370,7 @@ CELLS = st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["HIV", "flu", "f
     k=st.sampled_from([None, 2, 3]),
     limit=st.sampled_from([0, 4]),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_whatever_it_publishes_holds_against_a_join(rows, number, k, limit):
     models = [ix.LDiversity(number)] if k is None else [ix.AlphaK(1 / number, k)]
     columns = {"who": ix.quasi(ix.suppress()), "illness": ix.sensitive()}

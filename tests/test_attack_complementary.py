@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -27,6 +27,7 @@ from papers import (
     policy_of,
     table_of,
 )
+from profiles import examples
 
 HOSPITAL_POLICY = policy_of(SWEENEY, HOSPITAL_COLUMNS[:4], 2, sensitive=["Problem"])
 UNIQUE = [("white", "1964", "male", "02138"), ("white", "1965", "female", "02139")]
@@ -251,7 +252,7 @@ def as_table(rows: Sequence[tuple[str, str, str]]) -> pa.Table:
     return table_of(("place", "age", "ill"), rows)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(histories(), st.integers(1, 4))
 def test_nested_loops_find_the_same(releases, k):
     report = complementary([as_table(rows) for rows in releases], POLICY, k=k, one_to_one=False, most=1000)
@@ -275,7 +276,7 @@ def test_nested_loops_find_the_same(releases, k):
     assert report.rows_possibly_at_risk == sum(map(any, verdicts.values()))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(people.filter(len), st.data())
 def test_what_is_true_is_never_ruled_out(everybody, data):
     """The same people twice: each tuple that somebody truly has is counted with at least all who have it."""
@@ -325,7 +326,7 @@ def matchings_by_hand(lefts, room, pairs):
             yield from ([(left, right), *rest] for rest in matchings_by_hand(lefts[1:], less, pairs))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(pairings)
 def test_pairs_are_ruled_out_that_no_largest_matching_has(given_pairing):
     left_rows, right_rows, pairs = given_pairing

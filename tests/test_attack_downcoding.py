@@ -25,7 +25,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -39,6 +39,7 @@ from indistinct.attacks.downcoding import ASSUMPTIONS, KINDS, Bound, Finding
 from indistinct.attacks.label_tree import LabelTree
 from indistinct.examples import save_examples
 from indistinct.recoding import LocalRecoding, Pieces
+from profiles import examples
 
 Value = str | None
 Paths = dict[Value, tuple[Value, ...]]
@@ -341,7 +342,7 @@ def rowwise(draw: st.DrawFn) -> Seen:
     return replace(seen, groups=tuple(sizes), sizes=tuple(sizes.values()))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rowwise())
 def test_what_follows_from_minimal_rows_holds_in_every_table_behind_them(seen: Seen) -> None:
     report = seen.attack("minimal-rows", recoding="local")
@@ -546,7 +547,7 @@ def test_minimality_is_not_used_where_it_need_not_be_about_k(change: dict[str, A
 
 
 @pytest.fixture
-def examples(tmp_path: Path) -> Path:
+def saved(tmp_path: Path) -> Path:
     save_examples(tmp_path)
     return tmp_path
 
@@ -555,22 +556,22 @@ def examples(tmp_path: Path) -> Path:
     ("algorithm", "assumed"), [("samarati", ["minimal"]), ("mingen", ["minimal"]), ("datafly", []), ("lattice", [])]
 )
 def test_what_is_assumed_of_a_release_is_what_its_algorithm_promises(
-    examples: Path, algorithm: str, assumed: list[str]
+    saved: Path, algorithm: str, assumed: list[str]
 ) -> None:
     """With a suppression limit of 1, as in this example, the best node by a measure need not be minimal."""
-    asked = ix.read_policy(examples / "samarati.toml")
-    with ix.anonymize(examples / "samarati.csv", asked, algorithm=algorithm) as release:
+    asked = ix.read_policy(saved / "samarati.toml")
+    with ix.anonymize(saved / "samarati.csv", asked, algorithm=algorithm) as release:
         assert list(downcoding(release, asked).assumed) == assumed
         assert list(downcoding(release, asked, assume=["minimal"]).assumed) == ["minimal"]
     without_limit = replace(asked, max_suppression=0)
-    with ix.anonymize(examples / "samarati.csv", without_limit, algorithm="lattice") as release:
+    with ix.anonymize(saved / "samarati.csv", without_limit, algorithm="lattice") as release:
         assert list(downcoding(release, without_limit).assumed) == ["minimal"]
 
 
 # releases that the package makes
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(cases(most_rows=12, most_columns=3), st.sampled_from(["samarati", "lattice", "mingen", "datafly"]))
 def test_what_follows_from_a_release_is_true_of_the_private_table(case: Case, algorithm: str) -> None:
     """Whatever the algorithm, with what it promises; labels may have one name on several levels here."""
@@ -638,7 +639,7 @@ LOCAL = [
 ]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases(most_rows=12, most_columns=2), st.sampled_from(LOCAL))
 def test_what_follows_from_a_local_release_is_true_of_the_private_table(
     case: Case, chosen: tuple[Any, list[str]]
@@ -688,10 +689,10 @@ def test_what_follows_from_a_local_release_is_true_of_the_private_table(
     ids=str,
 )
 def test_options_of_the_policy_say_what_a_local_release_promises(
-    examples: Path, algorithm: Any, options: Any, assumed: list[str]
+    saved: Path, algorithm: Any, options: Any, assumed: list[str]
 ) -> None:
-    asked = replace(ix.read_policy(examples / "hospital.toml"), algorithm=algorithm.name, options=options)
-    with ix.anonymize(examples / "hospital.csv", asked, algorithm=algorithm) as release:
+    asked = replace(ix.read_policy(saved / "hospital.toml"), algorithm=algorithm.name, options=options)
+    with ix.anonymize(saved / "hospital.csv", asked, algorithm=algorithm) as release:
         report = downcoding(release, asked)
     assert (report.recoding, list(report.assumed)) == ("local", assumed)
 
@@ -703,10 +704,10 @@ def test_minimality_says_nothing_about_ranges_and_sets() -> None:
     assert "ranges and sets are not cut along the hierarchies" in report.notes[-1]
 
 
-def test_every_kind_of_release_gives_the_same_report(examples: Path) -> None:
-    asked = ix.read_policy(examples / "hospital.toml")
-    release = ix.anonymize(examples / "hospital.csv", asked)
-    folder = release.write(examples / "out")
+def test_every_kind_of_release_gives_the_same_report(saved: Path) -> None:
+    asked = ix.read_policy(saved / "hospital.toml")
+    release = ix.anonymize(saved / "hospital.csv", asked)
+    folder = release.write(saved / "out")
     table = release.table
     expected = downcoding(release, asked)
     assert expected.generalized_cells == 36
@@ -724,9 +725,9 @@ def test_blank_rows_are_suppressed_rows() -> None:
     assert blank == downcoding(pa.table({"job": ["*"] * 9}), asked, suppressed=2)
 
 
-def test_a_release_of_another_policy_is_remarked_on(examples: Path) -> None:
-    asked = ix.read_policy(examples / "hospital.toml")
-    folder = ix.anonymize(examples / "hospital.csv", asked).write(examples / "out")
+def test_a_release_of_another_policy_is_remarked_on(saved: Path) -> None:
+    asked = ix.read_policy(saved / "hospital.toml")
+    folder = ix.anonymize(saved / "hospital.csv", asked).write(saved / "out")
     other = replace(asked, max_suppression=5)
     assert any("made for another policy" in note for note in downcoding(folder, other).notes)
     assert not any("another policy" in note for note in downcoding(folder, asked).notes)

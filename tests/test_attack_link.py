@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -20,6 +20,7 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.linkage.spelling import Codes, Days, Numbers, spelling_of
+from profiles import examples
 
 # Samarati 2001, Figure 1; only one row of the voter list is printed there.
 MEDICAL = ("Race", "DateOfBirth", "Sex", "ZIP", "MaritalStatus", "HealthProblem")
@@ -191,7 +192,7 @@ def as_table(rows: list[dict[str, Any]]) -> pa.Table:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     tables=private_and_external(),
     algorithm=st.sampled_from(
@@ -221,7 +222,7 @@ def test_candidates_are_those_of_loops_over_rows_and_people(tables, algorithm, o
         assert len(group.persons) == min(5, len(fitting))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.data())
 def test_the_kernel_counts_points_in_boxes(data):
     """Large enough for a tree of several levels; labels with gaps as well as runs."""

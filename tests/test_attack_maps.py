@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from profiles import examples
 
 JOBS = {"clerk": ("clerk", "office", "*"), "judge": ("judge", "office", "*"), "nurse": ("nurse", "care", "*")}
 LABELS = ("clerk", "judge", "nurse", "office", "care", "*", None)
@@ -51,7 +52,7 @@ PEOPLE = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ROWS, PEOPLE)
 def test_rows_map_as_loops_say(rows, people):
     found = ix.attacks.maps(table(rows), table(people), POLICY, on=["job", "zip"], key="id")

@@ -10,12 +10,13 @@ from statistics import mean
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.attacks import order, run, unsorted
 from papers import FIGURE_3, FIGURE_3_GT1, FIGURE_3_GT2, FIGURE_3_HIERARCHIES, policy_of, table_of
+from profiles import examples
 
 POLICY = policy_of(FIGURE_3_HIERARCHIES, ("Race", "ZIP"), 2)
 GT1, GT2, PT = (table_of(("Race", "ZIP"), rows) for rows in (FIGURE_3_GT1, FIGURE_3_GT2, FIGURE_3))
@@ -141,7 +142,7 @@ def test_empty_tables_tell_nothing():
 # The statistics against all orders of a few rows.
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.integers(0, 2), min_size=1, max_size=5),
     st.lists(st.integers(0, 2), min_size=1, max_size=5),

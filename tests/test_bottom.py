@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -17,6 +17,7 @@ from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.pipeline.in_fragments import fragments_of
 from indistinct.quality import MEASURES, measure_named
+from profiles import examples
 
 FULL_DOMAIN = (ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly(), ix.Samarati(preference="max-distribution"))
 
@@ -48,7 +49,7 @@ def counted(table: Any, policy: ix.Policy, max_tuples: int | None) -> FrequencyL
         return FrequencyList.count(rows, policy, may_merge=True)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 10**6), st.integers(1, 80), st.sampled_from([None, ix.AlphaK(0.7, 3)]))
 def test_the_list_fits_and_counts_what_it_should(seed: int, most: int, model: Any) -> None:
     table, policy = table_of(100, seed), policy_of(model)

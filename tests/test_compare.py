@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -24,6 +24,7 @@ from indistinct.quality import MEASURES
 from indistinct.recoding import LocalRecoding, Pieces, Recoding
 from indistinct.showing.bars import DOUBTFUL, LEAST, Bars, Panel
 from papers import FIGURE_6, FIGURE_6_COLUMNS, HOSPITAL, HOSPITAL_COLUMNS, SAMARATI, SWEENEY, policy_of, table_of
+from profiles import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUASI = HOSPITAL_COLUMNS[:4]
@@ -120,7 +121,7 @@ def test_sweeneys_hospital_by_hand() -> None:
 
 
 @given(st.data())
-@settings(max_examples=8)
+@examples(8)
 def test_the_exact_search_is_never_beaten_by_another_full_domain_recoding(data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.sampled_from(FIGURE_6), min_size=4, max_size=25))
     k, limit = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))

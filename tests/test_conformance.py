@@ -20,6 +20,7 @@ from indistinct.algorithms import ALGORITHMS
 from indistinct.privacy import MODELS
 from indistinct.quality import MEASURES, QualityMeasure
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, table_of
+from profiles import scaled
 
 MODELS_TO_CHECK = {
     "k-anonymity": ix.KAnonymity(3),
@@ -83,7 +84,7 @@ def test_names_are_what_policy_files_call_them():
 
 @pytest.mark.parametrize("name", MODELS_TO_CHECK)
 def test_every_model_keeps_its_promises(name):
-    testing.check_model(MODELS_TO_CHECK[name])
+    testing.check_model(MODELS_TO_CHECK[name], examples=scaled(50))
 
 
 @pytest.mark.parametrize("name", [*MEASURES, "precision without the top", "average-group-size over k"])
@@ -92,7 +93,8 @@ def test_every_measure_keeps_its_promises(name):
         "precision without the top": ix.Precision(count_suppressed_top=False),
         "average-group-size over k": ix.AverageGroupSize(k=3),
     }
-    testing.check_measure(special[name] if name in special else MEASURES[name]())
+    measure = special[name] if name in special else MEASURES[name]()
+    testing.check_measure(measure, examples=scaled(50))
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -100,19 +102,19 @@ def test_every_measure_keeps_its_promises(name):
 def test_every_algorithm_satisfies_every_model(name, model):
     if name == "lossy-join" and not MODELS_TO_CHECK[model].asks_sensitive:
         with pytest.raises(ix.PolicyError, match="needs a sensitive column"):
-            testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=15)
+            testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=scaled(15))
         return
-    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=12)
+    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=scaled(12))
 
 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS_TO_CHECK if name not in (*QUICK, *ONE_COLUMN)])
 def test_lattice_finds_a_release_for_every_measure(name):
-    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[ix.KAnonymity(3)], examples=15)
+    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[ix.KAnonymity(3)], examples=scaled(15))
 
 
 @pytest.mark.parametrize("name", ["samarati", "datafly", "mingen", "lattice for precision", "regroup", "mondrian"])
 def test_every_algorithm_satisfies_any_k(name):
-    testing.check_algorithm(ALGORITHMS_TO_CHECK[name])
+    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], examples=scaled(50))
 
 
 # Every kind of table.

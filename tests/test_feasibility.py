@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -19,6 +19,7 @@ from indistinct.cli import app
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.watch import Watch
+from profiles import examples
 
 CERTAIN = sorted(set(ALGORITHMS) - {"mu-argus"})
 """µ-Argus's releases may fail the recount, which is what its authors were told."""
@@ -86,13 +87,13 @@ def check(table: pa.Table, policy: ix.Policy) -> None:
 
 
 @given(questions(list(LOCAL), COMPARING | AVERAGE))
-@settings(max_examples=60)
+@examples(60)
 def test_local_algorithms_release_or_refuse_where_models_ask_about_the_whole_table(question):
     check(*question)
 
 
 @given(questions(CERTAIN, COMPARING | OTHERS))
-@settings(max_examples=60)
+@examples(60)
 def test_every_algorithm_does_what_check_says(question):
     check(*question)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -18,6 +18,7 @@ from indistinct.algorithms.search import Search
 from indistinct.engine import open_table
 from indistinct.linkage.population import count_with_population
 from indistinct.watch import Watch
+from profiles import examples
 
 JOBS = (["clerk", "office", "*"], ["judge", "office", "*"], ["nurse", "care", "*"], ["cook", "care", "*"])
 COLUMNS = ("age", "zip", "job")
@@ -75,7 +76,7 @@ def unsafe_rows(node: tuple[int, ...], sample: list[Any], people: list[Any], k: 
 # Brute force
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(sample_and_people(), st.integers(1, 6), st.integers(0, 3))
 def test_every_node_is_judged_as_loops_over_people_judge_it(tables, k, budget):
     sample, people = tables
@@ -86,7 +87,7 @@ def test_every_node_is_judged_as_loops_over_people_judge_it(tables, k, budget):
         assert search.recoding(node).suppressed_rows == unsafe_rows(node, sample, people, k)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(sample_and_people(), st.integers(1, 5), st.integers(0, 2))
 def test_lattice_finds_the_optimum_of_trying_all_nodes(tables, k, budget):
     sample, people = tables
@@ -138,7 +139,7 @@ def fits(column: str, label: str | None, value: str) -> bool:
     return label in next(row for row in JOBS if row[0] == value)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(sample_and_people(), st.integers(2, 4))
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=[f"{place} {one.name}" for place, one in enumerate(ALGORITHMS)])
 def test_in_every_release_each_row_fits_k_people(algorithm, tables, k):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -19,6 +19,7 @@ from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, policy_of, table_of
+from profiles import examples, scaled
 
 
 def task_for(table, policy):
@@ -128,7 +129,7 @@ def test_values_that_are_never_generalized_keep_rows_apart():
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=2)
+@examples(2)
 def test_the_same_table_gives_the_same_groups(seed):
     first, second = (KSimilar().run(random_task(36, 3, seed=seed), Watch()) for _ in range(2))
     assert (first.codes == second.codes).all()
@@ -137,7 +138,7 @@ def test_the_same_table_gives_the_same_groups(seed):
 
 
 def test_answers_verify_whatever_the_policy():
-    testing.check_algorithm(KSimilar(), examples=25)
+    testing.check_algorithm(KSimilar(), examples=scaled(25))
 
 
 def test_options_in_a_policy_file():

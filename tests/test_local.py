@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -25,6 +25,7 @@ from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces, Recoding
 from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.label_texts import range_label, read_label, set_label
 from indistinct.watch import Watch
+from profiles import examples
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def cover_of(values, listed, is_ordered):
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_every_range_and_set_is_the_narrowest_there_is(data):
     """Numbers whose labels are no ranges, a missing one, and a value that reads like the label above it."""
     cells = st.tuples(st.sampled_from(NUMBERS), st.sampled_from([row[0] for row in LETTERS]))
@@ -194,7 +195,7 @@ def test_other_texts_are_no_ranges_or_sets(text):
 
 
 @given(testing.frequency_lists())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_full_domain_recoding_costs_the_same_when_it_is_written_as_a_local_one(frequencies):
     """And with the lowest labels of its groups it is at least as good."""
     for node in ((0,) * len(frequencies.columns), frequencies.heights):
@@ -344,7 +345,7 @@ LABELS = ["1", "2", "3", "7", "0-4", "5-9", "*", "[1, 3]", "[2, 7]", "{1, 7}", N
     originals=st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from("ab")), min_size=1, max_size=6),
     data=st.data(),
 )
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_number_of_false_rows_is_that_of_a_largest_matching(originals, data):
     released = data.draw(
         st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab")), min_size=1, max_size=len(originals))
@@ -366,7 +367,7 @@ def test_the_number_of_false_rows_is_that_of_a_largest_matching(originals, data)
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_true_releases_pass_and_one_false_cell_fails(seed):
     rng = np.random.default_rng(seed)
     table = pa.table(

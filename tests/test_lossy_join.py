@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -24,6 +24,7 @@ from indistinct.counting import Groups, Tally
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
 from indistinct.watch import Watch
 from papers import table_of
+from profiles import examples
 
 GROUPINGS = [name for name in ALGORITHMS if name not in (*NO_GROUPING, "chosen")]  # which needs levels
 
@@ -290,7 +291,7 @@ def released_or_refused(table, policy, algorithm):
     k=st.integers(1, 4),
     limit=st.sampled_from([None, 0, 3]),
 )
-@settings(max_examples=30)
+@examples(30)
 def test_whatever_it_publishes_holds_against_a_join(grouping, rows, alpha, k, limit):
     table = table_of(("one", "two", "illness"), rows)
     policy = small_policy(alpha, k, max_suppression=limit)
@@ -320,7 +321,7 @@ MODELS = [
 def test_every_class_satisfies_every_model_whatever_the_grouping(grouping, model):
     """With several quasi-identifiers, too: groups that are safe over each of them may be too small over all."""
 
-    @settings(max_examples=12, derandomize=True, database=None)
+    @examples(12, derandomize=True, database=None)
     @given(testing.tasks(models=[model]))
     def check(task):
         try:

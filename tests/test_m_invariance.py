@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -29,6 +29,7 @@ from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.pipeline import task_for
 from indistinct.watch import Watch
+from profiles import examples, scaled
 
 Row = tuple[str, str, str, str]
 """Name, age, ZIP code, illness."""
@@ -162,15 +163,15 @@ def test_a_group_holds_if_no_value_makes_up_more_than_one_in_m(groups: list[dict
 @pytest.mark.parametrize("m", [2, 3])
 def test_the_algorithm_keeps_its_promises(m: int, two_tables: bool) -> None:
     model = ix.MInvariance(m, column="illness")
-    testing.check_algorithm(ix.MInvariant(two_tables=two_tables), models=[model], examples=25)
+    testing.check_algorithm(ix.MInvariant(two_tables=two_tables), models=[model], examples=scaled(25))
 
 
 def test_the_algorithm_satisfies_other_models_besides() -> None:
     models = [ix.MInvariance(2, column="illness"), ix.KAnonymity(4), ix.LDiversity(3, column="illness")]
-    testing.check_algorithm(ix.MInvariant(), models=models, examples=25)
+    testing.check_algorithm(ix.MInvariant(), models=models, examples=scaled(25))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.randoms(use_true_random=False), st.integers(2, 4), st.booleans())
 def test_each_group_has_m_values_each_equally_often(dice: random.Random, m: int, two_tables: bool) -> None:
     world = World(dice, people=dice.randint(4, 60))
@@ -186,7 +187,7 @@ def test_each_group_has_m_values_each_equally_often(dice: random.Random, m: int,
         assert release.verify(world.table()).passed
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=7), st.integers(2, 4))
 def test_buckets_of_new_people_use_up_all_that_can_be(counts: list[int], m: int) -> None:
     if m * max(counts) > sum(counts):

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -33,6 +33,7 @@ from indistinct.quality import NCP, Loss, Precision
 from indistinct.recoding import SUPPRESSED
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, policy_of, table_of
+from profiles import examples, scaled
 
 QUASI = HOSPITAL_COLUMNS[:4]
 TABLE_7 = table_of(HOSPITAL_COLUMNS, HOSPITAL)
@@ -238,7 +239,7 @@ def test_no_set_partition_is_better(case):
 
 
 @given(small_cases(7))
-@settings(max_examples=30)
+@examples(30)
 def test_all_minimal_gives_every_best_table_once(case):
     oracle = Oracle(case)
     assume(oracle.is_feasible)
@@ -248,7 +249,7 @@ def test_all_minimal_gives_every_best_table_once(case):
 
 
 @given(small_cases())
-@settings(max_examples=12)
+@examples(12)
 def test_a_release_of_the_best_table_verifies(case):
     oracle = Oracle(case)
     assume(oracle.is_feasible)
@@ -275,7 +276,7 @@ def check_pieces(space, pieces, k):
 
 
 @given(spaces(), st.integers(2, 4))
-@settings(max_examples=100)
+@examples(100)
 def test_column_generation_and_dynamic_programming_agree(drawn, k):
     frequencies, measure = drawn
     assume(frequencies.rows >= k)
@@ -409,7 +410,7 @@ def test_other_models_hold_and_are_not_proven_to_be_best():
 
 
 def test_answers_verify_whatever_the_policy():
-    testing.check_algorithm(MinGenCell(program_size=500), examples=25)
+    testing.check_algorithm(MinGenCell(program_size=500), examples=scaled(25))
 
 
 # Bounds.
@@ -426,7 +427,7 @@ def test_no_bound_exceeds_the_least_loss(case):
 
 
 @given(spaces(), st.integers(2, 4))
-@settings(max_examples=100)
+@examples(100)
 def test_bounds_hold_for_every_measure(drawn, k):
     frequencies, measure = drawn
     assume(frequencies.rows >= k)
@@ -519,7 +520,7 @@ def groups_within(members, counts, k):
 
 
 @given(spaces(), st.integers(1, 4), st.integers(0, 5))
-@settings(max_examples=40)
+@examples(40)
 def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed):
     frequencies, measure = drawn
     assume(k <= frequencies.rows <= 8)
@@ -567,7 +568,7 @@ def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed)
 
 
 @given(spaces(), st.integers(1, 3))
-@settings(max_examples=40)
+@examples(40)
 def test_dynamic_programming_tries_every_partition(drawn, k):
     frequencies, measure = drawn
     assume(k <= frequencies.rows <= 8)

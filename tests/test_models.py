@@ -19,7 +19,7 @@ import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -33,6 +33,7 @@ from indistinct.counting import FrequencyList, Groups, Tally
 from indistinct.engine import open_table
 from indistinct.privacy import MODELS
 from indistinct.watch import Watch
+from profiles import examples, scaled
 
 Value = str | None
 Row = tuple[tuple[Value, ...], tuple[Value, ...]]
@@ -274,7 +275,7 @@ def values_of(*groups: Mapping[Value, int]) -> list[list[Row]]:
 
 
 @given(st.data())
-@settings(max_examples=80)
+@examples(80)
 def test_every_group_is_judged_by_the_definition(data):
     names = data.draw(st.sampled_from([["illness"], ["illness", "income"]]))
     listed = {name: data.draw(label_rows()) for name in names}
@@ -287,7 +288,7 @@ def test_every_group_is_judged_by_the_definition(data):
 
 
 @given(st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_verify_finds_what_the_definitions_say(data):
     """On raw tables: several quasi columns and quasi-identifiers, several sensitive columns, missing cells."""
     quasi = data.draw(st.integers(1, 3))
@@ -434,11 +435,11 @@ def test_no_model_is_left_out():
 
 @pytest.mark.parametrize("model", ALL_MODELS, ids=said)
 def test_every_model_keeps_its_promises(model):
-    testing.check_model(model, examples=15)
+    testing.check_model(model, examples=scaled(15))
 
 
 @given(st.data())
-@settings(max_examples=80)
+@examples(80)
 def test_groups_may_be_merged_as_models_claim(data):
     """Any groups, not only those that a hierarchy joins."""
     model = data.draw(models())
@@ -584,7 +585,7 @@ def test_lattice_finds_the_optimum(measure, several):
     figure, more_is_better = brute_force.MEASURES[measure]
 
     @given(searches(several=several))
-    @settings(max_examples=25)
+    @examples(25)
     def check(given):
         found = passing(given)
         try:
@@ -603,7 +604,7 @@ def test_lattice_finds_the_optimum(measure, several):
 
 
 @given(searches())
-@settings(max_examples=25)
+@examples(25)
 def test_solutions_are_all_minimal_nodes(given):
     found = passing(given)
     try:
@@ -618,7 +619,7 @@ def test_solutions_are_all_minimal_nodes(given):
 @pytest.mark.parametrize("algorithm", [ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly()], ids=lambda a: a.name)
 def test_what_is_released_verifies(algorithm, several):
     @given(searches(several=several))
-    @settings(max_examples=6)
+    @examples(6)
     def check(given):
         try:
             release = ix.anonymize(given.table, given.policy, algorithm=algorithm)
@@ -632,7 +633,7 @@ def test_what_is_released_verifies(algorithm, several):
 
 
 @given(searches())
-@settings(max_examples=25)
+@examples(25)
 def test_samarati_finds_the_least_height(given):
     found = passing(given)
     try:
@@ -646,7 +647,7 @@ def test_samarati_finds_the_least_height(given):
 
 
 @given(searches(), st.integers(0, 16))
-@settings(max_examples=25)
+@examples(25)
 def test_a_count_that_stops_early_is_right_about_too_many(given, at_most):
     task = given.counted()
     for node in given.case.nodes():
@@ -660,7 +661,7 @@ def test_a_count_that_stops_early_is_right_about_too_many(given, at_most):
 
 
 @given(searches(), st.randoms(use_true_random=False), st.sampled_from([1, 20, 1000]))
-@settings(max_examples=25)
+@examples(25)
 def test_stairs_give_the_groups_of_each_node_in_any_order(given, random, room):
     task = given.counted()
     stairs = Stairs(GroupCounter(task), room)

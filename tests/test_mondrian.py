@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -32,6 +32,7 @@ from indistinct.quality import NCP
 from indistinct.recoding import SUPPRESSED, Pieces
 from indistinct.testing import check_algorithm
 from indistinct.watch import Watch
+from profiles import examples
 
 WAYS = [Mondrian(*way) for way in product((True, False), ("hierarchy", "ranges"), ("loss", "widest"))]
 each_way = pytest.mark.parametrize("way", WAYS, ids=str)
@@ -279,7 +280,7 @@ def _slow_cuts_of_column(
 
 
 @each_strict_way
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_the_groups_are_those_of_the_slow_one(way, data):
     table, k = data.draw(tables()), data.draw(st.integers(1, 4))
@@ -290,7 +291,7 @@ def test_the_groups_are_those_of_the_slow_one(way, data):
 
 
 @each_strict_way
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables(most_rows=40), l=st.integers(1, 3))
 def test_with_other_models_too(way, table, l):  # noqa: E741
     def is_diverse(part):

@@ -10,7 +10,7 @@ from itertools import chain, combinations
 from math import log2
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -21,6 +21,7 @@ from indistinct.algorithms.mu_argus import MOST_COMBINATIONS, MuArgus
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, at, cells, policy_of, table_of
+from profiles import examples
 
 QUASI = ("Race", "BirthDate", "Gender", "ZIP")
 TAGS = {"BirthDate": 1, "Gender": 2, "ZIP": 2, "Race": 3}
@@ -622,7 +623,7 @@ def test_unsafe_combinations_and_blank_cells_are_those_of_brute_force(drawn):
         assert 0 <= measure.loss(recoding) <= 1
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(asked_cases())
 def test_what_leaves_is_what_the_recoding_says_and_the_recount_judges_it(drawn):
     case, _, options = drawn

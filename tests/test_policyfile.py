@@ -8,10 +8,11 @@ import tomllib
 
 import jsonschema
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from profiles import examples
 
 EXAMPLE = """
 version = 1
@@ -331,7 +332,7 @@ def policies(draw):
 
 
 @given(policies())
-@settings(max_examples=150)
+@examples(150)
 def test_a_policy_written_and_read_is_the_same(policy):
     text = ix.policy_toml(policy)
     again = ix.parse_policy(text)
@@ -487,7 +488,7 @@ def spoiled(draw):
 
 
 @given(spoiled())
-@settings(max_examples=300)
+@examples(300)
 def test_whatever_a_file_holds_the_answer_is_a_policy_or_a_policy_error(tmp_path_factory, content):
     from indistinct.policy.policy_file import _toml
 

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -31,6 +31,7 @@ from indistinct.examples import save_examples
 from indistinct.pipeline.comparison import compare
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
 from indistinct.study.workload import QueryErrors, Workload, predicate_size, queries
+from profiles import examples
 
 Value = str | None
 Row = dict[str, Value]
@@ -201,7 +202,7 @@ SOME = st.fixed_dictionaries(
 
 
 @given(ANY_ROWS, GROUPS, st.sampled_from(["hierarchy", "ranges", "classes"]), SOME)
-@settings(max_examples=20)
+@examples(20)
 def test_estimates_on_local_recodings_and_two_tables_are_those_of_plain_python(
     rows: list[Row], groups: list[int], kind: str, some: dict[str, Any]
 ) -> None:
@@ -224,7 +225,7 @@ ALGORITHMS = (
 
 
 @given(ANY_ROWS, st.sampled_from(ALGORITHMS), st.integers(1, 3), st.sampled_from(["remove", "blank"]), SOME)
-@settings(max_examples=20)
+@examples(20)
 def test_estimates_on_the_algorithms_own_releases_are_those_of_plain_python(
     rows: list[Row], algorithm: Any, k: int, suppressed_rows: Any, some: dict[str, Any]
 ) -> None:
@@ -243,7 +244,7 @@ def test_estimates_on_the_algorithms_own_releases_are_those_of_plain_python(
 
 
 @given(ANY_ROWS, SOME)
-@settings(max_examples=8)
+@examples(8)
 def test_the_original_answers_every_query_exactly(rows: list[Row], some: dict[str, Any]) -> None:
     found = queries(table_of(rows), policy_of(), **some).errors(table_of(rows))
     assert found.estimators == ("uniform", "overlap")
@@ -252,7 +253,7 @@ def test_the_original_answers_every_query_exactly(rows: list[Row], some: dict[st
 
 
 @given(ANY_ROWS, st.lists(st.integers(0, 5), min_size=1, max_size=24), SOME)
-@settings(max_examples=5)
+@examples(5)
 def test_the_papers_estimate_and_overlap_are_never_below_the_actual_count(
     rows: list[Row], groups: list[int], some: dict[str, Any]
 ) -> None:
@@ -269,7 +270,7 @@ def test_the_papers_estimate_and_overlap_are_never_below_the_actual_count(
 
 @pytest.mark.parametrize("homogeneous", [QUASI, ("illness",)])
 @given(rows=ANY_ROWS, some=SOME)
-@settings(max_examples=8)
+@examples(8)
 def test_proportional_is_exact_where_a_class_has_one_tuple_or_one_value(
     homogeneous: tuple[str, ...], rows: list[Row], some: dict[str, Any]
 ) -> None:
@@ -284,7 +285,7 @@ def test_proportional_is_exact_where_a_class_has_one_tuple_or_one_value(
 
 
 @given(ANY_ROWS, SOME)
-@settings(max_examples=8)
+@examples(8)
 def test_a_query_names_as_many_different_values_as_the_formula_says(rows: list[Row], some: dict[str, Any]) -> None:
     workload = queries(table_of(rows), policy_of(), **some)
     assert len(workload) == len(workload.queries) == 8

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -17,6 +17,7 @@ from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
+from profiles import examples
 
 MEASURES = [NCP(), Loss(), Precision(), NonUniformEntropy()]
 
@@ -62,7 +63,7 @@ def check_valid(frequencies, pieces, k):
 
 
 @given(testing.frequency_lists(), st.integers(1, 6), st.sampled_from(["hierarchy", "ranges"]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_every_row_has_a_group_of_at_least_k(frequencies, k, kind):
     if not can_all_meet(frequencies) or frequencies.rows < k:
         return
@@ -93,7 +94,7 @@ def loss_of(frequencies, k, kind):
 
 
 @given(testing.frequency_lists(most_tuples=5), st.integers(2, 3), st.sampled_from(["hierarchy", "ranges"]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_it_is_never_below_the_optimum(frequencies, k, kind):
     if not can_all_meet(frequencies) or not k <= frequencies.rows <= 8:
         return

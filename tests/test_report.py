@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -27,6 +27,7 @@ from indistinct.report import page as report_page
 from indistinct.report import policy_words as words
 from indistinct.report.column_section import MOST_BARS, bars
 from indistinct.report.page import render, report_facts, write_whole
+from profiles import examples
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "area", "base", "col", "embed", "source", "track", "wbr"}
 LOADING = {"script", "link", "img", "iframe", "object", "embed", "audio", "video", "base", "form", "image", "use"}
@@ -295,7 +296,7 @@ def test_the_internal_edition_lists_what_a_ledger_remembers(tmp_path: Path) -> N
 
 
 @given(st.dictionaries(st.text("ab1 ", max_size=3) | st.none(), st.integers(1, 9), max_size=40), st.booleans())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_bars_lose_no_row(counts: dict[str | None, int], is_ordered: bool) -> None:
     order = {label: len(label or "") for label in counts} if is_ordered else None
     found = bars(counts, counts, order)
@@ -334,7 +335,7 @@ def canary_table(rows: list[tuple[int, int, int]]) -> tuple[pa.Table, ix.Policy]
 
 
 @given(ROWS, st.sampled_from(["lattice", "regroup", "datafly", "lossy-join"]))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_the_public_edition_has_no_private_cell_that_is_not_in_the_release(
     rows: list[tuple[int, int, int]], algorithm: str
 ) -> None:

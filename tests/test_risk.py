@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -21,6 +21,7 @@ from indistinct.cli import app
 from indistinct.study.risk.individual_risk import individual_risk
 from indistinct.study.risk.population_estimates import Histogram, estimate, pitman, shlosser, uniques_of_model, zayatz
 from indistinct.study.risk.safe_harbor import IDENTIFIERS, recognized
+from profiles import examples
 
 COLUMNS = ("a", "b", "c", "d")
 
@@ -38,7 +39,7 @@ def as_table(rows: list[tuple[str | None, ...]]) -> pa.Table:
 # Brute force
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.sampled_from([0.2, 0.34, 0.5, 1.0]))
 def test_prosecutor_and_marketer_risk_are_those_of_counting(rows, threshold):
     found = ix.risk(as_table(rows), COLUMNS, threshold=threshold, most=0)
@@ -54,7 +55,7 @@ def test_prosecutor_and_marketer_risk_are_those_of_counting(rows, threshold):
     assert found.journalist is None
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), tables())
 def test_with_a_population_people_are_counted_there(rows, others):
     full = [tuple("x" if cell is None else cell for cell in row) for row in rows]
@@ -92,7 +93,7 @@ def brute_force_combinations(rows, share, most):
     }
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(tables(), st.integers(1, 4), st.sampled_from([0.3, 0.5, 0.8, 0.95]))
 def test_columns_that_identify_are_those_of_trying_all(rows, most, nearly):
     found = ix.risk(as_table(rows), COLUMNS, most=most, nearly=nearly)

@@ -16,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import brute_force as bf
@@ -32,6 +32,7 @@ from indistinct.policy import Policy, quasi
 from indistinct.quality import MEASURES
 from indistinct.quality.cells import CellMeasure
 from indistinct.testing import tasks
+from profiles import examples
 
 COUNTED = [name for name, make in MEASURES.items() if make().asks_counts_only]
 
@@ -159,7 +160,7 @@ def check_counting(keys, counts, chunks, tables, values, dense, out_words, k):
 
 
 @given(placed())
-@settings(max_examples=200)
+@examples(200)
 def test_counting_kernels_are_what_they_obviously_are(drawn):
     keys, _, chunks, _, _, dense, out_words, _ = drawn
     is_fused = keys.shape[1] == 1 and out_words == 1 and len(chunks) == counting.FUSED_CHUNKS
@@ -302,7 +303,7 @@ def check_counters(task):
 
 
 @given(wide_tasks())
-@settings(max_examples=30)
+@examples(30)
 def test_both_counters_agree_at_every_node_for_every_measure_that_asks_counts(task):
     layout = task.frequencies.base.layout
     event(f"{layout.number_of_words} words, {len(counters._chunks(task.frequencies))} chunks")
@@ -310,7 +311,7 @@ def test_both_counters_agree_at_every_node_for_every_measure_that_asks_counts(ta
 
 
 @given(bf.cases(fewest_columns=1))
-@settings(max_examples=25)
+@examples(25)
 def test_both_counters_agree_on_small_tables(case):
     check_counters(bf.task_of(case))
 
@@ -444,26 +445,26 @@ def test_pruned_parallel_and_exhaustive_searches_choose_the_same_node_for_every_
 
 
 @given(wide_tasks())
-@settings(max_examples=20)
+@examples(20)
 def test_pruned_and_exhaustive_searches_agree_on_keys_of_any_width(task):
     assume(np.prod([height + 1 for height in task.frequencies.heights]) <= 256)
     check_pruning(task, ("precision", "loss", "entropy", "discernibility", "distinct-tuples", "average-group-size"))
 
 
 @given(tasks())
-@settings(max_examples=40)
+@examples(40)
 def test_pruned_and_exhaustive_searches_agree_with_one_quasi_identifier_or_two(task):
     check_pruning(task, MEASURES)
 
 
 @given(bf.cases(several=True))
-@settings(max_examples=30)
+@examples(30)
 def test_pruned_and_exhaustive_searches_agree_with_several_quasi_identifiers(case):
     check_pruning(bf.task_of(case), MEASURES)
 
 
 @given(bf.cases())
-@settings(max_examples=30)
+@examples(30)
 def test_all_equally_good_nodes_are_offered_to_a_rank(case):
     task = bf.task_of(case)
     budget = min(task.budget, task.frequencies.rows - 1)
@@ -571,7 +572,7 @@ def test_minimal_nodes_are_those_of_brute_force(case):
 
 
 @given(wide_tasks())
-@settings(max_examples=15)
+@examples(15)
 def test_minimal_nodes_are_those_of_brute_force_on_keys_of_any_width(task):
     nodes = list(Search(task, ix.Watch()).nodes())
     assume(len(nodes) <= 256)
@@ -608,7 +609,7 @@ def test_best_of_the_frontier_is_what_anonymize_finds(case, ks):
 
 
 @given(wide_tasks(), st.sampled_from(["precision", "loss", "discernibility", "entropy"]))
-@settings(max_examples=20)
+@examples(20)
 def test_best_of_the_frontier_is_the_optimum_on_keys_of_any_width(task, name):
     k = task.largest_k()
     found = sweep(task, ix.Watch(), [k, k + 1], [name]).best(k, task.policy.max_suppression or 0, name)
@@ -620,7 +621,7 @@ def test_best_of_the_frontier_is_the_optimum_on_keys_of_any_width(task, name):
 
 
 @given(bf.cases(fewest_columns=1), st.sets(st.integers(1, 9), min_size=1, max_size=3))
-@settings(max_examples=30)
+@examples(30)
 def test_the_frontier_holds_every_figure_of_every_node_and_k(case, ks):
     found = sweep(bf.task_of(case), ix.Watch(), sorted(ks), list(MEASURES))
     assert [tuple(node) for node in found.nodes.tolist()] == list(case.nodes())
@@ -712,7 +713,7 @@ def test_cell_measures_are_those_whose_labels_may_differ():
 
 
 @given(wide_tasks())
-@settings(max_examples=20)
+@examples(20)
 def test_parallel_searches_find_the_same_ties(task):
     for name in ("precision", "discernibility", "completeness"):
         found = [

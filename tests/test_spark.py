@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -39,6 +39,7 @@ from indistinct.examples import save_examples
 from indistinct.pipeline import in_fragments as fragments
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
+from profiles import examples
 from test_bottom import policy_of as bottom_policy_of
 from test_bottom import table_of as bottom_table_of
 from test_conformance import ALGORITHMS_TO_CHECK, MODELS_TO_CHECK, ONE_COLUMN, QUICK, TABLE, check_release, policy_for
@@ -182,7 +183,7 @@ def test_recoding_and_differences_agree_with_plain_python(spark: Any, way: str) 
     def open_rows(table: pa.Table) -> Any:
         return open_table(frame_of(spark, table))
 
-    @settings(max_examples=2, database=None)
+    @examples(2, database=None)
     @given(LARGER_TABLES, LARGER_TABLES, st.lists(st.sampled_from(NAMES), unique=True), st.integers(0), st.booleans())
     def check(mine: Any, theirs: Any, columns: list[str], seed: int, blank: bool) -> None:
         check_sizes_and_differences(open_rows, mine, theirs, columns)

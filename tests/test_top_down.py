@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
@@ -21,6 +21,7 @@ from indistinct.engine import open_table
 from indistinct.quality import MEASURES
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Recoding
 from indistinct.watch import Watch
+from profiles import examples
 from simulation import MODELS, Simulation, Table, Values, alpha_k
 
 # The same table in the package's terms.
@@ -94,7 +95,7 @@ def tables(draw: st.DrawFn, *, most_rows: int = 14) -> Table:
 
 
 @given(tables())
-@settings(max_examples=200)
+@examples(200)
 def test_it_does_what_its_rules_say(table):
     simulation = Simulation(table)
     is_feasible = simulation.run()
@@ -151,7 +152,7 @@ def bags(recoding: LocalRecoding) -> dict[tuple[str | None, ...], list[Values]]:
     st.integers(1, 5),
     st.booleans(),
 )
-@settings(max_examples=100)
+@examples(100)
 def test_whatever_reads_the_same_is_safe_and_true(table, alpha, k, tighten):
     name = f"random ({alpha}, {k})"
     MODELS[name] = alpha_k(alpha, k), ix.AlphaK(alpha, k)
@@ -228,7 +229,7 @@ def test_it_keeps_the_promises_of_every_algorithm(tighten):
 
 
 @given(tables(most_rows=20))
-@settings(max_examples=15)
+@examples(15)
 def test_what_is_published_verifies_against_the_original(table):
     data, policy = arrow(table), policy_of(table)
     try:

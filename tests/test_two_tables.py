@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import adversary
@@ -23,6 +23,7 @@ from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.engine import Counts, ValueCounts, open_table
 from indistinct.proof.two_tables import judge, prove
 from papers import table_of
+from profiles import examples
 
 ALGORITHMS = {"lossy join": LossyJoin("lattice"), "anatomy": Anatomy()}
 BOTH = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS.keys())
@@ -122,7 +123,7 @@ def models_of(k, alpha, l):  # noqa: E741
 
 
 @given(pairs_of_tables(), st.fixed_dictionaries(REQUIREMENTS))
-@settings(max_examples=400)
+@examples(400)
 def test_tables_are_judged_as_the_adversary_would(drawn, required):
     what, _, quasi, sensitive = drawn
     assume(quasi)
@@ -140,7 +141,7 @@ def test_tables_are_judged_as_the_adversary_would(drawn, required):
     st.integers(2, 3),
     st.integers(2, 3),
 )
-@settings(max_examples=300)
+@examples(300)
 def test_whoever_stands_in_several_classes_is_judged_by_the_values_of_all(rows, classes, k):
     """Classes are large enough and values do not matter: all depends on who shares a bag with whom."""
     quasi = [(number % classes, who) for number, (who, _) in enumerate(rows)]
@@ -153,7 +154,7 @@ def test_whoever_stands_in_several_classes_is_judged_by_the_values_of_all(rows, 
 
 
 @given(pairs_of_tables(), st.lists(st.sampled_from("abc"), max_size=2))
-@settings(max_examples=300)
+@examples(300)
 def test_tables_that_can_be_true_are_proved_and_others_are_not(drawn, more):
     """Where equal quasi-identifiers are in one class the proof is exact; else it never doubts what can be true."""
     what, rows, quasi, sensitive = drawn
@@ -172,7 +173,7 @@ def test_tables_that_can_be_true_are_proved_and_others_are_not(drawn, more):
 
 
 @given(pairs_of_tables(), st.fixed_dictionaries(REQUIREMENTS))
-@settings(max_examples=25)
+@examples(25)
 def test_verify_agrees_with_the_adversary_whatever_was_tampered_with(drawn, required):
     _, rows, quasi, sensitive = drawn
     original = [(who, value) for _, who, value in rows]

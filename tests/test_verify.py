@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import brute_force as bf
 import indistinct as ix
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, table_of
+from profiles import examples
 
 QUASI = ("Race", "BirthDate", "Gender", "ZIP")
 NAMES = [f"person {number}" for number in range(12)]
@@ -438,7 +439,7 @@ def corruptions(draw):
 
 
 @given(corruptions())
-@settings(max_examples=50)
+@examples(50)
 def test_verify_passes_exactly_the_releases_that_are_honest_by_definition(drawn):
     case, notes, rows, kind = drawn
     policy = bf.policy_of_case(case, columns={"note": ix.other()})
@@ -450,7 +451,7 @@ def test_verify_passes_exactly_the_releases_that_are_honest_by_definition(drawn)
 
 
 @given(bf.cases(most_columns=3, most_rows=12, several=True))
-@settings(max_examples=12)
+@examples(12)
 def test_verify_passes_honest_releases_with_several_quasi_identifiers(case):
     policy = bf.policy_of_case(case)
     original = bf.table_of_case(case)

@@ -1,0 +1,46 @@
+"""How many random examples a law gets: a profile for each purpose, and numbers in tests that follow it.
+
+quick     what scripts/check.py runs without --all: few examples, the same each time
+ci        the same examples each time, as many as the tests say
+local     as many, but others each time; the default
+thorough  twenty times as many, for a campaign: HYPOTHESIS_PROFILE=thorough python -m pytest tests/test_models.py
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+
+SHARES = {"quick": 0.15, "ci": 1.0, "local": 1.0, "thorough": 20.0}
+"""How much of the examples that a test asks for each profile draws."""
+EXAMPLES = 50
+"""What a law gets that asks for no number of its own."""
+FEWEST = 2
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "local")
+
+
+def scaled(number: int) -> int:
+    """Give how many of so many random examples, histories or moments the chosen profile takes."""
+    return max(min(number, FEWEST), math.ceil(number * SHARES[PROFILE]))
+
+
+def examples(number: int, **more: Any) -> settings:
+    """Give the settings of a law that asks for so many examples: fewer if each is expensive, more if each is cheap."""
+    return settings(max_examples=scaled(number), **more)
+
+
+def load() -> None:
+    """Make the profiles known to hypothesis, and load the one that the environment names."""
+    shared: dict[str, Any] = {
+        "deadline": None,
+        "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+    }
+    steady: dict[str, Any] = {"derandomize": True, "database": None, "print_blob": True}
+    for name, share in SHARES.items():
+        own = steady if name in ("quick", "ci") else {}
+        settings.register_profile(name, max_examples=math.ceil(EXAMPLES * share), **shared, **own)
+    settings.load_profile(PROFILE)
