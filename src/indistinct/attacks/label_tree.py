@@ -17,10 +17,10 @@ from functools import cached_property
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, dates
 from indistinct.hierarchy.dates import Dates
-from indistinct.hierarchy.exact import EXACT, plain
+from indistinct.hierarchy.exact_numbers import EXACT, plain
 from indistinct.hierarchy.listed import Listed
-from indistinct.hierarchy.numbers import Intervals, TopBottom
-from indistinct.hierarchy.text import Keep, Prefix, Suppress
+from indistinct.hierarchy.number_labels import Intervals, TopBottom
+from indistinct.hierarchy.text_labels import Keep, Prefix, Suppress
 from indistinct.policy import Column
 
 Label = str | None

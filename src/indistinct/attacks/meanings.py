@@ -21,10 +21,10 @@ from indistinct.attacks.label_tree import LabelTree, interval_edges
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.dates import Dates
-from indistinct.hierarchy.exact import EXACT, plain, read_number
+from indistinct.hierarchy.exact_numbers import EXACT, plain, read_number
 from indistinct.hierarchy.listed import Listed
-from indistinct.hierarchy.numbers import Intervals, Rounding, TopBottom
-from indistinct.hierarchy.text import Prefix
+from indistinct.hierarchy.number_labels import Intervals, Rounding, TopBottom
+from indistinct.hierarchy.text_labels import Prefix
 from indistinct.policy import Column
 from indistinct.recoding.label_texts import OR_MISSING, Cover, range_label, read_label, set_label
 

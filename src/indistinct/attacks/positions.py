@@ -20,7 +20,7 @@ from indistinct.attacks.order import (
     likeness_of_neighbours,
 )
 from indistinct.attacks.unsorted import Signal, UnsortedReport
-from indistinct.hierarchy.exact import read_number
+from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.policy import Policy
 from indistinct.showing.words import counted
 

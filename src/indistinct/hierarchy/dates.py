@@ -11,15 +11,9 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.hierarchy import (
-    Computed,
-    Labels,
-    UnknownValues,
-    checked_top,
-    each_once,
-    top_name,
-    top_option,
-)
+from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
+from indistinct.hierarchy.hierarchy import Computed, each_once
+from indistinct.hierarchy.top_level import checked_top, top_name, top_option
 from indistinct.showing.words import counted
 
 RANGE = re.compile(r"([1-9]\d*) years?", re.ASCII)
@@ -117,7 +111,7 @@ class Dates(Computed):
         days: list[date | None] = []
         unreadable = []
         for code, value in enumerate(values):
-            day = None if value is None else self._read(value.strip())
+            day = None if value is None else self._read_day(value.strip())
             if day is None and value is not None:
                 unreadable.append(code)
             days.append(day)
@@ -130,7 +124,7 @@ class Dates(Computed):
             )
         return days
 
-    def _read(self, text: str) -> date | None:
+    def _read_day(self, text: str) -> date | None:
         if not self.formats:
             try:
                 return datetime.fromisoformat(text).date()

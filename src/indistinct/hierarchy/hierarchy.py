@@ -1,4 +1,4 @@
-"""What every hierarchy can do, and the integer form that the search works on."""
+"""What every hierarchy can do."""
 
 from __future__ import annotations
 
@@ -8,88 +8,23 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import HierarchyError
-
-Labels = Sequence[str | None]
+from indistinct.hierarchy.compiled_hierarchy import CompiledHierarchy, Labels, UnknownValues
+from indistinct.hierarchy.exact_numbers import read_number
+from indistinct.hierarchy.label_trees import branch_lines, label_text, nest
+from indistinct.hierarchy.top_level import without_false
 
 MOST_SHOWN = 10
 """Values that a notebook shows."""
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
-
-
-class UnknownValues(HierarchyError):
-    """The values at hand do not fit a hierarchy; ``codes`` are the positions of those that have no label.
-
-    The text says how many they are and never quotes one: they come from the private table.
-    """
-
-    def __init__(self, message: str, codes: Sequence[int] = ()) -> None:
-        super().__init__(message)
-        self.codes = tuple(codes)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CompiledHierarchy:
-    """A hierarchy as integer maps, for the distinct values of one column.
-
-    ``labels[level][code]`` is a label, ``maps[level][value code]`` the code of a value's label, and
-    ``leaves[level][label code]`` the number of ground values of the domain under a label. Making one checks that
-    every label has exactly one parent, as a domain generalization hierarchy demands.
-
-    Source: Samarati 2001, Section 2.2; Sweeney 2002, Section 2.
-    """
-
-    values: tuple[str | None, ...]
-    labels: tuple[tuple[str | None, ...], ...]
-    maps: tuple[NDArray[np.int64], ...]
-    leaves: tuple[NDArray[np.int64], ...]
-    domain_size: int
-    has_suppressed_top: bool
-    level_names: tuple[str, ...]
-    find_positions: Callable[[], NDArray[np.int64] | None] = field(default=lambda: None, repr=False)
-    """Gives where each value stands among those of the domain in the order of numbers or dates, a missing one last;
-    None if they have no such order. It is asked only by who releases ranges."""
-    sort_keys: Callable[[Labels], list[Any] | None] = field(default=lambda values: None, repr=False)
-    """Gives what to sort any values by: numbers or dates, None for a missing one; None if they have no such order."""
-    _steps: tuple[NDArray[np.int64], ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        steps = tuple(self._parents(level) for level in range(self.height))
-        object.__setattr__(self, "_steps", steps)
-        for array in (*self.maps, *self.leaves, *steps):
-            array.setflags(write=False)
-
-    @property
-    def height(self) -> int:
-        """The number of steps from a ground value to the top."""
-        return len(self.labels) - 1
-
-    def step(self, level: int) -> NDArray[np.int64]:
-        """Return the code at ``level + 1`` of the parent of each label at ``level``.
-
-        >>> from indistinct.hierarchy import prefix
-        >>> prefix(5, keep=[4, 3]).compile(["94138", "94139", "94141"]).step(0)
-        array([0, 0, 1])
-        """
-        return self._steps[level]
-
-    def _parents(self, level: int) -> NDArray[np.int64]:
-        below, above = self.maps[level], self.maps[level + 1]
-        parents = np.zeros(len(self.labels[level]), dtype=np.int64)
-        parents[below] = above
-        torn = len(np.unique(below[parents[below] != above]))
-        if torn:
-            raise HierarchyError(f"{torn} labels at level {level} have more than one parent; a label has exactly one")
-        return parents
 
 
 class Hierarchy(ABC):
@@ -213,7 +148,9 @@ class Hierarchy(ABC):
             └── 031
         """
         nodes = nest(row[::-1] for row in self.table(values))
-        return "\n".join(line for label, below in nodes.items() for line in [shown(label), *_branches(below, most)])
+        return "\n".join(
+            line for label, below in nodes.items() for line in [label_text(label), *branch_lines(below, most)]
+        )
 
     def spec(self) -> dict[str, Any]:
         """Return the hierarchy as a policy file writes it; ``from_spec`` is the inverse.
@@ -294,8 +231,6 @@ class Hierarchy(ABC):
 
     def sort_keys(self, values: Labels) -> list[Any] | None:
         """Return what to sort the values by, None for a missing one; None if they are not all numbers."""
-        from indistinct.hierarchy.exact import read_number  # which itself needs this module
-
         numbers = [None if value is None else read_number(value) for value in values]
         is_read = all(number is not None or value is None for number, value in zip(numbers, values, strict=True))
         return numbers if is_read and any(number is not None for number in numbers) else None
@@ -360,67 +295,3 @@ def is_suppression(labels: Labels) -> bool:
     (True, False)
     """
     return len(labels) == 1 and bool(labels[0]) and set(labels[0] or "") == {"*"}
-
-
-def checked_top(top: object) -> str | None:
-    """Return the label of a suppressed top, or None, and refuse anything else."""
-    if top is not None and not (isinstance(top, str) and top):
-        raise HierarchyError(f"top must be a label or None, got {top!r}")
-    return top
-
-
-def top_option(top: str | None) -> dict[str, Any]:
-    """Return the option that a specification needs for a top other than ``*``; False leaves the top out.
-
-    >>> top_option("*"), top_option("any"), top_option(None)
-    ({}, {'top': 'any'}, {'top': False})
-    """
-    return {} if top == "*" else {"top": top or False}
-
-
-def top_name(top: str | None) -> tuple[str, ...]:
-    """Return the name of the level that an added top makes, if it was added."""
-    return () if top is None else ("suppressed",)
-
-
-def without_false(written: Any) -> Any:
-    """Return what a specification says with None for False, which stands for it because TOML has no None.
-
-    >>> without_false({"bounds": [[20, False]], "top": False})
-    {'bounds': [[20, None]], 'top': None}
-    """
-    if isinstance(written, dict):
-        return {name: without_false(value) for name, value in written.items()}
-    if isinstance(written, list):
-        return [without_false(item) for item in written]
-    return None if written is False else written
-
-
-def nest(paths: Iterable[Iterable[str | None]]) -> dict[str | None, Any]:
-    """Return paths that start at the root as nested dictionaries.
-
-    >>> nest([["*", "person", "white"], ["*", "person", "black"]])
-    {'*': {'person': {'white': {}, 'black': {}}}}
-    """
-    root: dict[str | None, Any] = {}
-    for path in paths:
-        node = root
-        for label in path:
-            node = node.setdefault(label, {})
-    return root
-
-
-def shown(label: str | None) -> str:
-    """Return a label for reading; a missing value has a word of its own."""
-    return "(missing)" if label is None else label
-
-
-def _branches(nodes: dict[str | None, Any], most: int) -> list[str]:
-    lines = []
-    hidden = max(0, len(nodes) - most)
-    visible = list(nodes.items())[: len(nodes) - hidden]
-    for position, (label, below) in enumerate(visible, start=1):
-        is_last = position == len(visible) and not hidden
-        lines.append(f"{'└' if is_last else '├'}── {shown(label)}")
-        lines += [f"{' ' if is_last else '│'}   {line}" for line in _branches(below, most)]
-    return lines + [f"└── … {hidden} more"] * bool(hidden)

@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.hierarchy import (
-    Hierarchy,
-    Labels,
-    UnknownValues,
-    count_leaves,
-    is_suppression,
-    nest,
-    top_name,
-)
-from indistinct.hierarchy.rows import Row, checked_rows, read_rows, refusal
+from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
+from indistinct.hierarchy.hierarchy import Hierarchy, count_leaves, is_suppression
+from indistinct.hierarchy.label_rows import Row, checked_rows, read_rows, refusal
+from indistinct.hierarchy.label_trees import nest
+from indistinct.hierarchy.top_level import top_name
 from indistinct.showing.words import counted
 
 
@@ -145,7 +140,7 @@ class Listed(Hierarchy):
 
     def options(self) -> dict[str, Any]:
         """Return the list itself and every option that was given."""
-        given: dict[str, Any] = {self.main_option: self._written()}
+        given: dict[str, Any] = {self.main_option: self._spec_list()}
         if self.top is not None:
             given["top"] = self.top
         if self.names is not None:
@@ -156,7 +151,7 @@ class Listed(Hierarchy):
         return f"{self.kind}(<{counted(len(self.rows), 'value', 'values')}, height {self.height}>)"
 
     @abstractmethod
-    def _written(self) -> Any:
+    def _spec_list(self) -> Any:
         """Return the list as a specification writes it."""
 
     @abstractmethod
@@ -203,7 +198,7 @@ class Levels(Listed):
     def __repr__(self) -> str:
         return Listed.__repr__(self) if self.source is None else f"levels({self.source!r})"
 
-    def _written(self) -> Any:
+    def _spec_list(self) -> Any:
         return _texts(self.rows) if self.source is None else self.source
 
     def _place_to_list(self) -> str:
@@ -217,7 +212,7 @@ class Tree(Listed):
     kind = "tree"
     main_option = "nodes"
 
-    def _written(self) -> Any:
+    def _spec_list(self) -> Any:
         return _unfold(nest(row[::-1] for row in _texts(self.rows)), len(self.rows[0]))
 
     def _place_to_list(self) -> str:

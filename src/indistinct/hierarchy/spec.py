@@ -9,10 +9,11 @@ from typing import Any
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.dates import dates
-from indistinct.hierarchy.hierarchy import Hierarchy, without_false
+from indistinct.hierarchy.hierarchy import Hierarchy
 from indistinct.hierarchy.listed import levels, read_levels, tree
-from indistinct.hierarchy.numbers import intervals, rounding, top_bottom
-from indistinct.hierarchy.text import keep, prefix, suppress
+from indistinct.hierarchy.number_labels import intervals, rounding, top_bottom
+from indistinct.hierarchy.text_labels import keep, prefix, suppress
+from indistinct.hierarchy.top_level import without_false
 
 
 def from_spec(spec: Mapping[str, Any], base: Path) -> Hierarchy:
@@ -47,7 +48,7 @@ class Form:
     needs_first: bool = True
 
 
-def _spread(builder: Callable[..., Hierarchy], name: str) -> Callable[[dict[str, Any]], Hierarchy]:
+def _spread_option(builder: Callable[..., Hierarchy], name: str) -> Callable[[dict[str, Any]], Hierarchy]:
     """Return a builder that takes one of its options as positional arguments."""
 
     def build(options: dict[str, Any]) -> Hierarchy:
@@ -60,11 +61,11 @@ def _spread(builder: Callable[..., Hierarchy], name: str) -> Callable[[dict[str,
 FORMS = {
     "levels": Form(("source", "top", "names", "delimiter"), lambda options: levels(**options)),
     "tree": Form(("nodes", "top", "names"), lambda options: tree(**options)),
-    "intervals": Form(("widths", "origin", "low", "high", "top"), _spread(intervals, "widths")),
+    "intervals": Form(("widths", "origin", "low", "high", "top"), _spread_option(intervals, "widths")),
     "prefix": Form(("length", "keep", "mask", "top"), lambda options: prefix(**options), needs_first=False),
-    "dates": Form(("levels", "format", "latest", "top"), _spread(dates, "levels")),
-    "rounding": Form(("units", "top"), _spread(rounding, "units")),
-    "top_bottom": Form(("bounds", "top"), _spread(top_bottom, "bounds")),
+    "dates": Form(("levels", "format", "latest", "top"), _spread_option(dates, "levels")),
+    "rounding": Form(("units", "top"), _spread_option(rounding, "units")),
+    "top_bottom": Form(("bounds", "top"), _spread_option(top_bottom, "bounds")),
     "suppress": Form(("label",), lambda options: suppress(**options), needs_first=False),
     "keep": Form((), lambda options: keep(), needs_first=False),
 }

@@ -15,7 +15,7 @@ from indistinct.counting import IntArray
 from indistinct.engine import KEY, Histories, Recognition, Rows, open_table
 from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
 from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.based import Based
+from indistinct.hierarchy.released_labels import Based
 from indistinct.ledger.again import settled, told_policy, without_history
 from indistinct.ledger.earlier_signatures import promised, refuse_linkable, signed_column
 from indistinct.ledger.history import Linked, linked

@@ -19,7 +19,7 @@ from indistinct.counting import IntArray
 from indistinct.hierarchy import Hierarchy, UnknownValues, dates
 from indistinct.hierarchy.dates import Dates
 from indistinct.hierarchy.listed import Listed
-from indistinct.hierarchy.text import Prefix
+from indistinct.hierarchy.text_labels import Prefix
 from indistinct.linkage.spelling import Days, Spelling, Texts, code_length, spelling_of
 from indistinct.recoding.label_texts import read_label
 

@@ -18,7 +18,7 @@ from indistinct.counting import CountedCrowd, Crowd, FrequencyList, Groups, IntA
 from indistinct.engine import Counts, Rows, open_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.text import Prefix
+from indistinct.hierarchy.text_labels import Prefix
 from indistinct.kernels import grouping
 from indistinct.linkage.coverage import Coverage, climbed_labels, label_of_all
 from indistinct.linkage.fitting_people import count_candidates

@@ -16,10 +16,10 @@ from typing import ClassVar
 
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.dates import Dates
-from indistinct.hierarchy.exact import plain, read_number
+from indistinct.hierarchy.exact_numbers import plain, read_number
 from indistinct.hierarchy.listed import Listed
-from indistinct.hierarchy.numbers import Intervals, Rounding, TopBottom
-from indistinct.hierarchy.text import Prefix
+from indistinct.hierarchy.number_labels import Intervals, Rounding, TopBottom
+from indistinct.hierarchy.text_labels import Prefix
 
 ISO = ""
 """Stands for ISO dates and timestamps among the formats of ``strptime``."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.exact import read_number
+from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
 from indistinct.privacy.parameters import check_choice, check_share
 

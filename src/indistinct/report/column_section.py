@@ -9,7 +9,7 @@ from typing import Any
 from indistinct.counting import FrequencyList
 from indistinct.engine import Rows
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.hierarchy import shown
+from indistinct.hierarchy.label_trees import label_text
 from indistinct.report.subject import Subject
 
 MOST_BARS = 12
@@ -85,7 +85,7 @@ def bars(
     if others:
         made.append(_bar(f"{len(others):,} others", others, rows, before) | {"is_others": True})
     if None in rows:
-        made.append(_bar(shown(None), [None], rows, before))
+        made.append(_bar(label_text(None), [None], rows, before))
     return {
         "rows": sum(after.values()),
         "distinct": len([label for label in present if after.get(label)]),
@@ -186,7 +186,12 @@ def _levels(compiled: CompiledHierarchy, values: Counted) -> list[dict[str, Any]
     present = [value for value in values if value is not None]
     usual = compiled.values.index(max(present, key=lambda value: (values[value], value))) if present else 0
     return [
-        {"level": level, "name": name, "labels": len(set(labels) - {None}), "example": shown(labels[int(codes[usual])])}
+        {
+            "level": level,
+            "name": name,
+            "labels": len(set(labels) - {None}),
+            "example": label_text(labels[int(codes[usual])]),
+        }
         for level, (name, labels, codes) in enumerate(
             zip(compiled.level_names, compiled.labels, compiled.maps, strict=True)
         )

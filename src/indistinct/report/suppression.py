@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.algorithms import Task
 from indistinct.algorithms.algorithm import with_level
 from indistinct.counting import FrequencyList, Groups
-from indistinct.hierarchy.hierarchy import shown
+from indistinct.hierarchy.label_trees import label_text
 from indistinct.privacy.model import BoolArray
 from indistinct.report.subject import Subject
 
@@ -90,7 +90,7 @@ def _hit_labels(before: FrequencyList, groups: Groups, is_suppressed: BoolArray)
         rows = np.bincount(codes, groups.sizes, len(labels))
         lost = np.bincount(codes, groups.sizes * is_suppressed, len(labels))
         found += [
-            {"column": name, "label": shown(labels[code]), "rows": int(rows[code]), "suppressed": int(lost[code])}
+            {"column": name, "label": label_text(labels[code]), "rows": int(rows[code]), "suppressed": int(lost[code])}
             for code in np.flatnonzero(lost)
         ]
     found.sort(key=lambda one: (-one["suppressed"] / one["rows"], -one["suppressed"], one["column"], one["label"]))

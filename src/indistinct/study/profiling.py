@@ -12,7 +12,7 @@ from typing import Any
 from indistinct.engine import Rows, open_table
 from indistinct.errors import HierarchyError, TableError
 from indistinct.hierarchy import Hierarchy, dates, intervals, prefix, suppress
-from indistinct.hierarchy.exact import read_number
+from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.policy import Column, Policy, Role, quasi
 from indistinct.privacy import KAnonymity
 from indistinct.study.column_names import is_one_of, words_of

@@ -296,7 +296,7 @@ def _weighted(rows: Rows, quasi: Sequence[str], weights: str) -> tuple[NDArray[n
     """Count the groups, and sum the weights of each."""
     import numpy as np
 
-    from indistinct.hierarchy.exact import read_number
+    from indistinct.hierarchy.exact_numbers import read_number
 
     found = rows.values_by(quasi, weights)
     numbers = [None if text is None else read_number(text) for text in found.texts]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from indistinct.hierarchy.exact import read_number
+from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.linkage.spelling import FORMATS, Days
 from indistinct.study.column_names import is_one_of, words_of
 

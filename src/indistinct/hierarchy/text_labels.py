@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.hierarchy import Computed, Labels, UnknownValues, checked_top, top_name, top_option
+from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
+from indistinct.hierarchy.hierarchy import Computed
+from indistinct.hierarchy.top_level import checked_top, top_name, top_option
 from indistinct.showing.words import counted
 
 
@@ -85,7 +87,7 @@ class Prefix(Computed):
         """The number of characters that each level keeps; empty while neither length nor keep is known."""
         if self.keep is None and self.length is None:
             return ()
-        return self._names(self._kept(self.length or 0))
+        return self._names(self._kept_lengths(self.length or 0))
 
     def options(self) -> dict[str, Any]:
         """Return every option that differs from its default."""
@@ -109,7 +111,7 @@ class Prefix(Computed):
                 too_long,
             )
         columns: list[Labels] = []
-        for kept in self._kept(length):
+        for kept in self._kept_lengths(length):
             masked = self.mask * (length - kept)
             columns.append([None if value is None else value[:kept] + masked for value in values])
         return columns
@@ -119,7 +121,7 @@ class Prefix(Computed):
             return self.length
         return max((len(value) for value in values if value is not None), default=0)
 
-    def _kept(self, length: int) -> Sequence[int]:
+    def _kept_lengths(self, length: int) -> Sequence[int]:
         return range(length - 1, 0, -1) if self.keep is None else self.keep
 
     def _names(self, kept: Sequence[int]) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class Prefix(Computed):
         return ("value", *names, *top_name(self.top))
 
     def _level_names_for(self, values: Labels) -> tuple[str, ...]:
-        return self._names(self._kept(self._length_for(values)))
+        return self._names(self._kept_lengths(self._length_for(values)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

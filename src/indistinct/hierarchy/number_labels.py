@@ -11,16 +11,18 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.exact import (
+from indistinct.hierarchy.compiled_hierarchy import Labels
+from indistinct.hierarchy.exact_numbers import (
     decimal_places,
     exact,
+    floor_scaled,
     is_written_whole,
     plain,
     read_numbers,
-    scaled,
     writable,
 )
-from indistinct.hierarchy.hierarchy import Computed, Labels, checked_top, each_once, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, each_once
+from indistinct.hierarchy.top_level import checked_top, top_name, top_option
 
 Number = int | float | Decimal
 Edges = tuple[int | None, int | None]
@@ -176,7 +178,7 @@ class Intervals(Computed):
         places = self._places()
         numbers = read_numbers(values, whole=self.is_whole)
         # An interval is known by a number inside it, so that each level is found from the level below.
-        inside = [None if number is None else scaled(number, 10**places) for number in numbers]
+        inside = [None if number is None else floor_scaled(number, 10**places) for number in numbers]
         columns: list[Labels] = []
         for level in self.widths:
             find = self._finder(level, places)
@@ -192,14 +194,14 @@ class Intervals(Computed):
     def _finder(self, level: Decimal | tuple[Decimal, ...], places: int) -> Callable[[int], Edges]:
         """Return the function from a scaled number to the edges of its interval, None for an open edge."""
         scale = 10**places
-        low = None if self.low is None else scaled(self.low, scale)
-        high = None if self.high is None else scaled(self.high, scale)
+        low = None if self.low is None else floor_scaled(self.low, scale)
+        high = None if self.high is None else floor_scaled(self.high, scale)
         if isinstance(level, tuple):
-            find = partial(_between_cuts, [scaled(cut, scale) for cut in level])
+            find = partial(_between_cuts, [floor_scaled(cut, scale) for cut in level])
         else:
-            find = partial(_of_width, scaled(level, scale), scaled(self.origin, scale))
+            find = partial(_of_width, floor_scaled(level, scale), floor_scaled(self.origin, scale))
 
-        def clipped(number: int) -> Edges:
+        def edges_of_clipped(number: int) -> Edges:
             if low is not None and number < low:
                 return None, low
             if high is not None and number >= high:
@@ -211,7 +213,7 @@ class Intervals(Computed):
                 end = high
             return start, end
 
-        return clipped
+        return edges_of_clipped
 
     def _label(self, places: int, find: Callable[[int], Edges], number: int) -> str:
         start, end = find(number)
@@ -253,10 +255,10 @@ class Rounding(Computed):
         """Return each value rounded at each level, from the label of the level below."""
         places = decimal_places(self.units)
         # In halves of the last decimal place, the middle between two multiples is a whole number.
-        rounded = each_once(partial(scaled, scale=2 * 10**places), read_numbers(values))
+        rounded = each_once(partial(floor_scaled, scale=2 * 10**places), read_numbers(values))
         columns: list[Labels] = []
         for unit in self.units:
-            rounded = each_once(partial(_nearest, 2 * scaled(unit, 10**places)), rounded)
+            rounded = each_once(partial(_nearest, 2 * floor_scaled(unit, 10**places)), rounded)
             columns.append(each_once(lambda number: plain(number // 2, places), rounded))
         return columns
 
@@ -317,7 +319,7 @@ def _of_width(width: int, origin: int, number: int) -> Edges:
 
 def _is_multiple(number: Decimal, unit: Decimal, origin: Decimal = Decimal(0)) -> bool:
     scale = 10 ** decimal_places([number, unit, origin])
-    return (scaled(number, scale) - scaled(origin, scale)) % scaled(unit, scale) == 0
+    return (floor_scaled(number, scale) - floor_scaled(origin, scale)) % floor_scaled(unit, scale) == 0
 
 
 def _representative(find: Callable[[int], Edges], number: int) -> int:

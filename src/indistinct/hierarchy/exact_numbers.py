@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.hierarchy import Labels, UnknownValues
+from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
 from indistinct.showing.words import counted
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -100,10 +100,10 @@ def decimal_places(numbers: Iterable[Decimal]) -> int:
     return max((-exponent for exponent in exponents if isinstance(exponent, int)), default=0)
 
 
-def scaled(number: Decimal | int, scale: int) -> int:
+def floor_scaled(number: Decimal | int, scale: int) -> int:
     """Return the largest whole number that is not above ``number * scale``.
 
-    >>> scaled(Decimal("-0.25"), 10)
+    >>> floor_scaled(Decimal("-0.25"), 10)
     -3
     """
     if isinstance(number, int):
