@@ -15,7 +15,7 @@ from benchmarks.setting import Figures, Setting, say
 from indistinct.algorithms import Algorithm, Task
 from indistinct.counting import FrequencyList
 from indistinct.quality import MEASURES
-from indistinct.recoding import AnyRecoding, LocalRecoding
+from indistinct.recoding import LocalRecoding, Recoding
 
 KS = (2, 5, 10, 25, 100)
 SHOWN = ("ncp", "precision", "entropy", "discernibility", "average-group-size")
@@ -114,7 +114,7 @@ def _measured(frequencies: FrequencyList, policy: ix.Policy, algorithm: Algorith
     }
 
 
-def _smallest(recoding: AnyRecoding) -> int:
+def _smallest(recoding: Recoding) -> int:
     """Count the rows of each released tuple of labels from the pieces, and give the fewest."""
     if not isinstance(recoding, LocalRecoding):
         return int(recoding.released_sizes.min())

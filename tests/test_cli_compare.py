@@ -17,7 +17,7 @@ from indistinct.algorithms import ALGORITHMS, Task
 from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.quality import MEASURES
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 
 SVG = "{http://www.w3.org/2000/svg}"
 FOUR = ("lattice", "samarati", "mingen", "datafly")
@@ -46,9 +46,9 @@ class Bare:
 
     name = "bare"
 
-    def run(self, task: Task, watch: ix.Watch) -> Recoding:
+    def run(self, task: Task, watch: ix.Watch) -> FullDomainRecoding:
         base = task.frequencies.base
-        return Recoding(task.frequencies, base, np.zeros(len(base), np.bool_))
+        return FullDomainRecoding(task.frequencies, base, np.zeros(len(base), np.bool_))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from indistinct.algorithms import ALGORITHMS, Task
 from indistinct.engine import open_table
 from indistinct.pipeline.comparison import Trial, compare
 from indistinct.quality import MEASURES
-from indistinct.recoding import LocalRecoding, Pieces, Recoding
+from indistinct.recoding import FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.showing.bars import DOUBTFUL, LEAST, Bars, Panel
 from papers import FIGURE_6, FIGURE_6_COLUMNS, HOSPITAL, HOSPITAL_COLUMNS, SAMARATI, SWEENEY, policy_of, table_of
 from profiles import examples
@@ -46,10 +46,10 @@ class Made:
         self.name = name
 
 
-def unsafe(task: Task, watch: ix.Watch) -> Recoding:
+def unsafe(task: Task, watch: ix.Watch) -> FullDomainRecoding:
     """Release every row as it is, which hides nobody."""
     base = task.frequencies.base
-    return Recoding(task.frequencies, base, np.zeros(len(base), np.bool_))
+    return FullDomainRecoding(task.frequencies, base, np.zeros(len(base), np.bool_))
 
 
 def in_one_group(task: Task, watch: ix.Watch) -> LocalRecoding:
@@ -59,7 +59,7 @@ def in_one_group(task: Task, watch: ix.Watch) -> LocalRecoding:
 
 
 def raising(error: Exception) -> Made:
-    def run(task: Task, watch: ix.Watch) -> Recoding:
+    def run(task: Task, watch: ix.Watch) -> FullDomainRecoding:
         raise error
 
     return Made(run)
@@ -202,9 +202,9 @@ def test_a_missing_extra_is_a_reason_too() -> None:
 
 
 def test_a_release_of_nothing_is_none() -> None:
-    def nothing(task: Task, watch: ix.Watch) -> Recoding:
+    def nothing(task: Task, watch: ix.Watch) -> FullDomainRecoding:
         base = task.frequencies.base
-        return Recoding(task.frequencies, base, np.ones(len(base), np.bool_))
+        return FullDomainRecoding(task.frequencies, base, np.ones(len(base), np.bool_))
 
     assert trial_of(Made(nothing)).ending == "infeasible"
 

@@ -291,10 +291,10 @@ class Careless:
     name: ClassVar[str] = "careless"
 
     def run(self, task, watch):
-        from indistinct.recoding import Recoding
+        from indistinct.recoding import FullDomainRecoding
 
         groups = task.frequencies.base
-        return Recoding(task.frequencies, groups, np.zeros(len(groups), np.bool_))
+        return FullDomainRecoding(task.frequencies, groups, np.zeros(len(groups), np.bool_))
 
 
 class Lavish(Careless):

@@ -166,7 +166,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 AT_THE_DOOR = {"__init__", "__main__", "cli", "studio"}
 """What users call: it may import every room."""
 # For type checkers only: what a room describes, but does not need.
-MAY_NAME = {"counting": {"engine", "policy"}, "policy": {"privacy"}}
+MAY_NAME = {"counting": {"engine", "policy"}, "policy": {"privacy"}, "recoding": {"engine"}}
 STILL_WRONG: set[str] = {
     "attacks/opening.py imports release",
     "attacks/released.py imports release",
@@ -178,7 +178,6 @@ STILL_WRONG: set[str] = {
     "released/manifest.py imports proof",
     "report/ledger_section.py imports ledger",
     "report/ledger_section.py imports release",
-    "report/limits.py imports release",
     "report/subject.py imports release",
     "study/workload.py imports release",
 }

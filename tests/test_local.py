@@ -21,7 +21,7 @@ from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.quality import MEASURES
-from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces, Recoding
+from indistinct.recoding import SUPPRESSED, FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.label_texts import range_label, read_label, set_label
 from indistinct.watch import Watch
@@ -200,7 +200,7 @@ def test_a_full_domain_recoding_costs_the_same_when_it_is_written_as_a_local_one
     """And with the lowest labels of its groups it is at least as good."""
     for node in ((0,) * len(frequencies.columns), frequencies.heights):
         groups, group_of = frequencies.roll_up(node)
-        full = Recoding(frequencies, groups, np.zeros(len(groups), np.bool_))
+        full = FullDomainRecoding(frequencies, groups, np.zeros(len(groups), np.bool_))
         labels = [Labels.at_level(frequencies, column, level) for column, level in enumerate(node)]
         codes = np.stack([groups.label_codes(column) for column in range(len(node))])
         local = LocalRecoding.of_labels(frequencies, Pieces.whole(frequencies, group_of), tuple(labels), codes)

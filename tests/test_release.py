@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import json
@@ -59,6 +60,33 @@ def test_a_release_says_what_it_did(release):
     assert "verified" in repr(release)
 
 
+@pytest.mark.parametrize("algorithm", ["samarati", "mingen", "lattice", "mingen-cell", "k-similar"])
+def test_an_algorithm_that_promises_an_optimum_says_whether_it_is_proven(algorithm):
+    with ix.anonymize(TABLE, policy(), algorithm=algorithm) as release:
+        assert release.facts["is_proven"] is True
+        assert release.facts["gap"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["mondrian", "datafly", "regroup", "top-down", "mu-argus", "lossy-join", "anatomy"]
+)
+def test_an_algorithm_that_promises_no_optimum_says_nothing_of_one(algorithm, tmp_path):
+    diverse = dataclasses.replace(policy(), privacy=[ix.KAnonymity(2), ix.LDiversity(2)])
+    with ix.anonymize(TABLE, diverse, algorithm=algorithm, allow_unsafe=True) as release:
+        folder = release.write(tmp_path / "release", allow_unsafe=True)
+        release.report(tmp_path / "report.html")
+    assert not {"is_proven", "gap", "is_cut_short"} & json.loads((folder / "manifest.json").read_text("utf-8")).keys()
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "proven to be the best" not in page
+    assert "cut short" not in page
+
+
+def test_an_algorithm_that_is_stopped_by_a_time_limit_says_so():
+    with ix.anonymize(TABLE, policy(), algorithm="mondrian", watch=ix.Watch(time_limit=0)) as release:
+        assert release.facts["is_cut_short"] is True
+        assert "is_proven" not in release.facts
+
+
 def test_identifiers_are_dropped_and_columns_stand_in_the_policys_order(release):
     assert release.table.column_names == ["Race", "Gender", "ZIP", "BirthDate", "Problem"]
 
@@ -75,9 +103,9 @@ def test_a_failed_recount_is_never_released(monkeypatch):
     honest = DuckRows.recode
 
     def careless(self, plan):
-        from dataclasses import replace
-
-        return honest(self, replace(plan, suppressed={name: codes[:0] for name, codes in plan.suppressed.items()}))
+        return honest(
+            self, dataclasses.replace(plan, suppressed={name: codes[:0] for name, codes in plan.suppressed.items()})
+        )
 
     monkeypatch.setattr(DuckRows, "recode", careless)
     with pytest.raises(ix.VerificationError, match="2 of 7 groups fail"):
@@ -304,9 +332,7 @@ def test_a_place_below_a_file_is_refused(release, tmp_path):
 
 
 def test_a_release_that_does_not_verify_is_never_written(release, tmp_path):
-    from dataclasses import replace
-
-    release.policy = replace(release.policy, privacy=[ix.KAnonymity(3)])
+    release.policy = dataclasses.replace(release.policy, privacy=[ix.KAnonymity(3)])
     release.verdict = None
     with pytest.raises(ix.VerificationError):
         release.write(tmp_path / "out")

@@ -37,7 +37,7 @@ from indistinct.engine.spark.conditions import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
 from indistinct.pipeline import in_fragments as fragments
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 from profiles import examples
 from test_bottom import policy_of as bottom_policy_of
@@ -233,7 +233,7 @@ def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: 
         facts = release.facts
         assert any(facts["bottom"].values())
         assert facts["node"] is None
-        assert not facts["is_proven"]
+        assert "is_proven" not in facts
         verdict = ix.verify(release.table, policy, original=table)
         assert verdict.passed, str(verdict)
         assert (verdict.rows, verdict.groups) == (facts["released"], facts["groups"])
@@ -317,7 +317,7 @@ def counted_in_spark(spark: Any) -> Any:
 
 def answer(recoding: Any) -> Any:
     """Give all that a recoding says, in a form that compares."""
-    if isinstance(recoding, Recoding):
+    if isinstance(recoding, FullDomainRecoding):
         return recoding.node, recoding.groups.keys.tolist(), recoding.is_suppressed.tolist()
     pieces = recoding.pieces
     labels = [column.texts for column in getattr(recoding, "labels", ())]

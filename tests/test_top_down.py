@@ -19,7 +19,7 @@ from indistinct.algorithms.top_down import TopDown
 from indistinct.counting import FrequencyList, Sensitive
 from indistinct.engine import open_table
 from indistinct.quality import MEASURES
-from indistinct.recoding import SUPPRESSED, LocalRecoding, Recoding
+from indistinct.recoding import SUPPRESSED, FullDomainRecoding, LocalRecoding
 from indistinct.watch import Watch
 from profiles import examples
 from simulation import MODELS, Simulation, Table, Values, alpha_k
@@ -202,7 +202,7 @@ def test_it_distorts_no_more_than_the_top_and_tightening_no_more_than_that(table
     except ix.InfeasibleError:
         return
     groups, _ = task.frequencies.roll_up(task.frequencies.heights)
-    top = Recoding(task.frequencies, groups, np.zeros(len(groups), np.bool_))
+    top = FullDomainRecoding(task.frequencies, groups, np.zeros(len(groups), np.bool_))
     for name in ("ncp", "loss", "precision"):
         measure = MEASURES[name]()
         assert measure.loss(tight) <= measure.loss(found) + 1e-12
@@ -374,9 +374,9 @@ def test_when_time_is_up_it_gives_what_it_has():
     made = (Column("a", tuple((f"a{n}", "*") for n in range(4))), Column("b", tuple((f"b{n}", "*") for n in range(2))))
     table = Table(made, rows, (("flu",),) * 16, ("k-anonymity 2",))
     late = TopDown().run(task_of(table), Watch(time_limit=0))
-    assert (late.is_proven, late.sizes.tolist()) == (False, [16])
+    assert (late.is_cut_short, late.sizes.tolist()) == (True, [16])
     in_time = TopDown().run(task_of(table), Watch())
-    assert (in_time.is_proven, len(in_time.sizes)) == (True, 4)
+    assert (in_time.is_cut_short, len(in_time.sizes)) == (False, 4)
     with pytest.raises(ix.InterruptedSearchError):
         TopDown().run(task_of(table), Watch(is_cancelled=lambda: True))
 

@@ -30,7 +30,7 @@ from indistinct.policy import Policy, quasi, sensitive
 from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.proof.truth import Covers
 from indistinct.quality import QualityMeasure
-from indistinct.recoding import AnyRecoding, Classes, LocalRecoding, Recoding
+from indistinct.recoding import Classes, FullDomainRecoding, LocalRecoding, Recoding
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def check_measure(measure: QualityMeasure, *, examples: int = EXAMPLES) -> None:
     """
     assert isinstance(measure.name, str), "a measure has a name"
 
-    def check(drawn: tuple[FrequencyList, list[Recoding]]) -> None:
+    def check(drawn: tuple[FrequencyList, list[FullDomainRecoding]]) -> None:
         frequencies, recodings = drawn
         losses = []
         parts = measure.level_losses(frequencies)
@@ -185,28 +185,35 @@ def check_algorithm(
             return
         assert _fingerprint(first) == _fingerprint(second), "the same task has the same answer"
         assert first.frequencies is task.frequencies, "the recoding is one of the task's frequency list"
-        if isinstance(first, Classes):
-            released = _released_in_classes(first)
-        else:
-            released = _released_locally(first) if isinstance(first, LocalRecoding) else _released(first)
-        if getattr(first, "is_safe", True):
+        released = _released_rows(first)
+        if first.is_safe:
             _recount(task, first, released)
 
     _for_all(check, tasks(models=models), examples)
 
 
-def _fingerprint(recoding: AnyRecoding) -> object:
-    """Give what must be the same when an algorithm answers twice."""
-    if isinstance(recoding, Recoding):
-        return recoding.node, recoding.suppressed_rows
-    pieces = recoding.pieces
-    placed = sorted(zip(pieces.tuples.tolist(), pieces.groups.tolist(), pieces.rows.tolist(), strict=True))
+def _released_rows(recoding: Recoding) -> Released:
+    """Count the released rows anew, each kind of recoding in its own way."""
     if isinstance(recoding, Classes):
+        return _released_in_classes(recoding)
+    if isinstance(recoding, LocalRecoding):
+        return _released_locally(recoding)
+    assert isinstance(recoding, FullDomainRecoding), "an algorithm gives a recoding of indistinct.recoding"
+    return _released(recoding)
+
+
+def _fingerprint(recoding: Recoding) -> object:
+    """Give what must be the same when an algorithm answers twice."""
+    if isinstance(recoding, FullDomainRecoding):
+        return recoding.node, recoding.suppressed_rows
+    pieces = recoding.as_pieces()
+    placed = sorted(zip(pieces.tuples.tolist(), pieces.groups.tolist(), pieces.rows.tolist(), strict=True))
+    if not isinstance(recoding, LocalRecoding):
         return placed
     return placed, [labels.texts for labels in recoding.labels], recoding.codes.tolist()
 
 
-def _answer(algorithm: Algorithm, task: Task) -> AnyRecoding | None:
+def _answer(algorithm: Algorithm, task: Task) -> Recoding | None:
     try:
         return algorithm.run(task, Watch())
     except InfeasibleError:
@@ -248,7 +255,7 @@ def _released_locally(recoding: LocalRecoding) -> Released:
     return released
 
 
-def _released(recoding: Recoding) -> Released:
+def _released(recoding: FullDomainRecoding) -> Released:
     """Count the released rows of a full-domain recoding anew, row by row, without the search's own code."""
     frequencies = recoding.frequencies
     sensitive = _sensitive_texts(frequencies)
@@ -288,7 +295,7 @@ def _sizes(released: Released, positions: Iterable[int]) -> Counter[Texts]:
     return sizes
 
 
-def _recount(task: Task, recoding: AnyRecoding, released: Released) -> None:
+def _recount(task: Task, recoding: Recoding, released: Released) -> None:
     """Check that released rows satisfy the policy."""
     frequencies, policy = task.frequencies, task.policy
     assert released, "something is released"
@@ -437,21 +444,21 @@ def _asked_columns(models: Sequence[PrivacyModel]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *(SENSITIVE_NAMES if None in asked else ())]))
 
 
-def _recoded() -> SearchStrategy[tuple[FrequencyList, list[Recoding]]]:
+def _recoded() -> SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]]:
     """Draw a frequency list with a recoding to every node, each with some groups suppressed."""
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def drawn(draw: DrawFn) -> tuple[FrequencyList, list[Recoding]]:
+    def drawn(draw: DrawFn) -> tuple[FrequencyList, list[FullDomainRecoding]]:
         frequencies = draw(frequency_lists())
         recodings = []
         for node in _nodes(frequencies):
             groups, _ = frequencies.roll_up(node)
             least = draw(st.integers(1, 5))  # suppress small groups, as every algorithm does
-            recodings.append(Recoding(frequencies, groups, groups.sizes < least))
+            recodings.append(FullDomainRecoding(frequencies, groups, groups.sizes < least))
         return frequencies, recodings
 
-    made: SearchStrategy[tuple[FrequencyList, list[Recoding]]] = drawn()
+    made: SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]] = drawn()
     return made
 
 

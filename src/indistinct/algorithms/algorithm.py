@@ -13,7 +13,7 @@ from indistinct.errors import InfeasibleError
 from indistinct.policy import Policy
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.model import BoolArray, least_rows
-from indistinct.recoding import AnyRecoding, Recoding
+from indistinct.recoding import FullDomainRecoding, Recoding
 from indistinct.watch import Watch
 
 
@@ -142,12 +142,12 @@ class Task:
         entries = self.frequencies.entries
         return np.arange(len(entries)), entries.counts, np.zeros(len(entries), np.int64)
 
-    def recoding(self, groups: Groups, at_most: int | None = None) -> Recoding:
+    def recoding(self, groups: Groups, at_most: int | None = None) -> FullDomainRecoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy.
 
         If that is more than ``at_most`` rows, only so much is right about it.
         """
-        return Recoding(self.frequencies, groups, self.unsafe(groups, at_most))
+        return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
 
     def infeasible(self, budget: int) -> InfeasibleError:
         """Say why no node satisfies the policy within this budget."""
@@ -180,7 +180,7 @@ class Algorithm(Protocol):
     # An algorithm that never goes below ``task.frequencies.lowest`` may say ``heeds_bottom = True``: tables with too
     # many tuples are then generalized before they are counted. Others are given every tuple.
 
-    def run(self, task: Task, watch: Watch) -> AnyRecoding:
+    def run(self, task: Task, watch: Watch) -> Recoding:
         """Give a recoding that satisfies the task's policy, or raise InfeasibleError."""
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from indistinct.algorithms.algorithm import Task
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
 
@@ -32,7 +32,7 @@ class Chosen:
             raise PolicyError("options.node: must give the level of each column, such as { age = 2, zip = 1 }")
         object.__setattr__(self, "node", MappingProxyType(dict(self.node)))
 
-    def run(self, task: Task, watch: Watch) -> Recoding:
+    def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding at the chosen levels."""
         frequencies = task.frequencies
         heights = dict(zip(frequencies.columns, frequencies.heights, strict=True))

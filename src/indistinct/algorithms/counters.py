@@ -10,7 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,8 @@ class Tuples:
 @dataclass(frozen=True, slots=True)
 class Counted:
     """An outcome as numbers."""
+
+    local: ClassVar[None] = None
 
     frequencies: FrequencyList
     node: Node

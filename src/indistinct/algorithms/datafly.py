@@ -15,7 +15,7 @@ from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import Policy, other, suppression_in_rows, suppression_mistakes
 from indistinct.privacy import KAnonymity
 from indistinct.privacy.model import BoolArray
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 from indistinct.showing.words import counted
 from indistinct.watch import Watch
 
@@ -60,7 +60,7 @@ class Datafly:
         if mistakes:
             raise PolicyError(mistakes)
 
-    def run(self, task: Task, watch: Watch) -> Recoding:
+    def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding at which Datafly's walk up the lattice ends."""
         weights = self._weights(task)
         limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
@@ -73,7 +73,7 @@ class Datafly:
             rows = int(groups.sizes[suppressed].sum())
             enough = int(groups.sizes[outliers].sum()) <= stop_at and rows <= limit and rows < groups.rows
             if enough:
-                return Recoding(task.frequencies, groups, suppressed)
+                return FullDomainRecoding(task.frequencies, groups, suppressed)
             column = self._next_column(task, groups, weights)
             if column is None:
                 raise self._infeasible(task, weights, int(groups.sizes[outliers].sum()), rows, min(limit, stop_at))

@@ -57,7 +57,7 @@ def least_cost_partition(space: Space, k: int, watch: Watch, effort: Effort | No
     return by_boxes(ladders, k, watch, effort or Effort())
 
 
-def least_cost_tables(space: Space, k: int) -> list[Pieces] | None:
+def least_cost_tables(space: Space, k: int) -> list[Partition] | None:
     """Give a grouping for every table of least cost, in a fixed order; None if the table is large or they are many.
 
     Groupings that give every tuple the same labels are one table. Where labels of different levels cost the same, only
@@ -70,7 +70,7 @@ def least_cost_tables(space: Space, k: int) -> list[Pieces] | None:
         return None
     dynamic = _Choices(ladders, k)
     tables = dynamic.tables(dynamic.all)
-    return None if tables is None else [ladders.to_tuples(_pieces_of(table)) for table in sorted(map(sorted, tables))]
+    return None if tables is None else [_proven(ladders, _pieces_of(table)) for table in sorted(map(sorted, tables))]
 
 
 def steps(ladders: Ladders, k: int) -> float:

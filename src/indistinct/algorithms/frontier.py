@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +211,8 @@ def _not_served(task: Task) -> str:
 @dataclass(frozen=True)
 class Swept:
     """The outcomes of all nodes and ks together: what a measure asks for one, as arrays for all."""
+
+    local: ClassVar[None] = None
 
     frequencies: FrequencyList
     node: Any

@@ -8,7 +8,7 @@ from typing import ClassVar
 from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.search import Search
 from indistinct.quality import Precision, QualityMeasure, measure_named
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
 
@@ -29,7 +29,7 @@ class Lattice:
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", measure_named(self.measure))
 
-    def run(self, task: Task, watch: Watch) -> Recoding:
+    def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding of least loss that satisfies the policy."""
         assert not isinstance(self.measure, str)  # resolved when made
         found = Search(task, watch).optimum(self.measure)

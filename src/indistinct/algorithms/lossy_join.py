@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from indistinct.algorithms.algorithm import Algorithm, Requirement, Task
 from indistinct.algorithms.partition import together
 from indistinct.errors import PolicyError
-from indistinct.recoding import SUPPRESSED, Classes, Pieces, Recoding
+from indistinct.recoding import Classes
 from indistinct.recoding.link_column import check_link
 from indistinct.watch import Watch
 
@@ -57,11 +55,4 @@ class LossyJoin:
         """Give the classes, or raise InfeasibleError if the grouping finds none."""
         algorithm, on_all_columns = self.grouping_of(task)
         found = algorithm.run(on_all_columns, watch)
-        pieces = _as_pieces(found) if isinstance(found, Recoding) else found.pieces
-        return Classes.of_pieces(task.frequencies, together(task, pieces))
-
-
-def _as_pieces(recoding: Recoding) -> Pieces:
-    """Give the groups of a full-domain recoding as pieces."""
-    _, group_of = recoding.frequencies.roll_up(recoding.node)
-    return Pieces.whole(recoding.frequencies, np.where(recoding.is_suppressed[group_of], SUPPRESSED, group_of))
+        return Classes.of_pieces(task.frequencies, together(task, found.as_pieces()))

@@ -98,7 +98,7 @@ class MInvariant:
         )
         if self.two_tables:
             return Classes.of_pieces(frequencies, pieces)
-        return LocalRecoding.of_pieces(frequencies, pieces, is_proven=not watch.time_is_up())
+        return replace(LocalRecoding.of_pieces(frequencies, pieces), is_cut_short=watch.time_is_up())
 
 
 def _placed_in_what_is_left(placing: Placing) -> IntArray:

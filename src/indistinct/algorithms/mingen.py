@@ -16,7 +16,7 @@ from indistinct.algorithms.space import Space
 from indistinct.counting import Node
 from indistinct.errors import PolicyError
 from indistinct.quality import Precision, measured
-from indistinct.recoding import SUPPRESSED, AnyRecoding, LocalRecoding, Pieces
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Recoding
 from indistinct.watch import Watch
 
 Level = Literal["attribute", "cell"]
@@ -53,7 +53,7 @@ class MinGen:
         if not isinstance(self.precision, Precision):
             raise PolicyError(f"precision: must be a Precision(), got {self.precision!r}")
 
-    def run(self, task: Task, watch: Watch) -> AnyRecoding:
+    def run(self, task: Task, watch: Watch) -> Recoding:
         """Give the recoding of greatest precision with no row suppressed."""
         prefer = preference_named(self.preference)
         found = Search(task, watch, budget=0).optimum(
@@ -121,9 +121,9 @@ class MinGenCell(MinGen):
         """Give all recodings of greatest precision; None where they are not all known."""
         from indistinct.algorithms.exact_partition import MOST_TABLES, least_cost_tables
 
-        tables: list[list[Pieces]] = []
+        tables: list[list[Partition]] = []
 
-        def collect(space: Space, k: int, _: Watch) -> Pieces:
+        def collect(space: Space, k: int, _: Watch) -> Partition:
             found = least_cost_tables(space, k)
             if found is None:
                 raise _TooMany
@@ -139,7 +139,7 @@ class MinGenCell(MinGen):
         recodings = [self._of(task, watch, iter(chosen)) for chosen in product(*tables)]
         return recodings if all(recoding.is_proven for recoding in recodings) else None
 
-    def _of(self, task: Task, watch: Watch, chosen: Iterator[Pieces]) -> LocalRecoding:
+    def _of(self, task: Task, watch: Watch, chosen: Iterator[Partition]) -> LocalRecoding:
         """Give the recoding of one grouping for each block."""
         return partitioned(task, watch, self.precision, "hierarchy", lambda *_: next(chosen))
 

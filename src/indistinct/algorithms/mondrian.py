@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -81,7 +81,12 @@ class Mondrian:
             raise PolicyError(mistakes)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the recoding to groups that cannot be cut further, or that the time limit left."""
+        """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
+        pieces, is_cut_short = self.cut(task, watch)
+        return replace(LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), is_cut_short=is_cut_short)
+
+    def cut(self, task: Task, watch: Watch) -> tuple[Pieces, bool]:
+        """Give the rows of each part that is cut no further, and whether the time limit came before that."""
         frequencies = task.frequencies
         block_of, blocks = blocks_of(task)
         task = task.without(block_of == SUPPRESSED)
@@ -100,7 +105,7 @@ class Mondrian:
             np.append(groups.rows, frequencies.entries.counts[suppressed]),
             np.append(groups.numbers, np.full(len(suppressed), SUPPRESSED)),
         )
-        return LocalRecoding.of_pieces(frequencies, pieces, self.labels, is_proven=not len(uncut))
+        return pieces, len(uncut) > 0
 
 
 @dataclass(frozen=True, slots=True)

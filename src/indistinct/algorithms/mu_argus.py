@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations as choose
 from typing import ClassVar, Literal
 
@@ -351,7 +351,7 @@ class MuArgusSession:
             labels.append(known)
             codes.append(code)
         pieces = Pieces.whole(frequencies, tested.group_of)
-        return LocalRecoding.of_labels(frequencies, pieces, tuple(labels), np.stack(codes), is_safe=False)
+        return replace(LocalRecoding.of_labels(frequencies, pieces, tuple(labels), np.stack(codes)), is_safe=False)
 
 
 @dataclass(frozen=True, slots=True)

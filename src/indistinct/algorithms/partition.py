@@ -7,7 +7,7 @@ for every other model, by merging, and get their labels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,13 +110,16 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
         groups += int(pieces.groups.max(initial=-1)) + 1
     pieces = _joined(parts)
     safe = made_safe(task, space, block_of, pieces, groups)
-    recoding = LocalRecoding.of_pieces(frequencies, safe, labels, is_proven=is_proven and safe is pieces)
-    if not is_bounded or (bound == 0.0 and not recoding.is_proven):
+    recoding = LocalRecoding.of_pieces(frequencies, safe, labels)
+    if not is_bounded:
         return recoding
+    is_proven &= safe is pieces
+    if bound == 0.0 and not is_proven:
+        return replace(recoding, is_proven=False)
     least = within_unit(1.0 - (space.whole_row * recoding.released_rows - bound) / measure.prepared(frequencies).whole)
     gap = max(0.0, measure.loss(recoding) - least)
     # A label that reads the same on two levels counts as the higher one, which the groups were not chosen for.
-    return recoding if recoding.is_proven and gap <= ROUNDING else recoding.with_gap(gap)
+    return recoding.with_gap(0.0 if is_proven and gap <= ROUNDING else gap)
 
 
 def _suppressed(tuples: IntArray, sizes: IntArray) -> Pieces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, minimal_solutions, preference_named, preferred
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError, PolicyError
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
 
@@ -48,7 +48,7 @@ class Samarati:
         """Distance vectors are between tuples as they are; the roll-up starts anywhere."""
         return self.satisfies != "matrix"
 
-    def run(self, task: Task, watch: Watch) -> Recoding:
+    def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding to a k-minimal generalization."""
         if self.preference is not None:
             solutions = minimal_solutions(task, watch)
@@ -60,14 +60,15 @@ class Samarati:
         else:
             search = Search(task, watch)
             if not search.is_monotone:  # then no height divides what fails from what passes
-                return task.recoding(task.frequencies.roll_up(_lowest(search, task))[0])
-            if not search.passes(search.heights):
+                found = _lowest(search, task)
+            elif not search.passes(search.heights):
                 raise task.infeasible(task.budget)
-            found = find_vector(search.heights, search.heights, search.passes, watch)
+            else:
+                found = find_vector(search.heights, search.heights, search.passes, watch)
         if found is None:
             raise task.infeasible(task.budget)
         groups, _ = task.frequencies.roll_up(found)
-        return task.recoding(groups)
+        return replace(task.recoding(groups), is_proven=True, gap=0.0)
 
 
 def _lowest(search: Search, task: Task) -> Node:

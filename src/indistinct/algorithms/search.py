@@ -26,7 +26,7 @@ from indistinct.algorithms.counters import GroupCounter, Source, Stairs, counter
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import NonUniformEntropy, QualityMeasure
-from indistinct.recoding import Outcome, Recoding
+from indistinct.recoding import FullDomainRecoding, Outcome
 from indistinct.watch import Watch
 
 CACHED_TUPLES = 16_000_000
@@ -43,11 +43,11 @@ DIGITS = 12
 class Optimum:
     """The best recoding that a search found, its loss, and a loss that no other recoding can be below."""
 
-    recoding: Recoding
+    recoding: FullDomainRecoding
     loss: float
     bound: float
 
-    def proven_or_not(self) -> Recoding:
+    def proven_or_not(self) -> FullDomainRecoding:
         """Give the recoding with the word whether it is the optimum, and if not, how far it can be from it."""
         gap = round(self.loss - self.bound, DIGITS)
         return replace(self.recoding, is_proven=gap <= 0, gap=max(0.0, gap))
@@ -88,7 +88,7 @@ class Search:
         """Every node of the lattice, in lexicographic order."""
         return product(*(range(low, high + 1) for low, high in zip(self.bottom, self.heights, strict=True)))
 
-    def recoding(self, node: Node) -> Recoding:
+    def recoding(self, node: Node) -> FullDomainRecoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy."""
         groups, _ = self.frequencies.roll_up(node)
         return self.task.recoding(groups)
@@ -150,7 +150,9 @@ class Search:
                 failed.add(lower)
         return list(found)
 
-    def optimum(self, measure: QualityMeasure, rank: Callable[[Recoding], Any] | None = None) -> Optimum | None:
+    def optimum(
+        self, measure: QualityMeasure, rank: Callable[[FullDomainRecoding], Any] | None = None
+    ) -> Optimum | None:
         """Give the passing node of least loss. None if no node passes.
 
         Of equal ones it is the one that ``rank`` puts first; without a rank the one with fewest suppressed rows, then

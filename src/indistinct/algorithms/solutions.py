@@ -11,7 +11,7 @@ from indistinct.algorithms.search import Search
 from indistinct.counting import Node
 from indistinct.errors import PolicyError
 from indistinct.quality import measured
-from indistinct.recoding import Recoding
+from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
 
@@ -30,7 +30,7 @@ class Solution:
     measures: Mapping[str, float]
 
     @classmethod
-    def of(cls, recoding: Recoding) -> Solution:
+    def of(cls, recoding: FullDomainRecoding) -> Solution:
         """Describe a recoding."""
         frequencies = recoding.frequencies
         return cls(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -83,7 +83,7 @@ class TopDown:
             np.concatenate([found.class_of, block_of[is_out]]),
         )
         labels, codes = _labels(frequencies, trees, found.lowered(trees) if self.tighten else found)
-        return LocalRecoding.of_labels(frequencies, pieces, labels, codes, is_proven=not is_cut)
+        return replace(LocalRecoding.of_labels(frequencies, pieces, labels, codes), is_cut_short=is_cut)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,14 @@ def _with_facts(released: Released, said: Mapping[str, Any]) -> Released:
         is_local=levels is None,
         levels=levels,
         algorithm=said.get("algorithm"),
-        is_proven=bool(said.get("is_proven", True)),
+        is_proven=_is_as_promised(said),
     )
+
+
+def _is_as_promised(said: Mapping[str, Any]) -> bool:
+    """Tell whether an algorithm came to its own end, on the whole table, so that its answer is what it promises."""
+    was_in_fragments = said.get("node") is None and "bottom" in said
+    return said.get("is_proven") is not False and not said.get("is_cut_short") and not was_in_fragments
 
 
 def read_manifest(folder: Path) -> tuple[Path, dict[str, Any]]:

@@ -195,8 +195,11 @@ def summarize(release: Release, written: Path) -> None:
     if "bottom" in facts:
         raised = ", ".join(f"{name} at level {level}" for name, level in facts["bottom"].items() if level)
         show.say(f"there were too many tuples to count them all: the search began with {raised}", "yellow")
-    if not facts["is_proven"]:
-        show.say(f"not proven to be the best: a release may have a loss lower by up to {facts['gap']:.4f}", "yellow")
+    if facts.get("is_proven") is False:
+        lower = "" if facts["gap"] is None else f": a release may have a loss lower by up to {facts['gap']:.4f}"
+        show.say(f"not proven to be the best{lower}", "yellow")
+    if "is_cut_short" in facts:
+        show.say("cut short by the time limit: with more time the algorithm gives another release", "yellow")
     if not release.verdict.passed:
         show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)
         return

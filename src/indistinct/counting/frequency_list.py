@@ -217,6 +217,28 @@ class FrequencyList:
 
         return self.remember(("coarser", column, level, goal), compose)
 
+    def without_column(self, name: str) -> tuple[FrequencyList, IntArray]:
+        """Give the list without a quasi or sensitive column, and the entry there of each entry here."""
+        others = [position for position, own in enumerate(self.columns) if own != name]
+        described = {own: column for own, column in self.sensitive.items() if own != name}
+        codes = np.stack(
+            [*(self.entry_codes(other) for other in others), *(self.entries.codes[own] for own in described)]
+        )
+        distinct, entry_of = np.unique(codes, axis=1, return_inverse=True)
+        counts = np.bincount(entry_of.ravel(), self.entries.counts, distinct.shape[1]).astype(np.int64)
+        plain = FrequencyList.of_codes(
+            [self.columns[other] for other in others],
+            [self.hierarchies[other] for other in others],
+            list(distinct[: len(others)]),
+            counts,
+            [self.weights[other] for other in others],
+            {own: (column, distinct[len(others) + place]) for place, (own, column) in enumerate(described.items())},
+        )
+        there = np.stack([*map(plain.entry_codes, range(len(others))), *plain.entries.codes.values()])
+        place_of = np.empty(len(counts), np.int64)
+        place_of[np.lexsort(distinct)] = np.lexsort(there)  # both hold the same entries, each in its own order
+        return plain, place_of[entry_of.ravel()]
+
     def afresh(self) -> FrequencyList:
         """The same list with nothing worked out beforehand, for whoever measures time."""
         return replace(self, _memory={})

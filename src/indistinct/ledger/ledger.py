@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from indistinct.algorithms import Algorithm, MInvariant
 from indistinct.counting import IntArray
-from indistinct.engine import KEY, Histories, Recognition, Rows, open_table
+from indistinct.engine import HISTORY, KEY, Histories, Recognition, Rows, open_table
 from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.released_labels import Based
-from indistinct.ledger.again import settled, told_policy, without_history
+from indistinct.ledger.again import settled, told_policy
 from indistinct.ledger.earlier_signatures import promised, refuse_linkable, signed_column
 from indistinct.ledger.history import Linked, linked
 from indistinct.ledger.policies import policy_text
@@ -26,7 +26,7 @@ from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.pipeline import chosen_algorithm, task_for
 from indistinct.policy import Policy
 from indistinct.policy.policy_file import parse_policy
-from indistinct.recoding import AnyRecoding, Classes
+from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import LINK
 from indistinct.release import Release, recoded, refuse_occupied
 from indistinct.watch import Watch
@@ -343,13 +343,13 @@ class Ledger:
             recoding = _searched(told, asked, chosen, sizes, policies, watch)
             watch.report("release")
             parts = recoded(told, recoding, policy, (KEY,))
-            first = "quasi" if isinstance(recoding, Classes) else "table"
-            group = [LINK] if isinstance(recoding, Classes) else policy.quasi
+            first = "quasi" if recoding.is_divided else "table"
+            group = [LINK] if recoding.is_divided else policy.quasi
             told.write_members(parts[first], private / MEMBERS, group, policy.with_role("sensitive"))
             parts[first] = parts[first].without([KEY])
         finally:
             told.close()
-        release = Release(parts, without_history(recoding), policy, chosen.name)
+        release = Release(parts, recoding.without_column(HISTORY), policy, chosen.name)
         watch.report("verify")
         verdict = release.verify()
         if not verdict.passed:
@@ -425,7 +425,7 @@ def _opened(table: Any, reading: dict[str, Any]) -> Iterator[Rows]:
 
 def _searched(
     told: Rows, policy: Policy, chosen: Algorithm, sizes: IntArray | None, earlier: list[Policy], watch: Watch
-) -> AnyRecoding:
+) -> Recoding:
     """Search for a recoding; with earlier releases, one that keeps to them.
 
     ``sizes`` has the number of people of each history; without it, they may come and go one by one.
@@ -444,7 +444,7 @@ def _searched(
         ) from None
     if sizes is None:
         return recoding
-    if isinstance(recoding, Classes):
+    if recoding.is_divided:
         raise RefusedError(
             "a release of two tables cannot be made to keep to earlier ones; release one table, or check it without "
             "again"
@@ -474,7 +474,7 @@ def _refuse_other_ways(chosen: Algorithm, terms: Terms) -> None:
         )
 
 
-def _found(told: Rows, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[AnyRecoding, int]:
+def _found(told: Rows, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[Recoding, int]:
     task = task_for(told, policy, watch)
     watch.start()
     watch.report("search")

@@ -22,7 +22,7 @@ from indistinct.errors import (
 from indistinct.pipeline import release_of, task_for
 from indistinct.policy import Policy
 from indistinct.quality import MEASURES, QualityMeasure, measure_named
-from indistinct.recoding import AnyRecoding, Classes
+from indistinct.recoding import Recoding
 from indistinct.showing.words import counted
 from indistinct.study.workload import Workload
 from indistinct.watch import Watch
@@ -331,7 +331,7 @@ def _options(algorithm: Algorithm) -> str:
 class _Run:
     """One timed search: its answer, or the error in place of it."""
 
-    answer: AnyRecoding | IndistinctError
+    answer: Recoding | IndistinctError
     seconds: float
     cpu_seconds: float
     is_warm: bool
@@ -376,7 +376,7 @@ def _trial(contender: _Contender, rows: Rows, task: Task, workload: Workload | N
         optimum_of=_optimized(contender) if recoding.is_proven else None,
         measures={measure: float(scale.value(recoding)) for measure, scale in scales.items()},
         losses={measure: float(scale.loss(recoding)) for measure, scale in scales.items()},
-        has_two_tables=isinstance(recoding, Classes),
+        has_two_tables=recoding.is_divided,
         query_errors={} if asked is None else asked.average,
         median_query_errors={} if asked is None else asked.median,
     )
@@ -394,7 +394,7 @@ def _once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
     known = task.frequencies
     # what one search has worked out and kept would be a present to the next
     forgetful = replace(known, _memory={})
-    answer: AnyRecoding | IndistinctError
+    answer: Recoding | IndistinctError
     code = _loaded_code()
     watch.start()
     watch.report("search")

@@ -182,4 +182,4 @@ def _recoding(frequencies: FrequencyList, groups: pa.Table) -> LocalRecoding:
     suppressed = frequencies.rows - int(sizes.sum())
     lost = Pieces(np.zeros(1, np.int64), np.array([suppressed]), np.array([SUPPRESSED]))
     stacked = np.stack(codes) if codes else np.zeros((0, len(sizes)), np.int64)
-    return LocalRecoding(frequencies, lost, tuple(labels), stacked, sizes, is_proven=False, gap=1.0)
+    return LocalRecoding(frequencies, lost, sizes, tuple(labels), stacked)

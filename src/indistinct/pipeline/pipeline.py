@@ -18,7 +18,7 @@ from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.in_fragments import recoded_in_fragments
 from indistinct.policy import Policy
 from indistinct.quality import QualityMeasure
-from indistinct.recoding import AnyRecoding
+from indistinct.recoding import Recoding
 from indistinct.release import Release
 from indistinct.watch import Watch
 
@@ -62,7 +62,7 @@ def anonymize(
 def release_of(
     rows: Rows,
     policy: Policy,
-    recoding: AnyRecoding,
+    recoding: Recoding,
     algorithm: str,
     *,
     allow_unsafe: bool = False,

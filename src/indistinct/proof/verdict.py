@@ -26,10 +26,9 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import PLURALS, Check, Checked, columns_check, counted_groups, model_check
 from indistinct.proof.truth import rows_without_original
+from indistinct.recoding.link_column import TWO_TABLES
 from indistinct.showing.words import counted
 
-TWO_TABLES = "two-tables"
-"""The form of a release that keeps quasi and sensitive columns apart."""
 PARTS = ("quasi", "sensitive")
 """The tables of such a release."""
 

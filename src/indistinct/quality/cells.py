@@ -10,8 +10,9 @@ import numpy as np
 
 from indistinct.counting import FrequencyList
 from indistinct.quality.measure import FloatArray, QualityMeasure, within_unit
-from indistinct.recoding import LabelValues, LocalRecoding, Outcome
+from indistinct.recoding import LabelValues, Outcome
 from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.recoding import GroupLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,17 @@ class CellMeasure(QualityMeasure):
         return recoding.over_suppressed(prepared.per_label) / prepared.whole if prepared.whole > 0 else 0.0
 
     def loss(self, recoding: Outcome) -> float:
-        if isinstance(recoding, LocalRecoding):
-            return self._local_loss(recoding)
+        if recoding.local is not None:
+            return self._local_loss(recoding.frequencies, recoding.local)
         parts = self.level_losses(recoding.frequencies)
         lost = sum([losses[level] for losses, level in zip(parts, recoding.node, strict=True)])
         return within_unit(lost + self.suppression_loss(recoding))
 
-    def _local_loss(self, recoding: LocalRecoding) -> float:
-        frequencies = recoding.frequencies
+    def _local_loss(self, frequencies: FrequencyList, groups: GroupLabels) -> float:
+        """Give the loss where each group carries labels of its own."""
         whole = self.prepared(frequencies).whole
         kept = [
             weight * self.kept(frequencies, column, labels)
-            for column, (weight, labels) in enumerate(zip(frequencies.weights, recoding.labels, strict=True))
+            for column, (weight, labels) in enumerate(zip(frequencies.weights, groups.labels, strict=True))
         ]
-        return within_unit(1.0 - recoding.over_released(kept) / whole) if whole > 0 else 0.0
+        return within_unit(1.0 - groups.over_released(kept) / whole) if whole > 0 else 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.counting import FrequencyList
 from indistinct.quality.measure import FloatArray, QualityMeasure, within_unit
-from indistinct.recoding import LocalRecoding, Outcome
+from indistinct.recoding import Outcome
 
 
 class _LevelMeasure(QualityMeasure):
@@ -21,9 +21,9 @@ class _LevelMeasure(QualityMeasure):
     def loss(self, recoding: Outcome) -> float:
         parts = self.level_losses(recoding.frequencies)
         assert parts is not None  # every measure of this kind has them
-        if isinstance(recoding, LocalRecoding):  # each part rises evenly with the level, so averages will do
+        if recoding.local is not None:  # each part rises evenly with the level, so averages will do
             return within_unit(
-                sum([p[-1] * m / max(1, len(p) - 1) for p, m in zip(parts, recoding.mean_levels, strict=True)])
+                sum([p[-1] * m / max(1, len(p) - 1) for p, m in zip(parts, recoding.local.mean_levels, strict=True)])
             )
         return within_unit(sum([losses[level] for losses, level in zip(parts, recoding.node, strict=True)]))
 
@@ -42,7 +42,7 @@ class AbsoluteDistance(_LevelMeasure):
         return [np.arange(height + 1) / steps for height in frequencies.heights]
 
     def value(self, recoding: Outcome) -> float:
-        levels = recoding.mean_levels if isinstance(recoding, LocalRecoding) else recoding.node
+        levels = recoding.node if recoding.local is None else recoding.local.mean_levels
         return sum(levels) * 1.0
 
 

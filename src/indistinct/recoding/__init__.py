@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from indistinct.recoding.recoding import (
-    SUPPRESSED,
-    AnyRecoding,
-    Classes,
-    LabelValues,
-    LocalRecoding,
-    Outcome,
-    Pieces,
-    Recoding,
-)
+from indistinct.recoding.classes import Classes
+from indistinct.recoding.full_domain import FullDomainRecoding
+from indistinct.recoding.local import LocalRecoding
+from indistinct.recoding.pieces import SUPPRESSED, Pieces
+from indistinct.recoding.recoding import LabelValues, Outcome, Recoding
 
-__all__ = ["SUPPRESSED", "AnyRecoding", "Classes", "LabelValues", "LocalRecoding", "Outcome", "Pieces", "Recoding"]
+__all__ = [
+    "SUPPRESSED",
+    "Classes",
+    "FullDomainRecoding",
+    "LabelValues",
+    "LocalRecoding",
+    "Outcome",
+    "Pieces",
+    "Recoding",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
@@ -54,6 +56,14 @@ def lowest_labels(
     if positions is None:
         return _narrower(*_sets(frequencies, column, values, starts, levels), covering, places)
     return _narrower(*_ranges(frequencies, column, positions, values, starts, levels), covering, places)
+
+
+def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> NDArray[np.bool_]:
+    """Tell which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
+    is_blank: NDArray[np.bool_] = np.ones(len(codes[0]), np.bool_)
+    for names, code in zip(texts, codes, strict=True):
+        is_blank &= np.array([text is None for text in names], np.bool_)[code]
+    return is_blank
 
 
 def distinct(*keys: IntArray) -> tuple[IntArray, IntArray]:

@@ -8,6 +8,14 @@ from indistinct.policy import Policy
 LINK = "class_id"
 """The column that links the two tables of a release."""
 
+TWO_TABLES = "two-tables"
+"""What a manifest says of the form of such a release."""
+
+NOT_PROTECTED = (
+    "The quasi-identifiers are published as they are: whoever knows them learns who is in the table. Hidden is only "
+    "which sensitive value of a class belongs to whom. Rows of the two tables correspond one to one within a class."
+)
+
 NOTHING_HIDDEN = "no model asks about sensitive values, and they are all that a release of two tables hides"
 
 
@@ -36,3 +44,12 @@ def check_link(policy: Policy) -> None:
     ]
     if mistakes:
         raise PolicyError(mistakes)
+
+
+def not_protected(policy: Policy) -> str:
+    """Say what a release of two tables does not hide."""
+    unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
+    if not unasked:
+        return NOT_PROTECTED
+    names = ", ".join(map(repr, unasked))
+    return f"{NOT_PROTECTED} No model asks about {names}: all people of a class may have the same value there."

@@ -6,10 +6,10 @@ import numpy as np
 
 from indistinct.engine import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
-from indistinct.recoding import Classes, LocalRecoding, Recoding
+from indistinct.recoding.classes import Classes
+from indistinct.recoding.full_domain import FullDomainRecoding
 from indistinct.recoding.link_column import LINK
-
-__all__ = ["LINK", "class_plan", "column_plan", "local_plan"]
+from indistinct.recoding.local import LocalRecoding
 
 
 def class_plan(recoding: Classes, policy: Policy, extra: tuple[str, ...] = ()) -> ClassPlan:
@@ -25,7 +25,7 @@ def class_plan(recoding: Classes, policy: Policy, extra: tuple[str, ...] = ()) -
     )
 
 
-def local_plan(recoding: LocalRecoding, policy: Policy, blank: bool, extra: tuple[str, ...] = ()) -> LocalPlan:
+def local_plan(recoding: LocalRecoding, policy: Policy, extra: tuple[str, ...] = ()) -> LocalPlan:
     """Put a local recoding in the engine's terms: the tuple, rows and group of each piece, and each group's labels."""
     frequencies, pieces = recoding.frequencies, recoding.pieces
     names = frequencies.columns
@@ -39,11 +39,11 @@ def local_plan(recoding: LocalRecoding, policy: Policy, blank: bool, extra: tupl
         labels={name: recoding.labels[column].texts for column, name in enumerate(names)},
         codes={name: recoding.codes[column] for column, name in enumerate(names)},
         kept=frozenset(kept),
-        blank=blank,
+        blank=policy.suppressed_rows == "blank",
     )
 
 
-def column_plan(recoding: Recoding, policy: Policy, blank: bool, extra: tuple[str, ...] = ()) -> Plan:
+def column_plan(recoding: FullDomainRecoding, policy: Policy, extra: tuple[str, ...] = ()) -> Plan:
     """Put a recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
     suppressed = np.flatnonzero(recoding.is_suppressed)
     sensitive = recoding.frequencies.sensitive
@@ -62,6 +62,6 @@ def column_plan(recoding: Recoding, policy: Policy, blank: bool, extra: tuple[st
         labels=plan_labels,
         kept=frozenset([*(name for name, level in recoding.levels.items() if level == 0), *sensitive]),
         suppressed=plan_suppressed,
-        blank=blank,
+        blank=policy.suppressed_rows == "blank",
         unblanked=frozenset(sensitive),
     )

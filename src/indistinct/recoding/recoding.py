@@ -1,26 +1,48 @@
 """Recoding: an algorithm's answer, which group each tuple goes to, what labels it carries, and what is suppressed.
 
-A full-domain recoding takes every column to one level. A local recoding groups rows, and each group carries labels of
-its own: from the hierarchies, or ranges and sets of values.
+There are three kinds. ``FullDomainRecoding`` takes every column to one level. ``LocalRecoding`` groups rows, and each
+group carries labels of its own: from the hierarchies, or ranges and sets of values. ``Classes`` groups rows for a
+release of two tables, in which no cell is generalized. Whoever releases, proves or measures a recoding asks what stands
+here and need not know which kind it is.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
-from indistinct.recoding.group_labels import LabelKind, Labels, distinct, lowest_labels
+from indistinct.policy import Policy
+from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.pieces import SUPPRESSED, Pieces
 
-SUPPRESSED = -1
-"""The group of rows that are not released."""
+if TYPE_CHECKING:
+    from indistinct.engine import ClassPlan, LocalPlan, Plan
+
+BoolArray = NDArray[np.bool_]
 
 LabelValues = Sequence[Sequence[NDArray[np.float64]]]
 """A number for each column, level and label code."""
+
+
+class GroupLabels(Protocol):
+    """Groups that carry labels of their own, as a measure asks about them."""
+
+    @property
+    def labels(self) -> tuple[Labels, ...]:
+        """The labels of each column."""
+
+    @property
+    def mean_levels(self) -> tuple[float, ...]:
+        """The average level of each column's released cells."""
+
+    def over_released(self, values: Sequence[NDArray[np.float64]]) -> float:
+        """Sum a number per column and label over all released cells."""
 
 
 class Outcome(Protocol):
@@ -35,6 +57,10 @@ class Outcome(Protocol):
         """The level of each quasi column."""
 
     @property
+    def local(self) -> GroupLabels | None:
+        """The groups, where each carries labels of its own; None where each column has one level."""
+
+    @property
     def rows(self) -> int:
         """The rows that were eligible for release."""
 
@@ -62,23 +88,80 @@ class Outcome(Protocol):
         """Sum a number per label over all cells of suppressed rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recoding:
-    """A full-domain recoding: every column climbs to one level, and some whole groups are suppressed."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Recoding(ABC):
+    """Which group each row goes to, the labels it carries there, and what is suppressed."""
+
+    is_divided: ClassVar[bool] = False
+    """It makes two tables, quasi-identifiers apart from sensitive values, and not one."""
 
     frequencies: FrequencyList
-    groups: Groups
-    is_suppressed: NDArray[np.bool_]
-    """One claim per group."""
-    is_proven: bool = True
-    """No other recoding that the algorithm considers is better; False when a time limit cut the search short."""
-    gap: float = 0.0
-    """How much lower the loss of the optimum can still be, if it is not proven."""
+    is_proven: bool | None = field(default=None, kw_only=True)
+    """No other recoding that the algorithm considers is better; None where the algorithm promises no optimum."""
+    gap: float | None = field(default=None, kw_only=True)
+    """How much lower the loss of the optimum can be at most; None where nothing is known of that."""
+    is_cut_short: bool = field(default=False, kw_only=True)
+    """A time limit ended the algorithm before it was done."""
+    is_safe: bool = field(default=True, kw_only=True)
+    """The algorithm promises what the policy requires; µ-Argus does not."""
 
     @property
+    @abstractmethod
     def node(self) -> Node:
-        """The level of each quasi column."""
-        return self.groups.node
+        """The level of each quasi column; where cells climb one by one, the highest of each."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> dict[str, int] | None:
+        """The level of each quasi column by its name; None where cells climb one by one."""
+
+    @property
+    @abstractmethod
+    def released_sizes(self) -> IntArray:
+        """The sizes of the released groups."""
+
+    @property
+    @abstractmethod
+    def suppressed_sizes(self) -> IntArray:
+        """The sizes of the suppressed groups; suppressed rows that are in no group count as one."""
+
+    @property
+    @abstractmethod
+    def number_of_groups(self) -> int:
+        """How many numbers of groups there are, those of suppressed groups included."""
+
+    @abstractmethod
+    def as_pieces(self) -> Pieces:
+        """Give the recoding as so many rows of an entry to a group."""
+
+    @abstractmethod
+    def over_suppressed(self, values: LabelValues) -> float:
+        """Sum a number per label over all cells of suppressed rows."""
+
+    @abstractmethod
+    def looks_suppressed(self) -> bool:
+        """Tell whether released rows have no quasi cell at all and could not be told from suppressed, blank ones."""
+
+    @abstractmethod
+    def without_groups(self, is_left_out: BoolArray) -> Recoding:
+        """Give the same recoding with some more groups suppressed, which is no longer proven to be the best."""
+
+    @abstractmethod
+    def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan | LocalPlan | ClassPlan:
+        """Put the recoding in the engine's terms; ``extra`` columns are released as they are beside the quasi ones."""
+
+    @abstractmethod
+    def level_facts(self, policy: Policy) -> dict[str, Any]:
+        """Say how far cells climbed, as a manifest says it."""
+
+    @abstractmethod
+    def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> Recoding:
+        """Give the recoding as it looks without the quasi column at a position, on a list and pieces that lack it."""
+
+    @property
+    def local(self) -> GroupLabels | None:
+        """The groups, where each carries labels of its own; None where each column has one level."""
+        return None
 
     @property
     def rows(self) -> int:
@@ -87,28 +170,23 @@ class Recoding:
 
     @property
     def suppressed_rows(self) -> int:
-        """The rows in suppressed groups."""
-        return int(self.groups.sizes[self.is_suppressed].sum())
+        """The rows that are not released."""
+        return self.rows - self.released_rows
 
     @property
     def released_rows(self) -> int:
         """The rows that stay."""
-        return self.rows - self.suppressed_rows
-
-    @property
-    def released_sizes(self) -> IntArray:
-        """The sizes of the released groups."""
-        return self.groups.sizes[~self.is_suppressed]
+        return int(self.released_sizes.sum())
 
     @property
     def released_groups(self) -> int:
         """The number of groups that stay."""
-        return int((~self.is_suppressed).sum())
+        return len(self.released_sizes)
 
     @property
     def suppressed_groups(self) -> int:
         """The number of groups that are suppressed."""
-        return int(self.is_suppressed.sum())
+        return len(self.suppressed_sizes)
 
     @property
     def released_squares(self) -> float:
@@ -118,277 +196,83 @@ class Recoding:
     @property
     def suppressed_squares(self) -> float:
         """The sum of the squared sizes of the suppressed groups."""
-        return _sum_of_squares(self.groups.sizes[self.is_suppressed])
+        return _sum_of_squares(self.suppressed_sizes)
 
-    def over_suppressed(self, values: LabelValues) -> float:
-        """Sum a number per label over all cells of suppressed rows."""
-        suppressed = np.flatnonzero(self.is_suppressed)
-        if not len(suppressed):
-            return 0.0
-        sizes = self.groups.sizes[suppressed]
-        return sum(
-            float(sizes @ values[column][level][self.groups.label_codes(column)[suppressed]])
-            for column, level in enumerate(self.node)
-        )
+    def facts(self, policy: Policy) -> dict[str, Any]:
+        """Say what a release may tell of how it was made: counts and levels, no cell of the private table."""
+        frequencies = self.frequencies
+        names = frequencies.columns
+        facts: dict[str, Any] = {
+            "eligible": self.rows,
+            "released": self.released_rows,
+            "suppressed": self.suppressed_rows,
+            "groups": self.released_groups,
+            "smallest_group": int(self.released_sizes.min(initial=self.rows)),
+            **self.level_facts(policy),
+            "heights": dict(zip(names, frequencies.heights, strict=True)),
+        }
+        if frequencies.bottom:
+            facts["bottom"] = dict(zip(names, frequencies.bottom, strict=True))
+        if self.is_proven is not None:
+            facts |= {"is_proven": self.is_proven, "gap": self.gap}
+        if self.is_cut_short:
+            facts["is_cut_short"] = True
+        return facts
 
-    @property
-    def levels(self) -> dict[str, int]:
-        """The level of each quasi column by its name."""
-        return dict(zip(self.frequencies.columns, self.node, strict=True))
+    def suppressed_as_one(self) -> Groups:
+        """Give all suppressed rows as one group, with their sensitive values."""
+        pieces = self.as_pieces()
+        left = pieces.groups == SUPPRESSED
+        tuples, rows = pieces.tuples[left], pieces.rows[left]
+        tallies = self.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
+        crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
+        return Groups.of_sizes([self.suppressed_rows], tallies, crowds)
 
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """Which rows go where: so many rows of a tuple to a group. A tuple's rows may go to several groups.
-
-    Where models ask about sensitive values, the rows of a tuple are told apart by them: "tuple" then means an entry of
-    the frequency list.
-    """
-
-    tuples: IntArray
-    """The position of the tuple among the frequency list's entries."""
-    rows: IntArray
-    groups: IntArray
-    """The number of the group, or SUPPRESSED."""
-
-    @classmethod
-    def whole(cls, frequencies: FrequencyList, groups: IntArray) -> Pieces:
-        """Send every tuple with all its rows to one group."""
-        entries = frequencies.entries
-        return cls(np.arange(len(entries)), entries.counts, np.asarray(groups, np.int64)[entries.tuples])
+    def without_column(self, name: str) -> Recoding:
+        """Give the recoding as it looks to whoever does not know of one quasi or sensitive column."""
+        if name not in (*self.frequencies.columns, *self.frequencies.sensitive):
+            return self
+        columns = self.frequencies.columns
+        plain, entry_of = self.frequencies.without_column(name)
+        position = columns.index(name) if name in columns else None
+        return self._seen_without(position, plain, self.as_pieces().in_entries(entry_of))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalRecoding:
-    """A local recoding: rows go to groups, and each group has its own label in every column.
+class GroupedRecoding(Recoding):
+    """A recoding that sends rows to groups piece by piece; what is suppressed is in none."""
 
-    ``codes[column, group]`` is the place of a group's label in ``labels[column]``. No two groups carry the same labels.
-    """
-
-    frequencies: FrequencyList
     pieces: Pieces
-    labels: tuple[Labels, ...]
-    codes: IntArray
     sizes: IntArray
     """The rows of each group."""
-    is_proven: bool = True
-    gap: float = 0.0
-    is_safe: bool = True
-    """The algorithm promises what the policy requires; µ-Argus does not."""
-
-    @classmethod
-    def of_pieces(
-        cls,
-        frequencies: FrequencyList,
-        pieces: Pieces,
-        kind: LabelKind = "hierarchy",
-        *,
-        is_proven: bool = True,
-        gap: float = 0.0,
-    ) -> LocalRecoding:
-        """Give every group the lowest labels that cover its rows."""
-        is_released = pieces.groups != SUPPRESSED
-        numbers, group_of = np.unique(pieces.groups[is_released], return_inverse=True)
-        tuples = pieces.tuples[is_released]
-        found = [
-            lowest_labels(frequencies, column, tuples, group_of, len(numbers), kind)
-            for column in range(len(frequencies.columns))
-        ]
-        codes = np.stack([codes for _, codes in found]) if found else np.zeros((0, len(numbers)), np.int64)
-        groups = np.full(len(pieces.groups), SUPPRESSED)
-        groups[is_released] = group_of
-        labels = tuple(labels for labels, _ in found)
-        return cls.of_labels(
-            frequencies, Pieces(pieces.tuples, pieces.rows, groups), labels, codes, is_proven=is_proven, gap=gap
-        )
-
-    @classmethod
-    def of_labels(
-        cls,
-        frequencies: FrequencyList,
-        pieces: Pieces,
-        labels: tuple[Labels, ...],
-        codes: IntArray,
-        *,
-        is_proven: bool = True,
-        gap: float = 0.0,
-        is_safe: bool = True,
-    ) -> LocalRecoding:
-        """Give every group the labels that are said for it; groups that carry the same ones become one."""
-        if codes.shape[1]:
-            chosen, merged = distinct(*codes)
-            codes = codes[:, chosen]
-            groups = np.where(pieces.groups == SUPPRESSED, SUPPRESSED, merged[np.maximum(pieces.groups, 0)])
-            pieces = Pieces(pieces.tuples, pieces.rows, groups)
-        is_released = pieces.groups != SUPPRESSED
-        sizes = np.bincount(pieces.groups[is_released], pieces.rows[is_released], codes.shape[1]).astype(np.int64)
-        return cls(frequencies, pieces, labels, codes, sizes, is_proven, gap, is_safe)
-
-    def with_gap(self, gap: float) -> LocalRecoding:
-        """The same recoding, of which only this much is known about the optimum."""
-        return replace(self, is_proven=gap <= 0.0, gap=gap)
-
-    @property
-    def rows(self) -> int:
-        """The rows that were eligible for release."""
-        return self.frequencies.rows
-
-    @property
-    def suppressed_rows(self) -> int:
-        """The rows that are not released."""
-        return self.rows - self.released_rows
-
-    @property
-    def released_rows(self) -> int:
-        """The rows that stay."""
-        return int(self.sizes.sum())
 
     @property
     def released_sizes(self) -> IntArray:
-        """The sizes of the released groups."""
+        """The sizes of the groups."""
         return self.sizes
 
     @property
-    def released_groups(self) -> int:
-        """The number of groups that stay."""
+    def suppressed_sizes(self) -> IntArray:
+        """The suppressed rows count as one group."""
+        return np.array([self.suppressed_rows] if self.suppressed_rows else [], np.int64)
+
+    @property
+    def number_of_groups(self) -> int:
+        """How many groups there are; suppressed rows are in none."""
         return len(self.sizes)
 
-    @property
-    def suppressed_groups(self) -> int:
-        """The suppressed rows count as one group."""
-        return int(self.suppressed_rows > 0)
-
-    @property
-    def released_squares(self) -> float:
-        """The sum of the squared sizes of the groups that stay."""
-        return _sum_of_squares(self.sizes)
-
-    @property
-    def suppressed_squares(self) -> float:
-        """The square of the number of suppressed rows."""
-        return float(self.suppressed_rows) ** 2
-
-    @property
-    def levels(self) -> None:
-        """A local recoding has no single level per column."""
-        return None
-
-    @property
-    def node(self) -> Node:
-        """The highest level of each column's released cells."""
-        return tuple(
-            int(labels.levels[np.unique(codes)].max(initial=0))
-            for labels, codes in zip(self.labels, self.codes, strict=True)
-        )
-
-    @property
-    def mean_levels(self) -> tuple[float, ...]:
-        """The average level of each column's released cells."""
-        rows = max(1, self.released_rows)
-        return tuple(
-            float(self.sizes @ labels.levels[codes]) / rows
-            for labels, codes in zip(self.labels, self.codes, strict=True)
-        )
+    def as_pieces(self) -> Pieces:
+        """Give so many rows of an entry to a group."""
+        return self.pieces
 
     def over_suppressed(self, values: LabelValues) -> float:
         """Sum a number per label over all cells of suppressed rows, which have no label but their values."""
-        return _over_suppressed(self.frequencies, self.pieces, values)
-
-    def over_released(self, values: Sequence[NDArray[np.float64]]) -> float:
-        """Sum a number per column and label over all released cells."""
-        return sum(float(self.sizes @ value[codes]) for value, codes in zip(values, self.codes, strict=True))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Classes:
-    """Rows in classes for a release of two tables: quasi cells as they are, sensitive ones apart, linked by class.
-
-    No cell is generalized. What the release hides is which of a class's sensitive values belongs to whom.
-    """
-
-    frequencies: FrequencyList
-    pieces: Pieces
-    sizes: IntArray
-    """The rows of each class."""
-    is_proven: bool = True
-    gap: float = 0.0
-    is_safe: bool = True
-
-    @classmethod
-    def of_pieces(cls, frequencies: FrequencyList, pieces: Pieces) -> Classes:
-        """Number the groups of the pieces through as classes."""
-        is_released = pieces.groups != SUPPRESSED
-        numbers, class_of = np.unique(pieces.groups[is_released], return_inverse=True)
-        groups = np.full(len(pieces.groups), SUPPRESSED)
-        groups[is_released] = class_of
-        sizes = np.bincount(class_of, pieces.rows[is_released], len(numbers)).astype(np.int64)
-        return cls(frequencies, Pieces(pieces.tuples, pieces.rows, groups), sizes)
-
-    @property
-    def rows(self) -> int:
-        """The rows that were eligible for release."""
-        return self.frequencies.rows
-
-    @property
-    def released_rows(self) -> int:
-        """The rows that stay."""
-        return int(self.sizes.sum())
-
-    @property
-    def suppressed_rows(self) -> int:
-        """The rows that are not released."""
-        return self.rows - self.released_rows
-
-    @property
-    def released_sizes(self) -> IntArray:
-        """The sizes of the classes."""
-        return self.sizes
-
-    @property
-    def released_groups(self) -> int:
-        """The number of classes."""
-        return len(self.sizes)
-
-    @property
-    def suppressed_groups(self) -> int:
-        """The suppressed rows count as one group."""
-        return int(self.suppressed_rows > 0)
-
-    @property
-    def released_squares(self) -> float:
-        """The sum of the squared sizes of the classes."""
-        return _sum_of_squares(self.sizes)
-
-    @property
-    def suppressed_squares(self) -> float:
-        """The square of the number of suppressed rows."""
-        return float(self.suppressed_rows) ** 2
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """Every quasi column stays as it is."""
-        return dict.fromkeys(self.frequencies.columns, 0)
-
-    @property
-    def node(self) -> Node:
-        """The bottom of the lattice."""
-        return (0,) * len(self.frequencies.columns)
-
-    def over_suppressed(self, values: LabelValues) -> float:
-        """Sum a number per label over all cells of suppressed rows."""
-        return _over_suppressed(self.frequencies, self.pieces, values)
-
-
-AnyRecoding = Recoding | LocalRecoding | Classes
-
-
-def _over_suppressed(frequencies: FrequencyList, pieces: Pieces, values: LabelValues) -> float:
-    is_suppressed = pieces.groups == SUPPRESSED
-    tuples, rows = pieces.tuples[is_suppressed], pieces.rows[is_suppressed]
-    return sum(
-        float(rows @ values[column][0][frequencies.entry_codes(column)[tuples]])
-        for column in range(len(frequencies.columns))
-    )
+        left = ~self.pieces.is_released
+        tuples, rows = self.pieces.tuples[left], self.pieces.rows[left]
+        return sum(
+            float(rows @ values[column][0][self.frequencies.entry_codes(column)[tuples]])
+            for column in range(len(self.frequencies.columns))
+        )
 
 
 def _sum_of_squares(sizes: IntArray) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indistinct.release.release import NOT_PROTECTED, Release, recoded, refuse_occupied
+from indistinct.release.release import Release, recoded, refuse_occupied
 from indistinct.released.manifest import MANIFEST
 
-__all__ = ["MANIFEST", "NOT_PROTECTED", "Release", "recoded", "refuse_occupied"]
+__all__ = ["MANIFEST", "Release", "recoded", "refuse_occupied"]

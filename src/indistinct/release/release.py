@@ -11,24 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from indistinct.counting import Groups
-from indistinct.engine import Rows
+from indistinct.engine import ClassPlan, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
-from indistinct.privacy.model import BoolArray
-from indistinct.proof.verdict import TWO_TABLES, Verdict, file_digest, verify
+from indistinct.proof.verdict import Verdict, file_digest, verify
 from indistinct.quality import measured
-from indistinct.recoding import SUPPRESSED, AnyRecoding, Classes, LocalRecoding, Recoding
-from indistinct.recoding.link_column import LINK, check_link
-from indistinct.recoding.plans import class_plan, column_plan, local_plan
+from indistinct.recoding import Recoding
+from indistinct.recoding.link_column import TWO_TABLES
 from indistinct.released.manifest import MANIFEST, manifest
-
-NOT_PROTECTED = (
-    "The quasi-identifiers are published as they are: whoever knows them learns who is in the table. Hidden is only "
-    "which sensitive value of a class belongs to whom. Rows of the two tables correspond one to one within a class."
-)
 
 
 class Release:
@@ -38,7 +28,7 @@ class Release:
     column, or is None where an algorithm generalizes cell by cell. ``entry`` is its number in a ledger, if it has one.
     """
 
-    def __init__(self, parts: Mapping[str, Rows], recoding: AnyRecoding, policy: Policy, algorithm: str) -> None:
+    def __init__(self, parts: Mapping[str, Rows], recoding: Recoding, policy: Policy, algorithm: str) -> None:
         self.policy = policy
         self.recoding = recoding
         self.algorithm = algorithm
@@ -51,7 +41,7 @@ class Release:
         self._tables: dict[str, Any] = {}
 
     @classmethod
-    def build(cls, rows: Rows, recoding: AnyRecoding, policy: Policy, algorithm: str) -> Release:
+    def build(cls, rows: Rows, recoding: Recoding, policy: Policy, algorithm: str) -> Release:
         """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
         return cls(recoded(rows, recoding, policy), recoding, policy, algorithm)
 
@@ -82,36 +72,10 @@ class Release:
     @property
     def facts(self) -> dict[str, Any]:
         """What the release says about itself: counts, levels and measures; no cell of the private table."""
-        recoding = self.recoding
-        heights = dict(zip(recoding.frequencies.columns, recoding.frequencies.heights, strict=True))
-        return {
-            "eligible": recoding.rows,
-            "released": recoding.released_rows,
-            "suppressed": self.suppressed,
-            "groups": len(recoding.released_sizes),
-            "smallest_group": int(recoding.released_sizes.min(initial=recoding.rows)),
-            **self._levels(),
-            "heights": heights,
-            **({"bottom": dict(zip(heights, bottom, strict=True))} if (bottom := recoding.frequencies.bottom) else {}),
-            "is_proven": recoding.is_proven,
-            "gap": recoding.gap,
-            "measures": dict(self.measures),
-        }
-
-    def _levels(self) -> dict[str, Any]:
-        """Give the level of each column and its name, or, where cells climb one by one, their average level."""
-        recoding, columns = self.recoding, self.recoding.frequencies.columns
-        if isinstance(recoding, Classes):
-            tables = {name: list(rows.columns()) for name, rows in self._parts.items()}
-            said = {"form": TWO_TABLES, "link": LINK, "tables": tables, "not_protected": _not_protected(self.policy)}
-            return {"node": recoding.levels, **said}
-        if isinstance(recoding, LocalRecoding):
-            return {"node": None, "mean_levels": dict(zip(columns, recoding.mean_levels, strict=True))}
-        names = {
-            name: hierarchy.level_names[level]
-            for (name, level), hierarchy in zip(recoding.levels.items(), recoding.frequencies.hierarchies, strict=True)
-        }
-        return {"node": recoding.levels, "level_names": names}
+        facts = self.recoding.facts(self.policy)
+        if self.recoding.is_divided:
+            facts["tables"] = {name: list(rows.columns()) for name, rows in self._parts.items()}
+        return facts | {"measures": dict(self.measures)}
 
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
@@ -264,19 +228,13 @@ class Release:
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 
-def recoded(rows: Rows, recoding: AnyRecoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
+def recoded(rows: Rows, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
-    if isinstance(recoding, Classes):
-        check_link(policy)
-        return rows.divide(class_plan(recoding, policy, extra))
-    blank = policy.suppressed_rows == "blank"
-    if blank and (recoding.suppressed_rows or isinstance(recoding, LocalRecoding)):
+    plan = recoding.plan(policy, extra)
+    if isinstance(plan, ClassPlan):
+        return rows.divide(plan)
+    if plan.blank:
         _refuse_unsafe_blanks(recoding, policy)
-    plan = (
-        local_plan(recoding, policy, blank, extra)
-        if isinstance(recoding, LocalRecoding)
-        else column_plan(recoding, policy, blank, extra)
-    )
     return {"table": rows.recode(plan)}
 
 
@@ -319,33 +277,16 @@ def _what_failed(verdict: Verdict) -> set[str]:
     return {check.name for check in verdict.checks if not check.passed}
 
 
-def _all_missing(recoding: AnyRecoding) -> BoolArray:
-    """Tell which groups carry no label at all, so that their rows look as if they were suppressed."""
-    if isinstance(recoding, Classes):
-        return np.zeros(len(recoding.sizes), np.bool_)
-    if isinstance(recoding, LocalRecoding):
-        texts = [labels.texts for labels in recoding.labels]
-        codes = list(recoding.codes)
-    else:
-        hierarchies = recoding.frequencies.hierarchies
-        texts = [hierarchy.labels[level] for hierarchy, level in zip(hierarchies, recoding.node, strict=True)]
-        codes = [recoding.groups.label_codes(column) for column in range(len(texts))]
-    is_blank: BoolArray = np.ones(len(codes[0]), np.bool_)
-    for names, code in zip(texts, codes, strict=True):
-        is_blank &= np.array([text is None for text in names])[code]
-    return is_blank
-
-
-def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
+def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
     """Raise if suppressed rows, released with a blank quasi-identifier, would themselves be too small a group."""
-    if _all_missing(recoding).any():
+    if recoding.looks_suppressed():
         raise InfeasibleError(
             "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
             "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"
         )
     if not recoding.suppressed_rows:
         return
-    blanks = _suppressed_as_one(recoding)
+    blanks = recoding.suppressed_as_one()
     for _, _, model in policy.requirements():
         if model.asks_whole_table:
             raise InfeasibleError(
@@ -357,29 +298,6 @@ def _refuse_unsafe_blanks(recoding: AnyRecoding, policy: Policy) -> None:
                 f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
                 f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"
             )
-
-
-def _suppressed_as_one(recoding: AnyRecoding) -> Groups:
-    """Give all suppressed rows as one group, with their sensitive values."""
-    if isinstance(recoding, Recoding):
-        zero = np.zeros(len(recoding.groups), np.int64)
-        tallies = {n: t.only(recoding.is_suppressed).merged(zero) for n, t in recoding.groups.tallies.items()}
-    else:
-        pieces = recoding.pieces
-        left = pieces.groups == SUPPRESSED
-        tuples, rows = pieces.tuples[left], pieces.rows[left]
-        tallies = recoding.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
-    crowds = {name: crowd.everyone() for name, crowd in recoding.frequencies.base.crowds.items()}
-    return Groups.of_sizes([recoding.suppressed_rows], tallies, crowds)
-
-
-def _not_protected(policy: Policy) -> str:
-    """Say what a release of two tables does not hide."""
-    unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
-    if not unasked:
-        return NOT_PROTECTED
-    names = ", ".join(map(repr, unasked))
-    return f"{NOT_PROTECTED} No model asks about {names}: all people of a class may have the same value there."
 
 
 def _missing_parents(goal: Path) -> list[Path]:

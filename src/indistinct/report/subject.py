@@ -19,8 +19,8 @@ from indistinct.linkage.population import count_with_population
 from indistinct.policy import Policy
 from indistinct.policy.statement import policy_digest
 from indistinct.privacy.model import least_rows
-from indistinct.proof.verdict import TWO_TABLES, Verdict, verify
-from indistinct.recoding.link_column import LINK
+from indistinct.proof.verdict import Verdict, verify
+from indistinct.recoding.link_column import LINK, TWO_TABLES
 from indistinct.release import MANIFEST, Release
 
 Edition = Literal["internal", "public"]

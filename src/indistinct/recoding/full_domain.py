@@ -1,0 +1,114 @@
+"""Full-domain recodings: every column climbs to one level, and some whole groups are suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from indistinct.counting import FrequencyList, Groups, IntArray, Node
+from indistinct.policy import Policy
+from indistinct.recoding.group_labels import Labels, lack_labels
+from indistinct.recoding.local import LocalRecoding
+from indistinct.recoding.pieces import SUPPRESSED, Pieces
+from indistinct.recoding.recoding import BoolArray, LabelValues, Recoding
+
+if TYPE_CHECKING:
+    from indistinct.engine import Plan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FullDomainRecoding(Recoding):
+    """Every column climbs to one level, and some whole groups are suppressed."""
+
+    groups: Groups
+    is_suppressed: BoolArray
+    """One claim per group."""
+
+    @property
+    def node(self) -> Node:
+        """The level of each quasi column."""
+        return self.groups.node
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each quasi column by its name."""
+        return dict(zip(self.frequencies.columns, self.node, strict=True))
+
+    @property
+    def released_sizes(self) -> IntArray:
+        """The sizes of the released groups."""
+        return self.groups.sizes[~self.is_suppressed]
+
+    @property
+    def suppressed_sizes(self) -> IntArray:
+        """The sizes of the suppressed groups."""
+        return self.groups.sizes[self.is_suppressed]
+
+    @property
+    def suppressed_rows(self) -> int:
+        """The rows in suppressed groups."""
+        return int(self.suppressed_sizes.sum())
+
+    @property
+    def number_of_groups(self) -> int:
+        """How many groups there are at the node."""
+        return len(self.groups)
+
+    def as_pieces(self) -> Pieces:
+        """Give every tuple with all its rows to its group."""
+        _, group_of = self.frequencies.roll_up(self.node)
+        return Pieces.whole(self.frequencies, np.where(self.is_suppressed[group_of], SUPPRESSED, group_of))
+
+    def over_suppressed(self, values: LabelValues) -> float:
+        """Sum a number per label over all cells of suppressed rows."""
+        suppressed = np.flatnonzero(self.is_suppressed)
+        if not len(suppressed):
+            return 0.0
+        sizes = self.groups.sizes[suppressed]
+        return sum(
+            float(sizes @ values[column][level][self.groups.label_codes(column)[suppressed]])
+            for column, level in enumerate(self.node)
+        )
+
+    def looks_suppressed(self) -> bool:
+        """Tell whether rows without any quasi cell would stand beside suppressed ones."""
+        hierarchies = self.frequencies.hierarchies
+        texts = [hierarchy.labels[level] for hierarchy, level in zip(hierarchies, self.node, strict=True)]
+        codes = [self.groups.label_codes(column) for column in range(len(texts))]
+        return self.suppressed_rows > 0 and bool(lack_labels(texts, codes).any())
+
+    def suppressed_as_one(self) -> Groups:
+        """Give all suppressed rows as one group, with their sensitive values."""
+        zero = np.zeros(len(self.groups), np.int64)
+        tallies = {n: t.only(self.is_suppressed).merged(zero) for n, t in self.groups.tallies.items()}
+        crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
+        return Groups.of_sizes([self.suppressed_rows], tallies, crowds)
+
+    def without_groups(self, is_left_out: BoolArray) -> FullDomainRecoding:
+        """Give the same recoding with some more groups suppressed, which is no longer proven to be the best."""
+        is_proven = None if self.is_proven is None else False
+        return replace(self, is_suppressed=self.is_suppressed | is_left_out, is_proven=is_proven, gap=None)
+
+    def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan:
+        """Put the recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
+        from indistinct.recoding.plans import column_plan
+
+        return column_plan(self, policy, extra)
+
+    def level_facts(self, policy: Policy) -> dict[str, Any]:
+        """Say the level of each column, and what it is called."""
+        names = {
+            name: hierarchy.level_names[level]
+            for (name, level), hierarchy in zip(self.levels.items(), self.frequencies.hierarchies, strict=True)
+        }
+        return {"node": self.levels, "level_names": names}
+
+    def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
+        """Give the groups with the labels that are left; those that now carry the same ones become one."""
+        others = [other for other in range(len(self.node)) if other != position]
+        labels = tuple(Labels.at_level(plain, place, self.node[other]) for place, other in enumerate(others))
+        pieces, used = pieces.number_groups()
+        codes = np.stack([self.groups.label_codes(other) for other in others])[:, used]
+        return LocalRecoding.of_labels(plain, pieces, labels, codes).with_promise_of(self)
