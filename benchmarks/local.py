@@ -14,8 +14,8 @@ from benchmarks.data import Counted
 from benchmarks.setting import Figures, Setting, say
 from indistinct.algorithms import Algorithm, Task
 from indistinct.counting import FrequencyList
-from indistinct.quality import MEASURES
 from indistinct.recoding import LocalRecoding, Recoding
+from indistinct.registry import MEASURES
 
 KS = (2, 5, 10, 25, 100)
 SHOWN = ("ncp", "precision", "entropy", "discernibility", "average-group-size")

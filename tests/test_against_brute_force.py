@@ -20,7 +20,8 @@ from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.solutions import PREFERENCES, minimal_solutions
 from indistinct.counting import Layout
 from indistinct.kernels import grouping
-from indistinct.quality import MEASURES, measured
+from indistinct.quality import measured
+from indistinct.registry import MEASURES
 from profiles import examples
 
 ALGORITHMS = {

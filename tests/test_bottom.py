@@ -16,7 +16,8 @@ from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.pipeline.in_fragments import fragments_of
-from indistinct.quality import MEASURES, measure_named
+from indistinct.quality import measure_named
+from indistinct.registry import MEASURES
 from profiles import examples
 
 FULL_DOMAIN = (ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly(), ix.Samarati(preference="max-distribution"))

@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import indistinct as ix
-from indistinct.algorithms import ALGORITHMS, Task
+from indistinct.algorithms import Task
 from indistinct.cli import app
 from indistinct.examples import save_examples
-from indistinct.quality import MEASURES
 from indistinct.recoding import FullDomainRecoding
+from indistinct.registry import ALGORITHMS, MEASURES
 
 SVG = "{http://www.w3.org/2000/svg}"
 FOUR = ("lattice", "samarati", "mingen", "datafly")
@@ -123,7 +123,7 @@ def test_the_best_figures_stand_out(example: tuple[str, str], monkeypatch: pytes
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setitem(ALGORITHMS, "bare", Bare)
+    monkeypatch.setitem(ALGORITHMS._registered, "bare", Bare)
     policy = with_line("max_suppression = 0 ", "max_suppression = 2 ")
     shown = run(policy, example[1], *chosen("mingen", "datafly", "bare")).stdout
     assert re.search(r"\x1b\[1;32m *0\.7500", shown)  # Datafly's precision
@@ -203,7 +203,7 @@ def test_what_fails_is_told_with_its_reason_beside_the_others(example: tuple[str
 def test_an_unsafe_release_is_marked_and_never_the_best(
     example: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ALGORITHMS, "bare", Bare)
+    monkeypatch.setitem(ALGORITHMS._registered, "bare", Bare)
     result = run(*example, *chosen("bare", "lattice"))
     assert result.exit_code == 0
     bare = lines_of(result, "bare")
@@ -219,7 +219,7 @@ def test_an_unsafe_release_is_marked_and_never_the_best(
 def test_the_code_says_why_there_is_no_release_at_all(
     example: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ALGORITHMS, "bare", Bare)
+    monkeypatch.setitem(ALGORITHMS._registered, "bare", Bare)
     assert run(*example, *chosen("bare")).exit_code == 4
     assert run(*example, *chosen("samarati"), "--time-limit", "0").exit_code == 1
     stuck = with_line(

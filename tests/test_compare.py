@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.algorithms import ALGORITHMS, Task
+from indistinct.algorithms import Task
 from indistinct.engine import open_table
 from indistinct.pipeline.comparison import Trial, compare
-from indistinct.quality import MEASURES
 from indistinct.recoding import FullDomainRecoding, LocalRecoding, Pieces
+from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.showing.bars import DOUBTFUL, LEAST, Bars, Panel
 from papers import FIGURE_6, FIGURE_6_COLUMNS, HOSPITAL, HOSPITAL_COLUMNS, SAMARATI, SWEENEY, policy_of, table_of
 from profiles import examples

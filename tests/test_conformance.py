@@ -16,9 +16,8 @@ import pytest
 
 import indistinct as ix
 from indistinct import testing
-from indistinct.algorithms import ALGORITHMS
-from indistinct.privacy import MODELS
-from indistinct.quality import MEASURES, QualityMeasure
+from indistinct.quality import QualityMeasure
+from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, table_of
 from profiles import scaled
 

@@ -33,14 +33,13 @@ import typer.main
 from typer.testing import CliRunner
 
 import indistinct as ix
-from indistinct.algorithms import ALGORITHMS, algorithm_named
+from indistinct.algorithms import algorithm_named
 from indistinct.algorithms.solutions import PREFERENCES
 from indistinct.cli import app
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy.spec import FORMS
 from indistinct.policy import OPERATORS
-from indistinct.privacy import MODELS
-from indistinct.quality import MEASURES
+from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

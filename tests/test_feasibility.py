@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import indistinct as ix
-from indistinct.algorithms import ALGORITHMS, Task
+from indistinct.algorithms import Task
 from indistinct.algorithms.feasibility import refusal
 from indistinct.cli import app
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
+from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 from profiles import examples
 

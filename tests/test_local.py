@@ -20,10 +20,10 @@ from indistinct import testing
 from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
-from indistinct.quality import MEASURES
 from indistinct.recoding import SUPPRESSED, FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.label_texts import range_label, read_label, set_label
+from indistinct.registry import MEASURES
 from indistinct.watch import Watch
 from profiles import examples
 

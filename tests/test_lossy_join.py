@@ -17,11 +17,12 @@ from typer.testing import CliRunner
 import adversary
 import indistinct as ix
 from indistinct import testing
-from indistinct.algorithms import ALGORITHMS, Task
+from indistinct.algorithms import Task
 from indistinct.algorithms.lossy_join import NO_GROUPING, LossyJoin
 from indistinct.cli import app
 from indistinct.counting import Groups, Tally
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
+from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 from papers import table_of
 from profiles import examples

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from brute_force import Case, cases, table_of_case, task_of
 from indistinct import testing
-from indistinct.algorithms import ALGORITHMS, MinGen, MinGenCell, Task, algorithm_named
+from indistinct.algorithms import MinGen, MinGenCell, Task, algorithm_named
 from indistinct.algorithms import exact_partition as exact
 from indistinct.algorithms.bounds import cell_bound, charged, charged_by_nodes
 from indistinct.algorithms.boxes import Boxes, Ladders
@@ -31,6 +31,7 @@ from indistinct.errors import InfeasibleError, InterruptedSearchError, PolicyErr
 from indistinct.kernels import group_charges, row_choices
 from indistinct.quality import NCP, Loss, Precision
 from indistinct.recoding import SUPPRESSED
+from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, policy_of, table_of
 from profiles import examples, scaled

@@ -31,7 +31,7 @@ from indistinct.algorithms.counters import GroupCounter, Stairs
 from indistinct.cli import app
 from indistinct.counting import FrequencyList, Groups, Tally
 from indistinct.engine import open_table
-from indistinct.privacy import MODELS
+from indistinct.registry import MODELS
 from indistinct.watch import Watch
 from profiles import examples, scaled
 

@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.examples import save_examples
-from indistinct.privacy import MODELS
-from indistinct.quality import MEASURES
+from indistinct.registry import MEASURES, MODELS
 from indistinct.report import figures
 from indistinct.report import page as report_page
 from indistinct.report import policy_words as words

@@ -29,8 +29,8 @@ from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels
 from indistinct.kernels import counting
 from indistinct.policy import Policy, quasi
-from indistinct.quality import MEASURES
 from indistinct.quality.cells import CellMeasure
+from indistinct.registry import MEASURES
 from indistinct.testing import tasks
 from profiles import examples
 

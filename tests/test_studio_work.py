@@ -404,8 +404,7 @@ def test_one_job_runs_at_a_time(work):
 
 def test_the_pages_know_every_model_and_every_algorithm():
     pytest.importorskip("nicegui")
-    from indistinct.algorithms import ALGORITHMS
-    from indistinct.privacy import MODELS
+    from indistinct.registry import ALGORITHMS, MODELS
     from indistinct.studio.pages import privacy
 
     assert set(privacy.MODELS) == set(MODELS)

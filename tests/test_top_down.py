@@ -18,8 +18,8 @@ from indistinct.algorithms import Task
 from indistinct.algorithms.top_down import TopDown
 from indistinct.counting import FrequencyList, Sensitive
 from indistinct.engine import open_table
-from indistinct.quality import MEASURES
 from indistinct.recoding import SUPPRESSED, FullDomainRecoding, LocalRecoding
+from indistinct.registry import MEASURES
 from indistinct.watch import Watch
 from profiles import examples
 from simulation import MODELS, Simulation, Table, Values, alpha_k

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,8 +11,7 @@ import numpy as np
 from indistinct.algorithms.algorithm import Task, with_level
 from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.policy import Policy, other, suppression_in_rows, suppression_mistakes
-from indistinct.privacy import KAnonymity
+from indistinct.policy import suppression_in_rows, suppression_mistakes
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding import FullDomainRecoding
 from indistinct.showing.words import counted
@@ -135,37 +133,3 @@ class Datafly:
 def _unsafe_without(task: Task, groups: Groups, suppressed: BoolArray) -> BoolArray:
     """Tell which groups are unsafe once some are suppressed."""
     return task.unsafe(groups.without(suppressed))
-
-
-def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
-    """Give the policy for a recipient whose profile says, column by column, how likely they are to link by it.
-
-    Columns at 1 are protected in combination with the policy's k; columns between 0 and 1 each alone, with k
-    weighted by the profile (rounded up); columns at 0 cannot be linked by this recipient and are released as they are.
-
-    Source: Samarati 2001, section 7, on the Datafly system.
-    """
-    if not isinstance(profile, Mapping) or not all(isinstance(value, int | float) for value in profile.values()):
-        raise PolicyError("profile: must give each quasi column a number between 0 and 1")
-    mistakes = [f"profile: {name!r} is not a quasi column" for name in profile if name not in policy.quasi]
-    mistakes += [f"profile: {name!r} has no value" for name in policy.quasi if name not in profile]
-    mistakes += [f"profile.{n}: must lie between 0 and 1, got {v!r}" for n, v in profile.items() if not 0 <= v <= 1]
-    ks = [model.k for model in policy.privacy if isinstance(model, KAnonymity)]
-    if len(ks) != len(policy.privacy) or len(ks) != 1:
-        mistakes.append("profile: a recipient profile weighs the k of a policy with k-anonymity as its only model")
-    if not any(profile.values()):
-        mistakes.append("profile: a recipient who can link by no column needs no protection; give some column a value")
-    if mistakes:
-        raise PolicyError(mistakes)
-    together = [name for name in policy.quasi if profile[name] == 1]
-    named: dict[str, list[str]] = {"combination": together} if together else {}
-    models = [KAnonymity(ks[0], on="combination")] if together else []
-    for name in policy.quasi:
-        if 0 < profile[name] < 1:
-            named[name] = [name]
-            models.append(KAnonymity(max(1, math.ceil(ks[0] * profile[name] - 1e-9)), on=name))
-    columns = {
-        name: other() if column.role == "quasi" and profile[name] == 0 else column
-        for name, column in policy.columns.items()
-    }
-    return replace(policy, columns=columns, privacy=models, quasi_identifiers=named)

@@ -10,6 +10,7 @@ from indistinct.algorithms.partition import together
 from indistinct.errors import PolicyError
 from indistinct.recoding import Classes
 from indistinct.recoding.link_column import check_link
+from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 
 NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance")
@@ -35,8 +36,6 @@ class LossyJoin:
     grouping: str | Algorithm = "top-down"
 
     def __post_init__(self) -> None:
-        from indistinct.algorithms import ALGORITHMS  # which itself needs this module
-
         name = self.grouping if isinstance(self.grouping, str) else self.grouping.name
         safe = [known for known in ALGORITHMS if known not in NO_GROUPING]
         if name in NO_GROUPING or (name == self.grouping and name not in safe):
@@ -44,12 +43,10 @@ class LossyJoin:
 
     def grouping_of(self, task: Task) -> tuple[Algorithm, Task]:
         """Give the algorithm that makes the groups, and its task: every model on all columns."""
-        from indistinct.algorithms import algorithm_named
-
         check_link(task.policy)
         everything = tuple(range(len(task.frequencies.columns)))
         on_all_columns = replace(task, requirements=(Requirement(everything, task.models),))
-        return algorithm_named(self.grouping) if isinstance(self.grouping, str) else self.grouping, on_all_columns
+        return ALGORITHMS.make(self.grouping) if isinstance(self.grouping, str) else self.grouping, on_all_columns
 
     def run(self, task: Task, watch: Watch) -> Classes:
         """Give the classes, or raise InfeasibleError if the grouping finds none."""

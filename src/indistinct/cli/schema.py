@@ -8,7 +8,7 @@ from indistinct.cli.options import AsJson
 
 def schema(as_json: AsJson = False) -> None:
     """Print the JSON Schema of policy files."""
-    from indistinct.policy.policy_file import policy_schema
+    from indistinct.policy.policy_schema import policy_schema
 
     show.document(policy_schema())
     if not as_json:

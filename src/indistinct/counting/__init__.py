@@ -1,21 +1,8 @@
-"""A table counted: its frequency list, the groups at a node, and the lowest node that can be told apart."""
+"""A table counted: its frequency list, the groups at a node, and the lowest node that can be told apart.
 
-from __future__ import annotations
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
 
-from indistinct.counting.bottom import Node
-from indistinct.counting.frequency_list import FrequencyList, Sensitive, kernels_are_compiled
-from indistinct.counting.groups import CountedCrowd, Crowd, Groups, IntArray, Layout, Tally, UIntArray
+from indistinct.lazy import names_of_stub
 
-__all__ = [
-    "CountedCrowd",
-    "Crowd",
-    "FrequencyList",
-    "Groups",
-    "IntArray",
-    "Layout",
-    "Node",
-    "Sensitive",
-    "Tally",
-    "UIntArray",
-    "kernels_are_compiled",
-]
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

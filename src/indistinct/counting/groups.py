@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.kernels import grouping
 
 Node = tuple[int, ...]
 """One level per quasi-identifying column: Samarati's distance vector."""
@@ -194,6 +193,8 @@ class Groups:
 
     def label_codes(self, column: int) -> IntArray:
         """Give the label code of one column in each group."""
+        from indistinct.kernels import grouping  # compiled code, which a policy can do without
+
         layout = self.layout
         codes: IntArray = grouping.unpack(
             self.keys, int(layout.words[column]), int(layout.shifts[column]), int(layout.masks[column])
@@ -202,6 +203,8 @@ class Groups:
 
     def merged(self, maps: Mapping[int, UIntArray], node: Node) -> tuple[Groups, IntArray]:
         """Merge groups that coincide when some columns take coarser codes; also tell where each group went."""
+        from indistinct.kernels import grouping
+
         layout = self.layout
         columns = np.fromiter(maps, np.int64, len(maps))
         lengths = [len(codes) for codes in maps.values()]

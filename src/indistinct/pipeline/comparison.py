@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from indistinct.algorithms import ALGORITHMS, Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.search import DIGITS
 from indistinct.engine import Rows, open_table
 from indistinct.errors import (
@@ -21,8 +21,9 @@ from indistinct.errors import (
 )
 from indistinct.pipeline import release_of, task_for
 from indistinct.policy import Policy
-from indistinct.quality import MEASURES, QualityMeasure, measure_named
+from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
+from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.showing.words import counted
 from indistinct.study.workload import Workload
 from indistinct.watch import Watch

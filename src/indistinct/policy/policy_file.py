@@ -1,71 +1,36 @@
-"""Policy files: TOML to Policy and back, every mistake at once with its path, and a JSON Schema for editors."""
+"""Policy files: TOML to Policy and back, every mistake at once with its path."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, create_model
+from pydantic import ValidationError
 
-from indistinct.algorithms import ALGORITHMS, algorithm_named
-from indistinct.algorithms.datafly import for_recipient
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
-from indistinct.policy import ALL_QUASI, OPERATORS, Column, Condition, Policy, suppression_mistakes
-from indistinct.privacy import MODELS, PrivacyModel
-from indistinct.quality import MEASURES
+from indistinct.policy.policy import ALL_QUASI, Column, Condition, Policy, suppression_mistakes
+from indistinct.policy.policy_entries import (
+    VERSION,
+    AtLevelEntry,
+    ColumnEntry,
+    ConditionEntry,
+    PolicyEntries,
+    model_entries,
+)
+from indistinct.policy.recipient_profile import for_recipient
+from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 
-VERSION = 1
+if TYPE_CHECKING:
+    from indistinct.privacy import PrivacyModel
+
 WITH_HIERARCHY = ("quasi", "sensitive")
 """Quasi columns are generalized along it; of a sensitive one it says which values are close to each other."""
-
-NumberOrTable = Annotated[
-    Annotated[float, Tag("<number>")] | Annotated[dict[str, float], Tag("<table>")],
-    Discriminator(lambda written: "<table>" if isinstance(written, Mapping) else "<number>"),
-]
-"""One number, or one for each of some values; what is wrong is told of the one that was written."""
-NUMBER_OR_MAPPING = float | Mapping[str, float]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
-
-
-class _ColumnEntry(_Strict):
-    role: Literal["identifier", "quasi", "sensitive", "other"]
-    hierarchy: dict[str, Any] | None = Field(
-        None, description="One of levels, tree, intervals, prefix, dates, rounding, top_bottom, suppress, keep."
-    )
-    weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
-    missing: Literal["value", "refuse"] = "value"
-
-
-class _ConditionEntry(_Strict):
-    column: str
-    op: str = Field(json_schema_extra={"enum": list(OPERATORS)})
-    value: Any = None
-
-
-class _File(_Strict):
-    version: int = Field(ge=VERSION, le=VERSION)
-    columns: dict[str, _ColumnEntry]
-    privacy: list[dict[str, Any]] = Field(min_length=1)
-    max_suppression: Any = Field(None, description="A share of the rows (0.02) or a number of rows (3).")
-    quasi_identifiers: dict[str, list[str]] | None = None
-    eligible: list[_ConditionEntry] = Field(default_factory=list)
-    suppressed_rows: Literal["remove", "blank"] = "remove"
-    algorithm: str = Field("lattice", json_schema_extra={"enum": list(ALGORITHMS)})
-    options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
-    recipient_profile: dict[str, float] | None = Field(
-        None, description="How likely the recipient links by each quasi column, 0 to 1 (Datafly)."
-    )
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:
@@ -96,16 +61,16 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
     """Make a policy from the content of a policy file, or of a form that asks the same."""
     mistakes = _Mistakes()
     try:
-        entries = _File.model_validate(content)
+        entries = PolicyEntries.model_validate(content)
     except ValidationError as error:
         mistakes.add_foreign(error)
         # what can still be understood is checked too, so that one run shows all there is to mend
-        entries = _File.model_construct(**{k: v for k, v in content.items() if k in _File.model_fields})
+        entries = PolicyEntries.model_construct(**{k: v for k, v in content.items() if k in PolicyEntries.model_fields})
     columns = _columns(entries, base or Path(), mistakes)
     privacy = _privacy(entries, base or Path(), mistakes)
     eligible = _eligible(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
-        mistakes.catch("", lambda: algorithm_named(entries.algorithm, **entries.options))
+        mistakes.catch("", lambda: ALGORITHMS.make(entries.algorithm, **entries.options))
     mistakes.items += suppression_mistakes(entries.max_suppression)
     mistakes.raise_if_any(name)
     try:
@@ -171,12 +136,12 @@ def _place(parts: tuple[int | str, ...]) -> str:
     return text or "file"
 
 
-def _columns(entries: _File, base: Path, mistakes: _Mistakes) -> dict[str, Column]:
+def _columns(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> dict[str, Column]:
     columns = {}
     given = entries.columns if isinstance(getattr(entries, "columns", None), Mapping) else {}
     for name, entry in given.items():
         try:
-            entry = _ColumnEntry.model_validate(entry)
+            entry = ColumnEntry.model_validate(entry)
         except ValidationError:
             continue  # noted already
         hierarchy: Hierarchy | None = keep()
@@ -195,7 +160,7 @@ def _columns(entries: _File, base: Path, mistakes: _Mistakes) -> dict[str, Colum
     return columns
 
 
-def _privacy(entries: _File, base: Path, mistakes: _Mistakes) -> list[PrivacyModel]:
+def _privacy(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> list[PrivacyModel]:
     models = []
     given = entries.privacy if isinstance(getattr(entries, "privacy", None), list) else []
     for position, entry in enumerate(given):
@@ -205,7 +170,7 @@ def _privacy(entries: _File, base: Path, mistakes: _Mistakes) -> list[PrivacyMod
         fields = dict(entry)
         name = fields.pop("model", None)
         if not isinstance(name, str) or name not in MODELS:
-            mistakes.items.append(f"{place}.model: must be one of {', '.join(MODELS)}; got {name!r}")
+            mistakes.items.append(f"{place}.model: got {name!r}; {MODELS.choices}")
             continue
         model = mistakes.catch(place, lambda name=name, fields=fields: _model(name, fields))  # type: ignore[misc]
         if model is not None:
@@ -215,38 +180,22 @@ def _privacy(entries: _File, base: Path, mistakes: _Mistakes) -> list[PrivacyMod
 
 def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
     """Make a model from its entry; ``at_level = {level, population}`` computes k as Datafly does."""
-    kind = MODELS[name]
+    kind: Any = MODELS[name]
     if "at_level" in fields and hasattr(kind, "at_level"):
         if "k" in fields:
             raise PolicyError("give k or at_level, not both")
-        level = _AtLevel.model_validate(fields.pop("at_level"))
+        level = AtLevelEntry.model_validate(fields.pop("at_level"))
         fields["k"] = kind.at_level(level.level, level.population).k
-    entry = _entry_of(kind).model_validate(fields)
-    return kind(**{field: getattr(entry, field) for field in entry.model_fields_set})
+    entry = model_entries(kind).model_validate(fields)
+    made: PrivacyModel = kind(**{field: getattr(entry, field) for field in entry.model_fields_set})
+    return made
 
 
-def _entry_of(kind: type[PrivacyModel]) -> type[BaseModel]:
-    """Give the form of a model's entry: the fields of its dataclass."""
-    hints = {name: NumberOrTable if hint == NUMBER_OR_MAPPING else hint for name, hint in get_type_hints(kind).items()}
-    hints |= getattr(kind, "written", {})
-    fields: dict[str, Any] = {
-        field.name: (hints[field.name], ... if field.default is MISSING else field.default)
-        for field in dataclasses.fields(kind)  # type: ignore[arg-type]
-        if field.init
-    }
-    return create_model(kind.__name__, __base__=_Strict, **fields)
-
-
-class _AtLevel(_Strict):
-    level: float = Field(ge=0, le=1)
-    population: int = Field(ge=1)
-
-
-def _eligible(entries: _File, mistakes: _Mistakes) -> list[Condition]:
+def _eligible(entries: PolicyEntries, mistakes: _Mistakes) -> list[Condition]:
     conditions = []
     given = entries.eligible if isinstance(entries.eligible, list) else []
     for position, entry in enumerate(given):
-        if isinstance(entry, _ConditionEntry):
+        if isinstance(entry, ConditionEntry):
             made = mistakes.catch(
                 f"eligible[{position}]",
                 lambda entry=entry: Condition(entry.column, entry.op, entry.value),  # type: ignore[misc]
@@ -254,29 +203,6 @@ def _eligible(entries: _File, mistakes: _Mistakes) -> list[Condition]:
             if made is not None:
                 conditions.append(made)
     return conditions
-
-
-def policy_schema() -> dict[str, Any]:
-    """Give the JSON Schema of policy files, for editors that complete and check them."""
-    schema = TypeAdapter(_File).json_schema()
-    variants = []
-    for name, kind in MODELS.items():
-        variant = _entry_of(kind).model_json_schema()
-        variant["title"] = name
-        variant["properties"] = {"model": {"const": name}} | variant["properties"]
-        variant["required"] = ["model", *variant.get("required", [])]
-        variant["additionalProperties"] = False
-        variants.append(variant)
-        if hasattr(kind, "at_level"):
-            computed = {**variant["properties"], "at_level": TypeAdapter(_AtLevel).json_schema()}
-            del computed["k"]
-            variants.append(variant | {"properties": computed, "required": ["model", "at_level"]})
-    schema["properties"]["privacy"]["items"] = {"anyOf": variants}
-    schema["properties"]["max_suppression"]["anyOf"] = [
-        {"type": "number", "minimum": 0, "maximum": 1},
-        {"type": "integer", "minimum": 0},
-    ]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "indistinct policy"}
 
 
 def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> str:
@@ -337,7 +263,7 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(str(k))} = {_toml(v)}" for k, v in value.items()) + " }" if value else "{}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    for name, measure in MEASURES.items():
-        if value == measure():
-            return _toml(name)
+    name = getattr(value, "name", None)
+    if isinstance(name, str) and name in MEASURES and value == MEASURES[name]():
+        return _toml(name)
     raise PolicyError(f"a {type(value).__name__} cannot be written in a policy file")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import indistinct as ix
-from indistinct.algorithms import ALGORITHMS
 from indistinct.errors import PolicyError
 from indistinct.policy import Role
 from indistinct.policy.policy_file import policy_of
+from indistinct.registry import ALGORITHMS
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy

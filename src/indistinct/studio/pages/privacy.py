@@ -7,8 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.algorithms import ALGORITHMS
-from indistinct.quality import MEASURES
+from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.studio import controls
 from indistinct.studio.frame import frame, needs_table, next_step
 from indistinct.studio.work import Work
@@ -144,7 +143,7 @@ def _column(work: Work, model: dict[str, Any], changed: Callable[[], Any]) -> No
 
 
 def _asks_sensitive(name: str) -> bool:
-    from indistinct.privacy import MODELS as KNOWN
+    from indistinct.registry import MODELS as KNOWN
 
     return bool(KNOWN[name].asks_sensitive)
 

@@ -8,8 +8,8 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.policy import suppression_in_rows
-from indistinct.quality import MEASURES
 from indistinct.recoding.link_column import TWO_TABLES
+from indistinct.registry import MEASURES
 from indistinct.showing.words import counted
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, needs_table, next_step

@@ -1,0 +1,11 @@
+from indistinct.counting.bottom import Node as Node
+from indistinct.counting.frequency_list import FrequencyList as FrequencyList
+from indistinct.counting.frequency_list import Sensitive as Sensitive
+from indistinct.counting.frequency_list import kernels_are_compiled as kernels_are_compiled
+from indistinct.counting.groups import CountedCrowd as CountedCrowd
+from indistinct.counting.groups import Crowd as Crowd
+from indistinct.counting.groups import Groups as Groups
+from indistinct.counting.groups import IntArray as IntArray
+from indistinct.counting.groups import Layout as Layout
+from indistinct.counting.groups import Tally as Tally
+from indistinct.counting.groups import UIntArray as UIntArray

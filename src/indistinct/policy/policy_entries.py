@@ -1,0 +1,74 @@
+"""The entries of a policy file: what may be written where, as pydantic checks it and the JSON Schema states it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
+
+from indistinct.policy.policy import OPERATORS
+
+if TYPE_CHECKING:
+    from indistinct.privacy import PrivacyModel
+
+VERSION = 1
+NumberOrTable = Annotated[
+    Annotated[float, Tag("<number>")] | Annotated[dict[str, float], Tag("<table>")],
+    Discriminator(lambda written: "<table>" if isinstance(written, Mapping) else "<number>"),
+]
+"""One number, or one for each of some values; what is wrong is told of the one that was written."""
+NUMBER_OR_MAPPING = float | Mapping[str, float]
+
+
+class Entries(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+
+class ColumnEntry(Entries):
+    role: Literal["identifier", "quasi", "sensitive", "other"]
+    hierarchy: dict[str, Any] | None = Field(
+        None, description="One of levels, tree, intervals, prefix, dates, rounding, top_bottom, suppress, keep."
+    )
+    weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
+    missing: Literal["value", "refuse"] = "value"
+
+
+class ConditionEntry(Entries):
+    column: str
+    op: str = Field(json_schema_extra={"enum": list(OPERATORS)})
+    value: Any = None
+
+
+class PolicyEntries(Entries):
+    version: int = Field(ge=VERSION, le=VERSION)
+    columns: dict[str, ColumnEntry]
+    privacy: list[dict[str, Any]] = Field(min_length=1)
+    max_suppression: Any = Field(None, description="A share of the rows (0.02) or a number of rows (3).")
+    quasi_identifiers: dict[str, list[str]] | None = None
+    eligible: list[ConditionEntry] = Field(default_factory=list)
+    suppressed_rows: Literal["remove", "blank"] = "remove"
+    algorithm: str = "lattice"
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
+    recipient_profile: dict[str, float] | None = Field(
+        None, description="How likely the recipient links by each quasi column, 0 to 1 (Datafly)."
+    )
+
+
+class AtLevelEntry(Entries):
+    level: float = Field(ge=0, le=1)
+    population: int = Field(ge=1)
+
+
+def model_entries(kind: type[PrivacyModel]) -> type[BaseModel]:
+    """Give the form of a model's entry: the fields of its dataclass."""
+    hints = {name: NumberOrTable if hint == NUMBER_OR_MAPPING else hint for name, hint in get_type_hints(kind).items()}
+    hints |= getattr(kind, "written", {})
+    fields: dict[str, Any] = {
+        field.name: (hints[field.name], ... if field.default is MISSING else field.default)
+        for field in dataclasses.fields(kind)  # type: ignore[arg-type]
+        if field.init
+    }
+    return create_model(kind.__name__, __base__=Entries, **fields)

@@ -1,0 +1,12 @@
+from indistinct.privacy.alpha_k import AlphaK as AlphaK
+from indistinct.privacy.beta_likeness import BetaLikeness as BetaLikeness
+from indistinct.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure
+from indistinct.privacy.k_anonymity import KAnonymity as KAnonymity
+from indistinct.privacy.k_map import KMap as KMap
+from indistinct.privacy.l_diversity import LDiversity as LDiversity
+from indistinct.privacy.m_invariance import MInvariance as MInvariance
+from indistinct.privacy.model import PrivacyModel as PrivacyModel
+from indistinct.privacy.p_sensitive import PSensitive as PSensitive
+from indistinct.privacy.risk_thresholds import AverageRisk as AverageRisk
+from indistinct.privacy.risk_thresholds import ProsecutorRisk as ProsecutorRisk
+from indistinct.privacy.t_closeness import TCloseness as TCloseness

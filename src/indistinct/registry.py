@@ -1,0 +1,190 @@
+"""The models, measures and algorithms by their names in policy files: one line for each, loaded when it is asked for.
+
+A package of one's own adds to them by an entry point, and a program by ``register``:
+
+    [project.entry-points."indistinct.models"]
+    my-model = "my_package.my_model:MyModel"
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    from indistinct.algorithms import Algorithm
+    from indistinct.privacy import PrivacyModel
+    from indistinct.quality import QualityMeasure
+
+Kind = TypeVar("Kind")
+Class = TypeVar("Class", bound=type)
+
+
+class Registry(Mapping[str, type[Kind]], Generic[Kind]):
+    """Classes by name: those of the package, those that a program registered, those of entry points.
+
+    The first of these that knows a name gives its class, so nothing can take the place of what the package has.
+    """
+
+    def __init__(self, kind: str, method: str, homes: Mapping[str, str]) -> None:
+        self.kind = kind
+        """What the classes are, in one word."""
+        self.method = method
+        """The method that every one of them has."""
+        self.group = f"indistinct.{kind}s"
+        """The group of entry points that adds to them."""
+        self._homes = dict(homes)
+        self._registered: dict[str, type[Kind]] = {}
+
+    def __getitem__(self, name: str) -> type[Kind]:
+        if name in self._homes:
+            module, _, attribute = self._homes[name].partition(":")
+            found: type[Kind] = getattr(import_module(f"indistinct.{module}"), attribute)
+            return found
+        if name in self._registered:
+            return self._registered[name]
+        return self._load(self._entry_points[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._homes, *self._registered, *self._entry_points]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes or name in self._registered or name in self._entry_points
+
+    def add(self, added: type[Kind]) -> None:
+        """Let policy files name a class by its ``name``; a class that was defined anew takes its own place."""
+        name = self._name_of(added)
+        known = self._registered.get(name)
+        is_new = known is None or (known.__module__, known.__qualname__) != (added.__module__, added.__qualname__)
+        if name in self and is_new:
+            raise PolicyError(f"{self.kind}: there is a {name!r} already; give {added.__qualname__} another name")
+        self._registered[name] = added
+
+    def make(self, name: str, **options: Any) -> Kind:
+        """Make the one of this name with these options."""
+        if name not in self:
+            raise PolicyError(f"{self.kind}: there is no {name!r}; {self.choices}")
+        make = self[name]
+        known = (
+            [field.name for field in dataclasses.fields(make) if field.init] if dataclasses.is_dataclass(make) else []
+        )
+        unknown = [option for option in options if option not in known]
+        if unknown:
+            raise PolicyError(
+                [f"options.{option}: {name} has no such option; it has {', '.join(known)}" for option in unknown]
+            )
+        return make(**options)
+
+    @property
+    def choices(self) -> str:
+        """What may be named, and how to add to it, for errors."""
+        return (
+            f"choose one of {', '.join(self)}; one of your own needs @indistinct.register above its class, "
+            f"or an entry point in {self.group!r}"
+        )
+
+    @cached_property
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def _load(self, point: EntryPoint) -> type[Kind]:
+        """Load what an entry point names, and see that it is what it should be."""
+        package = point.dist.name if point.dist is not None else point.module
+        place = f"the entry point {point.name!r} of {package} in {self.group!r}"
+        try:
+            found: type[Kind] = point.load()
+        except Exception as error:  # whatever a foreign module does when it is imported
+            raise PolicyError(f"{place} cannot be loaded: {type(error).__name__}: {error}") from error
+        if self._name_of(found) != point.name:
+            raise PolicyError(f"{place} gives {found.__qualname__}, whose name is {self._name_of(found)!r}")
+        return found
+
+    def _name_of(self, added: type[Kind]) -> str:
+        """Give the name of a class, which says it itself."""
+        name = getattr(added, "name", None)
+        if not isinstance(added, type) or not isinstance(name, str) or not callable(getattr(added, self.method, None)):
+            raise PolicyError(f"{self.kind}: {added!r} is no class with a name and a method {self.method}()")
+        return name
+
+
+MODELS: Registry[PrivacyModel] = Registry(
+    "model",
+    "satisfied",
+    {
+        "k-anonymity": "privacy.k_anonymity:KAnonymity",
+        "k-map": "privacy.k_map:KMap",
+        "alpha-k": "privacy.alpha_k:AlphaK",
+        "l-diversity": "privacy.l_diversity:LDiversity",
+        "t-closeness": "privacy.t_closeness:TCloseness",
+        "beta-likeness": "privacy.beta_likeness:BetaLikeness",
+        "delta-disclosure": "privacy.delta_disclosure:DeltaDisclosure",
+        "p-sensitive": "privacy.p_sensitive:PSensitive",
+        "m-invariance": "privacy.m_invariance:MInvariance",
+        "prosecutor-risk": "privacy.risk_thresholds:ProsecutorRisk",
+        "average-risk": "privacy.risk_thresholds:AverageRisk",
+    },
+)
+"""Every privacy model by its name."""
+
+MEASURES: Registry[QualityMeasure] = Registry(
+    "measure",
+    "loss",
+    {
+        "precision": "quality.precision:Precision",
+        "loss": "quality.loss:Loss",
+        "ncp": "quality.loss:NCP",
+        "entropy": "quality.entropy:NonUniformEntropy",
+        "discernibility": "quality.discernibility:Discernibility",
+        "average-group-size": "quality.group_size:AverageGroupSize",
+        "distinct-tuples": "quality.group_size:DistinctTuples",
+        "accuracy": "quality.accuracy:Accuracy",
+        "completeness": "quality.accuracy:Completeness",
+        "absolute-distance": "quality.distance:AbsoluteDistance",
+        "relative-distance": "quality.distance:RelativeDistance",
+    },
+)
+"""Every quality measure by its name."""
+
+ALGORITHMS: Registry[Algorithm] = Registry(
+    "algorithm",
+    "run",
+    {
+        "lattice": "algorithms.lattice:Lattice",
+        "samarati": "algorithms.samarati:Samarati",
+        "mingen": "algorithms.mingen:MinGen",
+        "mingen-cell": "algorithms.mingen:MinGenCell",
+        "datafly": "algorithms.datafly:Datafly",
+        "regroup": "algorithms.regroup:Regroup",
+        "mondrian": "algorithms.mondrian:Mondrian",
+        "k-similar": "algorithms.k_similar:KSimilar",
+        "mu-argus": "algorithms.mu_argus:MuArgus",
+        "top-down": "algorithms.top_down:TopDown",
+        "lossy-join": "algorithms.lossy_join:LossyJoin",
+        "anatomy": "algorithms.anatomy:Anatomy",
+        "m-invariance": "algorithms.m_invariance:MInvariant",
+        "chosen": "algorithms.chosen:Chosen",
+    },
+)
+"""Every algorithm by its name."""
+
+
+def register(added: Class) -> Class:
+    """Let policy files, the schema and every command of this process name a model, measure or algorithm of one's own.
+
+    Write it above the class. What it is follows from its methods: a model has ``satisfied``, a measure ``loss``, an
+    algorithm ``run``. A package that is installed needs no call: its entry points say the same.
+    """
+    fitting = [registry for registry in (MODELS, MEASURES, ALGORITHMS) if hasattr(added, registry.method)]
+    if len(fitting) != 1:
+        raise PolicyError(f"{added!r} must be a privacy model, a quality measure or an algorithm")
+    fitting[0].add(added)
+    return added
