@@ -16,8 +16,7 @@ from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.pipeline.in_fragments import fragments_of
-from indistinct.quality import measure_named
-from indistinct.registry import MEASURES
+from indistinct.report.page import report_facts
 from profiles import examples
 
 FULL_DOMAIN = (ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly(), ix.Samarati(preference="max-distribution"))
@@ -81,7 +80,7 @@ def test_the_answer_is_the_best_above_the_bottom(measure: str) -> None:
     """Every node above the bottom is scored from the whole list."""
     table, policy = table_of(150, 1), policy_of()
     whole, cut = counted(table, policy, None), counted(table, policy, 40)
-    assert any(cut.bottom)
+    assert any(cut.lowest)
     scale = measure_named(measure)
     task = Task.of(whole, policy)
     losses = []
@@ -119,6 +118,35 @@ def test_algorithms_that_need_every_tuple_get_every_tuple() -> None:
         assert ix.verify(release.table, policy, original=table).passed
     with ix.anonymize(table, policy, max_tuples=10**6) as release:
         assert "bottom" not in release.facts
+
+
+def test_a_list_that_was_counted_higher_says_so_and_its_labels_are_those_of_its_node() -> None:
+    table, policy = table_of(150, 1), policy_of(ix.AlphaK(0.7, 3))
+    whole, cut = counted(table, policy, None), counted(table, policy, 60)
+    assert any(cut.base.node)
+    expected, _ = whole.roll_up(cut.base.node)
+    codes = [
+        sorted(zip(*(groups.label_codes(column).tolist() for column in range(3)), groups.sizes.tolist(), strict=True))
+        for groups in (expected, cut.base)
+    ]
+    assert codes[0] == codes[1]
+    for column, (hierarchy, level) in enumerate(zip(cut.hierarchies, cut.base.node, strict=True)):
+        values = cut.tuple_codes(column)
+        assert (hierarchy.maps[level][values] == cut.base.label_codes(column)).all()
+
+
+def test_a_report_says_nothing_of_people_who_were_not_counted_one_by_one() -> None:
+    """Nearly everybody stands alone in the private table; counted at a higher node, hardly anybody seems to."""
+    table, policy = table_of(300, 2), policy_of()
+    with ix.anonymize(table, policy) as release:
+        (whole,) = report_facts(release, policy)["risk"]
+    assert whole["before"]["alone"] > 250
+    with ix.anonymize(table, policy, max_tuples=60) as release:
+        assert any(release.facts["bottom"].values())
+        (cut,) = report_facts(release, policy)["risk"]
+    assert cut["before"] is None
+    assert cut["identifying"] == []
+    assert cut["after"] is not None
 
 
 def test_levels_that_are_chosen_are_those_that_are_released() -> None:

@@ -116,7 +116,7 @@ class Stairs:
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """One tuple, by its value codes, for each group at a node, and the group's rows."""
+    """One tuple, by its codes in the frequency list, for each group at a node, and the group's rows."""
 
     node: Node
     keys: UIntArray
@@ -284,11 +284,11 @@ class TupleCounter:
         return self._known[position, levels]
 
     def _padded(self, column: int, level: int) -> NDArray[np.uint32]:
-        """Give the label code of each value code of a column, and of the codes that its field could hold beyond."""
+        """Give the label code of each code of a column in the list, and of those that its field could hold beyond."""
 
         def pad() -> NDArray[np.uint32]:
             padded = np.zeros(int(self.frequencies.base.layout.masks[column]) + 1, np.uint32)
-            codes = self.frequencies.hierarchies[column].maps[level]
+            codes = self.frequencies.coarser(column, self.frequencies.lowest[column], level)
             padded[: len(codes)] = codes
             return padded
 

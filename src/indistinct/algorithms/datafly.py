@@ -64,7 +64,7 @@ class Datafly:
         limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
         stop_at = min(limit, self._stop_at(task))
         frequencies = task.frequencies
-        groups = frequencies.roll_up(frequencies.bottom)[0] if frequencies.bottom else frequencies.base
+        groups = frequencies.base
         while True:
             outliers = task.unsafe(groups)
             suppressed = self._with_complement(task, groups, outliers)

@@ -1,6 +1,6 @@
 """The bottom of the lattice: columns are generalized before counting where the list of tuples would be too long.
 
-Counted are then the tuples at a node as low as can be, and the search starts from there. Each tuple stands in the list
+Counted are then the tuples at a node as low as can be, and the search starts from there. The engine gives each tuple
 with one value for each label; what is above the bottom follows from any value under a label.
 """
 

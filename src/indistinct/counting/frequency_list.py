@@ -57,7 +57,9 @@ class Entries:
 class FrequencyList:
     """Each distinct quasi-identifier tuple with the number of its rows, and the hierarchies compiled for its values.
 
-    ``entries`` are the tuples divided by their sensitive values; ``sensitive`` describes the columns of those.
+    ``base`` has the tuples, at the node at which they were counted: where they were too many, it lies above the lowest
+    (see bottom.py). ``entries`` are the tuples divided by their sensitive values; ``sensitive`` describes the columns
+    of those.
     """
 
     columns: tuple[str, ...]
@@ -66,8 +68,6 @@ class FrequencyList:
     base: Groups
     entries: Entries
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
-    bottom: Node = ()
-    """The lowest node that can be told apart, if that is not the lowest of all; see bottom.py."""
     value_rows: tuple[IntArray, ...] = ()
     """The rows of each value of each column, where the tuples do not tell."""
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
@@ -103,10 +103,11 @@ class FrequencyList:
             for column, codes in zip(asked, counted.codes[len(columns) :], strict=True)
         }
         hierarchies = [compiled[column] for column in columns]
-        found = cls.of_codes(columns, hierarchies, counted.codes[: len(columns)], counted.counts, weights, sensitive)
+        of_tuples = counted.codes[: len(columns)]
+        found = cls.of_codes(columns, hierarchies, of_tuples, counted.counts, weights, sensitive, bottom or None)
         if not any(bottom):
             return found
-        return replace(found, bottom=bottom, value_rows=tuple(_value_rows(rows, name, quasi[name]) for name in columns))
+        return replace(found, value_rows=tuple(_value_rows(rows, name, quasi[name]) for name in columns))
 
     @classmethod
     def of_codes(
@@ -117,18 +118,24 @@ class FrequencyList:
         counts: IntArray,
         weights: Sequence[float] | None = None,
         sensitive: Mapping[str, tuple[Sensitive, NDArray[Any]]] | None = None,
+        node: Node | None = None,
     ) -> FrequencyList:
         """Build the list from one array of value codes per column, in an order that depends on the tuples alone.
 
         Sensitive columns come with their codes; the same tuple then occurs once with each combination of their values.
+        Where tuples were counted at a higher ``node``, each comes with any value under its labels.
         """
         sensitive = sensitive or {}
+        node = (0,) * len(columns) if node is None else node
+        codes = [
+            hierarchy.maps[level][code] if level else code
+            for hierarchy, code, level in zip(hierarchies, codes, node, strict=True)
+        ]
         layout = Layout.for_sizes([len(hierarchy.values) for hierarchy in hierarchies])
         stacked = np.stack([np.asarray(code).astype(np.uint64) for code in codes]) if codes else np.zeros((0, 0), "u8")
         keys = grouping.pack(stacked, layout.words, layout.shifts, layout.number_of_words)
         extra = [np.asarray(codes).astype(np.int64) for _, codes in sensitive.values()]
         order = np.lexsort((*extra[::-1], *keys.T)) if len(keys) else np.empty(0, np.int64)
-        node = (0,) * len(columns)
         keys, counts = keys[order], np.asarray(counts, np.int64)[order]
         is_new = np.ones(len(keys), np.bool_)
         is_new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
@@ -153,7 +160,7 @@ class FrequencyList:
     @property
     def lowest(self) -> Node:
         """The bottom of the lattice: all columns as they are, unless tuples were counted at a higher node."""
-        return self.bottom or (0,) * len(self.columns)
+        return self.base.node
 
     @property
     def heights(self) -> Node:
@@ -161,9 +168,19 @@ class FrequencyList:
         return tuple(hierarchy.height for hierarchy in self.hierarchies)
 
     def entry_codes(self, column: int) -> IntArray:
-        """Give the value code of a quasi column in each entry."""
-        codes = self.base.label_codes(column)
+        """Give the value code of a quasi column in each entry: that of its tuple."""
+        codes = self.tuple_codes(column)
         return codes[self.entries.tuples] if self.sensitive else codes
+
+    def tuple_codes(self, column: int) -> IntArray:
+        """Give the value code of a column in each tuple; the first value under its label, if it was counted higher."""
+        codes, level = self.base.label_codes(column), self.base.node[column]
+        if not level:
+            return codes
+        labels_of_values = self.hierarchies[column].maps[level]
+        first = np.zeros(len(self.hierarchies[column].labels[level]), np.int64)
+        first[labels_of_values[::-1]] = np.arange(len(labels_of_values))[::-1]
+        return first[codes]
 
     def tallies_of(
         self, entries: IntArray, rows: IntArray, parts: IntArray, totals: Mapping[str, IntArray] | None = None
@@ -193,7 +210,7 @@ class FrequencyList:
         """Give the number of rows that carry each value of a column."""
         if self.value_rows:
             return self.value_rows[column]
-        codes = self.base.label_codes(column)
+        codes = self.tuple_codes(column)
         return np.bincount(codes, self.base.sizes, len(self.hierarchies[column].values)).astype(np.int64)
 
     def roll_up(self, node: Node, start: Groups | None = None) -> tuple[Groups, IntArray]:
@@ -210,8 +227,8 @@ class FrequencyList:
 
         def compose() -> UIntArray:
             hierarchy = self.hierarchies[column]
-            codes = hierarchy.step(level)
-            for step in range(level + 1, goal):
+            codes = np.arange(len(hierarchy.labels[level]))
+            for step in range(level, goal):
                 codes = hierarchy.step(step)[codes]
             return codes.astype(np.uint64)
 
@@ -233,7 +250,10 @@ class FrequencyList:
             counts,
             [self.weights[other] for other in others],
             {own: (column, distinct[len(others) + place]) for place, (own, column) in enumerate(described.items())},
+            tuple(self.base.node[other] for other in others),
         )
+        if self.value_rows:
+            plain = replace(plain, value_rows=tuple(self.value_rows[other] for other in others))
         there = np.stack([*map(plain.entry_codes, range(len(others))), *plain.entries.codes.values()])
         place_of = np.empty(len(counts), np.int64)
         place_of[np.lexsort(distinct)] = np.lexsort(there)  # both hold the same entries, each in its own order

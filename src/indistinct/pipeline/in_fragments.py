@@ -38,7 +38,7 @@ def recoded_in_fragments(rows: Rows, task: Task, algorithm: Algorithm) -> tuple[
         columns=policy.with_role("quasi", "sensitive", "other"),
         labelled=frequencies.columns,
         merged=merged_codes(hierarchies, frequencies.lowest),
-        tuples={name: frequencies.base.label_codes(column) for column, name in enumerate(frequencies.columns)},
+        tuples={name: frequencies.tuple_codes(column) for column, name in enumerate(frequencies.columns)},
         fragments=fragments_of(frequencies, rows.max_tuples, ROWS_PER_K * task.largest_k()),
         work=_work(task, algorithm),
     )
@@ -79,7 +79,7 @@ def _ranks(frequencies: FrequencyList, column: int) -> NDArray[np.float64]:
     order = np.lexsort(frequencies.hierarchies[column].maps)
     places = np.empty(len(order))
     places[order] = np.linspace(0, 1, len(order)) if len(order) > 1 else 0.0
-    found: NDArray[np.float64] = places[frequencies.base.label_codes(column)]
+    found: NDArray[np.float64] = places[frequencies.tuple_codes(column)]
     return found
 
 

@@ -47,7 +47,7 @@ def anonymize(
         in_fragments = _works_in_fragments(chosen, rows, policy)
         task = task_for(rows, policy, watch, may_merge=in_fragments or getattr(chosen, "heeds_bottom", False))
         watch.start()
-        if in_fragments and task.frequencies.bottom:
+        if in_fragments and any(task.frequencies.lowest):
             watch.report("release")
             released, done = recoded_in_fragments(rows, task, chosen)
             return _verified(Release({"table": released}, done, policy, chosen.name), allow_unsafe, watch)

@@ -211,8 +211,8 @@ class Recoding(ABC):
             **self.level_facts(policy),
             "heights": dict(zip(names, frequencies.heights, strict=True)),
         }
-        if frequencies.bottom:
-            facts["bottom"] = dict(zip(names, frequencies.bottom, strict=True))
+        if any(frequencies.lowest):
+            facts["bottom"] = dict(zip(names, frequencies.lowest, strict=True))
         if self.is_proven is not None:
             facts |= {"is_proven": self.is_proven, "gap": self.gap}
         if self.is_cut_short:
