@@ -16,6 +16,8 @@ from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList
 from indistinct.engine import open_table
 from indistinct.pipeline.in_fragments import fragments_of
+from indistinct.quality import measure_named
+from indistinct.registry import MEASURES
 from indistinct.report.page import report_facts
 from profiles import examples
 
