@@ -354,11 +354,11 @@ def test_the_form_says_what_it_cannot_read():
 
 def test_labels_of_a_tree_are_moved_with_all_below_them():
     tree = "*\n  manual\n    welder\n  office\n    clerk"
-    assert drafts.nested(drafts.moved(tree, ["*", "manual"], ["*", "office"])) == {
+    assert drafts.read_tree(drafts.move_label(tree, ["*", "manual"], ["*", "office"])) == {
         "*": {"office": {"clerk": [], "manual": ["welder"]}}
     }
     for path, goal in ((["*"], ["*", "office"]), (["*", "office"], ["*", "office"]), (["*", "x"], ["*"])):
-        assert drafts.moved(tree, path, goal) == tree
+        assert drafts.move_label(tree, path, goal) == tree
     grown = drafts.with_label(tree, ["*"], "service")
     assert drafts.paths(grown)[-1] == ("*", "service")
     assert drafts.without_label(tree, ["*", "manual"]) == "*\n  welder\n  office\n    clerk"

@@ -102,7 +102,7 @@ class Coverage:
         ranks = np.where(raw == UNKNOWN, UNKNOWN, told_apart[raw])
         return cls(
             ranks,
-            tuple(_renumbered(part, told_apart) for part in covered),
+            tuple(_renumber(part, told_apart) for part in covered),
             int(told_apart[-1]) + 1,
             replace(spelled, strangers=strangers),
         )
@@ -157,7 +157,7 @@ def _told_apart(covered: Iterable[Ranks], number: int) -> IntArray:
     return numbers
 
 
-def _renumbered(ranks: Ranks, numbers: IntArray) -> Ranks:
+def _renumber(ranks: Ranks, numbers: IntArray) -> Ranks:
     if not isinstance(ranks, range):
         return _as_run(np.unique(numbers[ranks]))
     return range(int(numbers[ranks[0]]), int(numbers[ranks[-1]]) + 1) if ranks else ranks
@@ -204,7 +204,7 @@ class _Reader:
     def read(self, values: Sequence[str | None], similarity: float | None) -> tuple[list[str | None], Spelled]:
         """Give each value as the hierarchy takes it, None where it is missing or none of the column's."""
         texts = [value for value in values if value is not None]
-        spelling = self.spelling.learned(texts)
+        spelling = self.spelling.learn(texts)
         known = set(self.similar)
         ground: list[str | None] = []
         fuzzy: dict[str, str] = {}

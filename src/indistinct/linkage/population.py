@@ -59,13 +59,13 @@ def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[Linke
     source = model.population if model.path is None else model.path
     rows = open_table(source)
     try:
-        yield rows, _linked(model, policy, rows)
+        yield rows, _linked_columns(model, policy, rows)
     finally:
         if rows is not source:
             rows.close()
 
 
-def _linked(model: Any, policy: Policy, rows: Rows) -> list[LinkedColumn]:
+def _linked_columns(model: Any, policy: Policy, rows: Rows) -> list[LinkedColumn]:
     """Pair quasi columns with the population's, and refuse a quasi-identifier of which nothing is known there."""
     theirs = rows.columns()
     if model.link is None:

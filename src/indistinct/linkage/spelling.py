@@ -52,7 +52,7 @@ class Spelling(ABC):
     def of(self, text: str) -> str | None:
         """Write a value in the one way."""
 
-    def learned(self, texts: Sequence[str]) -> Spelling:
+    def learn(self, texts: Sequence[str]) -> Spelling:
         """The same spelling for another table's column, whose values may be written otherwise."""
         return self
 
@@ -132,19 +132,19 @@ class Days(Spelling):
         """
         text = text.strip()
         for form in self.formats:
-            day = self._read(text, form)
+            day = self._read_day(text, form)
             if day is not None:
                 return day.isoformat()
         return None
 
-    def learned(self, texts: Sequence[str]) -> Days:
+    def learn(self, texts: Sequence[str]) -> Days:
         """Try the formats first that read most of the texts; of equals, those of the release come first."""
         known = tuple(dict.fromkeys([*self.formats, *FORMATS]))
         sample = texts[:: max(1, len(texts) // SAMPLE)]
-        read = {form: sum(self._read(text.strip(), form) is not None for text in sample) for form in known}
+        read = {form: sum(self._read_day(text.strip(), form) is not None for text in sample) for form in known}
         return replace(self, formats=tuple(sorted(known, key=lambda form: -read[form])))
 
-    def _read(self, text: str, form: str) -> date | None:
+    def _read_day(self, text: str, form: str) -> date | None:
         try:
             if form != ISO:
                 day = datetime.strptime(text, form).date()
@@ -167,7 +167,7 @@ def spelling_of(hierarchy: Hierarchy, released: Sequence[str]) -> Spelling:
     if isinstance(hierarchy, Prefix):
         return Codes(code_length(hierarchy, released))
     listed = [row[0] for row in hierarchy.rows] if isinstance(hierarchy, Listed) else released
-    return _recognized([value for value in listed if value is not None and value != hierarchy.top])
+    return _recognize([value for value in listed if value is not None and value != hierarchy.top])
 
 
 def _days_of(hierarchy: Dates) -> Days:
@@ -190,7 +190,7 @@ def code_length(hierarchy: Prefix, released: Sequence[str]) -> int | None:
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def _recognized(values: Sequence[str]) -> Spelling:
+def _recognize(values: Sequence[str]) -> Spelling:
     """Recognize days and numbers by values that are all such; numbers with zeros in front are codes."""
     if not values:
         return Texts()

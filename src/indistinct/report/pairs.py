@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from indistinct.showing.chart import FAINT, FONT, INK, PALETTE, svg_path, svg_text
+from indistinct.showing.words import shorten
 
 BEFORE, AFTER = "#8c8c8c", PALETTE[0]
 """The colours of the first and of the second bar; they differ in a grey print as well."""
@@ -50,11 +51,11 @@ class Pairs:
         if self.before is not None:
             parts += self._legend()
             top += 22
-        left = min(LETTER * max([len(_cut(name)) for name in self.names], default=0), 0.45 * width) + 10
+        left = min(LETTER * max([len(shorten(name, LONGEST)) for name in self.names], default=0), 0.45 * width) + 10
         room = width - left - LETTER * self._longest_figure() - 10
         for place, name in enumerate(self.names):
             middle = top + row * (place + 0.5)
-            parts.append(svg_text(left - 10, middle + 4.5, _cut(name), anchor="end", size=13))
+            parts.append(svg_text(left - 10, middle + 4.5, shorten(name, LONGEST), anchor="end", size=13))
             parts += self._row(place, left, middle, room)
         parts.append(svg_path([(left, top), (left, top + row * len(self.names))], FAINT, 1))
         return "\n".join([*parts, "</svg>"]) + "\n"
@@ -120,15 +121,6 @@ class Pairs:
                 figure = f"{self.legend[0]} {self._figure(self.before[place], 0)}, {self.legend[1]} {figure}"
             rows.append(f"{name}: {figure}")
         return "; ".join(rows) or "nothing"
-
-
-def _cut(name: str) -> str:
-    """Give a name, cut if it is too long to stand beside its bars.
-
-    >>> _cut("Massachusetts"), _cut("the quick brown fox jumps over")
-    ('Massachusetts', 'the quick brown fox jumps…')
-    """
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def named(labels: Sequence[str]) -> tuple[str, ...]:

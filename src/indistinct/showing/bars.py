@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from indistinct.showing.chart import FAINT, FONT, GRID, INK, PALETTE, Axis, number, svg_path, svg_text
+from indistinct.showing.words import list_names, shorten
 
 LEAST, USUAL, DOUBTFUL = PALETTE[0], PALETTE[5], PALETTE[1]
 """The colours of the least figure, of others, and of those in doubt; they differ in a grey print as well."""
@@ -68,7 +68,7 @@ class Bars:
 
     def svg(self, width: int = 1060) -> str:
         """Give the picture as an SVG document, as high as it must be."""
-        left = MARGIN + LETTER * max([len(_cut(name)) for name in self.names], default=0) + 14
+        left = MARGIN + LETTER * max([len(shorten(name, LONGEST)) for name in self.names], default=0) + 14
         needed = max([NARROWEST, *(BOLD_LETTER * len(panel.title) for panel in self.panels)]) + GAP
         most = max(1, int((width - left - MARGIN + GAP) // needed))
         across = math.ceil(len(self.panels) / math.ceil(len(self.panels) / most)) if self.panels else 1
@@ -77,7 +77,7 @@ class Bars:
         top = TOP + (22 if self.subtitle else 0)
         high = HEAD + ROW * len(self.names) + FOOT
         height = top + high * len(bands) + MARGIN + (14 if self.panels else 0)
-        said = f"{self.title}: {_listed([panel.title for panel in self.panels])} of {_listed(self.names)}"
+        said = f"{self.title}: {list_names([panel.title for panel in self.panels])} of {list_names(self.names)}"
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
             f'role="img" font-family="{FONT}" font-size="14" fill="{INK}">',
@@ -100,7 +100,7 @@ class Bars:
         for row, name in enumerate(self.names):
             middle = top + ROW * (row + 0.5)
             parts.append(svg_path([(MARGIN, top + ROW * (row + 1)), (width - MARGIN, top + ROW * (row + 1))], GRID, 1))
-            parts.append(svg_text(left - 14, middle + 5, _cut(name), anchor="end"))
+            parts.append(svg_text(left - 14, middle + 5, shorten(name, LONGEST), anchor="end"))
             if row < len(self.notes) and self.notes[row]:
                 parts.append(svg_text(left + 7, middle + 5, self.notes[row], size=13, fill=FAINT))
         return parts
@@ -160,16 +160,3 @@ class Bars:
             parts.append(svg_text(left + 20, at, meaning, size=13, fill=FAINT))
             left += 20 + LETTER * len(meaning) + 24
         return parts
-
-
-def _cut(name: str) -> str:
-    """Give a name, cut if it is too long to stand beside the bars.
-
-    >>> _cut("samarati"), _cut("samarati (preference highest-absolute-peak)")
-    ('samarati', 'samarati (preference highest-…')
-    """
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "nothing"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 
+from indistinct.showing.words import list_names
+
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colours, which people with any colour vision can tell apart; without yellow, too light for a line."""
 SHAPES = ("circle", "square", "triangle", "diamond")
@@ -104,7 +106,8 @@ class Chart:
         def place(point: tuple[float, float]) -> tuple[float, float]:
             return LEFT + x.share(point[0]) * (right - LEFT), bottom - y.share(point[1]) * (bottom - TOP)
 
-        said = f"{self.title}: {self.y_label} over {self.x_label}, one line each for {_listed(self.lines)}"
+        names = list_names(line.name for line in self.lines)
+        said = f"{self.title}: {self.y_label} over {self.x_label}, one line each for {names}"
         if self.chosen is not None:
             said += f"; {self.chosen_name} at {number(self.chosen[0])} and {number(self.chosen[1])}"
         parts = [
@@ -125,7 +128,8 @@ class Chart:
         parts.append(svg_path([(LEFT, bottom), (right, bottom)], FAINT, 1.5))
         parts.append(svg_text((LEFT + right) / 2, height - 14, self.x_label, anchor="middle"))
         middle = (TOP + bottom) / 2
-        parts.append(svg_text(24, middle, self.y_label, anchor="middle", turn=True))
+        turn = f"rotate(-90 {24:.1f} {middle:.1f})"
+        parts.append(svg_text(24, middle, self.y_label, anchor="middle", transform=turn))
         parts.append(svg_text(right + 22, TOP + 13, self.legend, size=13, fill=FAINT))
         for position, line in enumerate(self.lines):
             colour = PALETTE[position % len(PALETTE)]
@@ -148,7 +152,16 @@ class Chart:
         side, anchor = (16, "start") if x + room < right else (-16, "end")
         return [
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="10" fill="none" stroke="{INK}" stroke-width="2.5"/>',
-            svg_text(x + side, y - 12, self.chosen_name, anchor=anchor, weight="600", is_framed=True),
+            svg_text(
+                x + side,
+                y - 12,
+                self.chosen_name,
+                anchor=anchor,
+                weight="600",
+                paint_order="stroke",  # white around the letters, which stand on lines
+                stroke="#ffffff",
+                stroke_width="4",
+            ),
         ]
 
     def text(self, width: int = 76, height: int = 14) -> list[list[Piece]]:
@@ -181,7 +194,7 @@ class Chart:
                 pieces.append((f" {self.lines[names[row]].name}", names[row]))
             drawn.append(pieces)
         drawn.append([(f"{'':{margin}}└{'─' * columns}", None)])
-        drawn.append([(f"{'':{margin}} {_marked(x, columns)}", None)])
+        drawn.append([(f"{'':{margin}} {_tick_line(x, columns)}", None)])
         return drawn
 
 
@@ -230,7 +243,7 @@ def _walk(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             yield round(a + (c - a) * step / steps), round(b + (d - b) * step / steps)
 
 
-def _marked(axis: Axis, columns: int) -> str:
+def _tick_line(axis: Axis, columns: int) -> str:
     """Write an axis's ticks below it, as many as there is room for."""
     written = [" "] * columns
     free = 0
@@ -243,10 +256,6 @@ def _marked(axis: Axis, columns: int) -> str:
     return "".join(written).rstrip()
 
 
-def _listed(lines: Sequence[Line]) -> str:
-    return ", ".join(line.name for line in lines) or "nothing"
-
-
 def svg_text(
     x: float,
     y: float,
@@ -256,15 +265,13 @@ def svg_text(
     size: int = 14,
     weight: str = "400",
     fill: str = INK,
-    turn: bool = False,
-    is_framed: bool = False,
+    **more: str,
 ) -> str:
-    """Write a text as SVG."""
-    turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
-    turned += ' paint-order="stroke" stroke="#ffffff" stroke-width="4"' if is_framed else ""
+    """Write a text as SVG, with more attributes if need be: ``stroke_width`` is written ``stroke-width``."""
+    attributes = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" '
-        f'fill="{fill}"{turned}>{escape(text)}</text>'
+        f'fill="{fill}"{attributes}>{escape(text)}</text>'
     )
 
 

@@ -40,7 +40,7 @@ def _page(address: str, page: Callable[..., Any], work: Work) -> None:
     """Register a page; its argument is the query of the address."""
 
     @ui.page(address, response_timeout=30)
-    def shown(request: Request) -> None:
+    def show_page(request: Request) -> None:
         page(work, dict(request.query_params))
 
 
@@ -60,7 +60,7 @@ def _take_in(app: FastAPI, work: Work) -> None:
 
 
 def _hand_out(app: FastAPI, work: Work) -> None:
-    async def made(make: Callable[[], Path], name: str) -> Response:
+    async def hand_out(make: Callable[[], Path], name: str) -> Response:
         try:
             path = await asyncio.to_thread(make)
         except IndistinctError as error:
@@ -69,7 +69,7 @@ def _hand_out(app: FastAPI, work: Work) -> None:
 
     @app.get("/take/release.zip")
     async def release() -> Response:
-        return await made(work.archive, f"{_stem(work)}-release.zip")
+        return await hand_out(work.archive, f"{_stem(work)}-release.zip")
 
     @app.get("/take/policy.toml")
     async def policy() -> Response:
@@ -82,7 +82,7 @@ def _hand_out(app: FastAPI, work: Work) -> None:
 
     @app.get("/take/report.html")
     async def report(edition: Literal["internal", "public"] = "internal") -> Response:
-        return await made(lambda: work.report(edition), f"{_stem(work)}-report-{edition}.html")
+        return await hand_out(lambda: work.report(edition), f"{_stem(work)}-report-{edition}.html")
 
 
 def _stem(work: Work) -> str:

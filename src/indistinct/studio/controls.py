@@ -53,7 +53,7 @@ def card(title: str | None = None, classes: str = "card") -> Element:
     return made
 
 
-def told(kind: str, text: str) -> None:
+def tell(kind: str, text: str) -> None:
     """Tell something: ``good``, ``bad`` or ``note``."""
     Words("div", text, f"told {kind}", role="alert" if kind == "bad" else "status")
 
@@ -70,7 +70,7 @@ def link(text: str, to: str, kind: str = "", **attributes: Any) -> Element:
     return Words("a", text, f"button {kind}", href=to, **attributes)
 
 
-def _labelled(label: str, hint: str, is_wide: bool) -> Element:
+def _field(label: str, hint: str, is_wide: bool) -> Element:
     made = box("label", "field wide" if is_wide else "field")
     with made:
         Words("span", label)
@@ -83,7 +83,7 @@ def text(
     label: str, value: str, on_change: Told, *, hint: str = "", wide: bool = True, live: bool = False, **attributes: Any
 ) -> Element:
     """A line of text; ``live`` tells every keystroke."""
-    with _labelled(label, hint, wide):
+    with _field(label, hint, wide):
         return _input("input", value, on_change, live, {"type": "text", "autocomplete": "off", **attributes})
 
 
@@ -91,13 +91,13 @@ def number(
     label: str, value: float | str, on_change: Told, *, hint: str = "", live: bool = False, **attributes: Any
 ) -> Element:
     """A number; what is told is a text, since people also clear the field."""
-    with _labelled(label, hint, False):
+    with _field(label, hint, False):
         return _input("input", str(value), on_change, live, {"type": "number", **attributes}, "short")
 
 
 def area(label: str, value: str, on_change: Told, *, hint: str = "", **attributes: Any) -> Element:
     """Several lines of text, told as they are written."""
-    with _labelled(label, hint, True):
+    with _field(label, hint, True):
         return _input("textarea", value, on_change, True, {"spellcheck": "false", **attributes})
 
 
@@ -124,7 +124,7 @@ def choice(
     named = options if isinstance(options, Mapping) else {option: option for option in options}
     if bare:
         return _select(named, value, on_change, aria_label=label)
-    with _labelled(label, "", False):
+    with _field(label, "", False):
         return _select(named, value, on_change)
 
 
@@ -149,13 +149,13 @@ def check(label: str, value: bool, on_change: Told) -> Element:
 
 def slider(label: str, most: int, value: int, on_change: Told) -> Element:
     """A position from 0 to ``most``, told while it is dragged."""
-    with _labelled(label, "", True):
+    with _field(label, "", True):
         made = box("input", type="range", min="0", max=str(most), step="1", value=str(value))
     made.on("input", lambda event: on_change(int(event.args)), js_handler=SAY, throttle=0.1)
     return made
 
 
-def dropped(label: str, on_upload: Told) -> None:
+def drop_place(label: str, on_upload: Told) -> None:
     """A place to drop a file, or to choose one; it goes to the private folder on this machine."""
     send = "(file) => studioUpload(file, emit)"
     with box("label", "drop") as place:

@@ -73,15 +73,15 @@ class Draft:
         if not made.has_top and kind not in LISTED:
             del options["top"]
         if kind in ("intervals", "rounding"):
-            made.numbers = _joined(options.pop({"intervals": "widths", "rounding": "units"}[kind]))
+            made.numbers = _join_numbers(options.pop({"intervals": "widths", "rounding": "units"}[kind]))
         elif kind == "prefix":
             made.length = str(options.pop("length", None) or made.length)
-            made.kept = _joined(options.pop("keep", None) or [])
+            made.kept = _join_numbers(options.pop("keep", None) or [])
         elif kind == "dates":
             made.levels, written = list(options.pop("levels")), options.pop("format", "")
             made.format, made.latest = written if isinstance(written, str) else "", options.pop("latest", None)
         elif kind == "tree":
-            made.tree = indented(options.pop("nodes"))
+            made.tree = tree_lines(options.pop("nodes"))
         elif kind == "levels":
             made.rows = _csv(options.pop("source"))
         elif kind == "suppress":
@@ -105,7 +105,7 @@ class Draft:
             ordered = [level for level in DATE_LEVELS if level in self.levels]
             return _spec("dates", "levels", ordered, given | top | self.more)
         if self.kind == "tree":
-            return _spec("tree", "nodes", nested(self.tree), self.more)
+            return _spec("tree", "nodes", read_tree(self.tree), self.more)
         if self.kind == "levels":
             return _spec("levels", "source", _read_csv(self.rows), self.more)
         if self.kind == "suppress":
@@ -146,14 +146,14 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _joined(numbers: Any) -> str:
+def _join_numbers(numbers: Any) -> str:
     return ", ".join(map(str, numbers if isinstance(numbers, Sequence) else [numbers]))
 
 
 def _flat_tree(values: Sequence[str | None]) -> str:
     """Give a tree of all values right below the top, to begin with."""
     known = [value for value in values[:500] if value is not None]
-    return indented({"*": known}) if known else "*"
+    return tree_lines({"*": known}) if known else "*"
 
 
 def _listed_values(values: Sequence[str | None]) -> str:
@@ -178,10 +178,10 @@ def _read_csv(text: str) -> list[list[str]]:
     return rows
 
 
-def indented(nodes: Mapping[str, Any]) -> str:
+def tree_lines(nodes: Mapping[str, Any]) -> str:
     """Give a tree as lines of text, each label indented below its parent.
 
-    >>> print(indented({"*": {"manual": ["welder"], "office": ["clerk"]}}))
+    >>> print(tree_lines({"*": {"manual": ["welder"], "office": ["clerk"]}}))
     *
       manual
         welder
@@ -197,10 +197,10 @@ def indented(nodes: Mapping[str, Any]) -> str:
     return "\n".join(lines(nodes, 0))
 
 
-def nested(text: str) -> Nodes:
-    """Read a tree from lines of text; the inverse of ``indented``.
+def read_tree(text: str) -> Nodes:
+    """Read a tree from lines of text; the inverse of ``tree_lines``.
 
-    >>> nested("*\\n  manual\\n    welder\\n  office\\n    clerk")
+    >>> read_tree("*\\n  manual\\n    welder\\n  office\\n    clerk")
     {'*': {'manual': ['welder'], 'office': ['clerk']}}
     """
     root = Twig("")
@@ -235,11 +235,11 @@ class Twig:
         return {twig.label: twig.content() for twig in self.below}
 
 
-def moved(text: str, path: Sequence[str], goal: Sequence[str]) -> str:
+def move_label(text: str, path: Sequence[str], goal: Sequence[str]) -> str:
     """Give a tree in which a label, with all below it, stands below another one; paths lead there from the top.
 
     >>> tree = "*\\n  manual\\n    welder\\n  office\\n    clerk"
-    >>> print(moved(tree, ["*", "manual", "welder"], ["*", "office"]))
+    >>> print(move_label(tree, ["*", "manual", "welder"], ["*", "office"]))
     *
       manual
       office

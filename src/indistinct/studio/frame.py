@@ -78,7 +78,7 @@ class Desk:
         """Show what went wrong; nothing that was decided is lost."""
         self._error.clear()
         with self._error:
-            controls.told("bad", message)
+            controls.tell("bad", message)
 
     def _tell(self, job: Job) -> None:
         if job.error is not None and not job.is_told:
@@ -135,7 +135,7 @@ def frame(work: Work, address: str, title: str, lead: str) -> Iterator[Desk]:
 def _steps(work: Work, address: str) -> None:
     with controls.Words("div", "indistinct studio", "brand"):
         controls.Words("small", work.name or "no table open")
-    done = _done(work)
+    done = _steps_done(work)
     with controls.box("nav", aria_label="Steps"), controls.box("ol"):
         for place, (path, name) in enumerate(STEPS.items(), start=1):
             current = "page" if path == address else None
@@ -145,7 +145,7 @@ def _steps(work: Work, address: str) -> None:
                 controls.Words("span", name)
 
 
-def _done(work: Work) -> set[str]:
+def _steps_done(work: Work) -> set[str]:
     """Give the steps that have a result."""
     found = {
         "/": work.table is not None,

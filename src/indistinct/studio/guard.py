@@ -88,7 +88,7 @@ class Guard:
             await self._answer(send, 413, "The file is too large to upload; open it by its path instead.")
         else:
             without = [(name, value) for name, value in scope["headers"] if not name.startswith(b"x-forwarded-")]
-            limited = _limited(receive, self.largest_body)
+            limited = _limit_body(receive, self.largest_body)
             await self.app({**scope, "headers": without}, limited, self._with_headers(send))
 
     def _why_foreign(self, scope: Scope) -> str:
@@ -144,7 +144,7 @@ class Guard:
         return sending
 
 
-def _limited(receive: Receive, largest: int) -> Receive:
+def _limit_body(receive: Receive, largest: int) -> Receive:
     """Give what receives a body, and hangs up when it grows beyond the limit though it had not said so."""
     seen = 0
 

@@ -81,13 +81,13 @@ class Job:
         try:
             self._work(Watch(progress=self._report, is_cancelled=lambda: self.is_cancelled))
         except Exception as error:
-            self.error = told(error)
+            self.error = error_text(error)
         finally:
             self.seconds = time.monotonic() - self.started
             self.is_running = False
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Say what went wrong, without quoting a cell: only our own errors promise that they quote none."""
     if isinstance(error, IndistinctError):
         return str(error)

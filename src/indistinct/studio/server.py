@@ -30,7 +30,7 @@ def serve(
 
     Port 0 takes one that is free. The folder of uploads is private, and removed at the end.
     """
-    with _bound(port) as listening, tempfile.TemporaryDirectory(prefix="indistinct-studio-") as private:
+    with _bind_socket(port) as listening, tempfile.TemporaryDirectory(prefix="indistinct-studio-") as private:
         before = tempfile.tempdir, os.environ.get("NICEGUI_STORAGE_PATH")
         tempfile.tempdir = private  # what others put aside while they work is as private as the table
         os.environ["NICEGUI_STORAGE_PATH"] = private
@@ -69,7 +69,7 @@ def _serve(
     server.run(sockets=[listening])
 
 
-def _bound(port: int) -> socket.socket:
+def _bind_socket(port: int) -> socket.socket:
     """Give a socket that listens on this machine's own address only."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:

@@ -17,7 +17,9 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
+from indistinct.studio.column_meanings import pair_by_meaning
 from indistinct.studio.jobs import Job
+from indistinct.studio.previews import Preview, text_cells
 from indistinct.studio.settings import Choice, Settings, Spec
 from indistinct.study.profiling import MOST_DISTINCT
 from indistinct.watch import Watch
@@ -34,22 +36,10 @@ if TYPE_CHECKING:
     from indistinct.study.risk import Risk
 
 SHOWN_ROWS = 20
-SHOWN_VALUES = 14
 MOST_DRAWN = 1500
 """Combinations of levels that a picture can hold."""
 FEW_ROWS = 50
 """Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a hierarchy makes of the values at hand: some of them at each level, and how many labels are left."""
-
-    level_names: tuple[str, ...]
-    labels: tuple[int, ...]
-    """Distinct labels at each level."""
-    rows: tuple[tuple[str | None, ...], ...]
-    values: int
 
 
 @dataclass(slots=True)
@@ -110,7 +100,7 @@ class Work(Settings):
         self._forget()
         self._remove_upload(self.table)
         self.table, self.rows = text, profile.rows
-        self.head = tuple(first.column_names), _cells(first)
+        self.head = tuple(first.column_names), text_cells(first)
         self.columns = {
             one.name: Choice(
                 one.name,
@@ -181,16 +171,7 @@ class Work(Settings):
 
     def preview(self, name: str, spec: Spec) -> Preview:
         """Climb the values of a column by a hierarchy; raise if they do not fit it."""
-        values = self.values(name)
-        hierarchy = from_spec(spec, Path())
-        compiled = hierarchy.compile(values)
-        step = max(1, len(values) // SHOWN_VALUES)
-        shown = range(0, len(values), step)[:SHOWN_VALUES]
-        rows = tuple(
-            tuple(labels[codes[value]] for labels, codes in zip(compiled.labels, compiled.maps, strict=True))
-            for value in shown
-        )
-        return Preview(compiled.level_names, tuple(map(len, compiled.labels)), rows, len(values))
+        return Preview.of(from_spec(spec, Path()), self.values(name))
 
     def start(self, title: str, work: Callable[[Watch], Any]) -> Job:
         """Run something long beside the pages; one at a time."""
@@ -212,7 +193,9 @@ class Work(Settings):
         self._take(release, text)
 
     def _take(self, release: Release, text: str) -> None:
-        head = [(name, tuple(first.column_names), _cells(first)) for name, first in release.head(SHOWN_ROWS).items()]
+        head = [
+            (name, tuple(first.column_names), text_cells(first)) for name, first in release.head(SHOWN_ROWS).items()
+        ]
         with self._using:
             if self.release is not None:
                 self.release.close()
@@ -220,7 +203,7 @@ class Work(Settings):
         self.linked, self.attacked, self.risks = None, None, None
 
     @contextmanager
-    def _released(self) -> Iterator[Release]:
+    def _use_release(self) -> Iterator[Release]:
         """Give the release to one thread at a time."""
         with self._using:
             if self.release is None:
@@ -300,9 +283,7 @@ class Work(Settings):
         """Give the columns of the other table that seem to say the same as quasi columns of the release."""
         if self.external is None or self.release is None:
             return {}
-        theirs = {_meaning(name): name for name in reversed(self.external.columns)}
-        pairs = {name: theirs.get(_meaning(name)) for name in self.release.policy.quasi}
-        return {ours: other for ours, other in pairs.items() if other is not None}
+        return pair_by_meaning(self.release.policy.quasi, self.external.columns)
 
     def link(self, on: Mapping[str, str], show: Sequence[str] = (), watch: Watch | None = None) -> None:
         """Link the release with the other table."""
@@ -310,17 +291,17 @@ class Work(Settings):
             raise PolicyError("open another table first")
         if not on:
             raise PolicyError("choose at least one column to link by")
-        with self._released() as release:
+        with self._use_release() as release:
             self.linked = ix.attacks.link(release, self.external.path, release.policy, on=on, show=list(show))
 
     def attack(self, watch: Watch | None = None) -> None:
         """Try every attack that needs no other table: what groups, labels and the order of rows tell."""
-        with self._released() as release:
+        with self._use_release() as release:
             self.attacked = ix.attacks.run(release, release.policy, original=self.table)
 
     def measure_risk(self, watch: Watch | None = None) -> None:
         """Measure how exposed people are by the quasi columns, before and after."""
-        with self._released() as release:
+        with self._use_release() as release:
             quasi = release.policy.quasi
             before = ix.risk(self.table, quasi, most=2, watch=watch)
             after = ix.risk(release.tables.get("table", release.tables.get("quasi")), quasi, most=1, watch=watch)
@@ -362,12 +343,12 @@ class Work(Settings):
         """Write the release as a folder on this machine."""
         if not folder.strip():
             raise PolicyError("give the path of a folder for the release")
-        with self._released() as release:
+        with self._use_release() as release:
             return release.write(Path(folder.strip()).expanduser(), replace=replace)
 
     def archive(self) -> Path:
         """Give the release folder as one ZIP file."""
-        with self._released() as release:
+        with self._use_release() as release:
             place = self.folder / "download"
             shutil.rmtree(place, ignore_errors=True)
             release.write(place / "release")
@@ -375,7 +356,7 @@ class Work(Settings):
 
     def report(self, edition: Literal["internal", "public"] = "internal") -> Path:
         """Give the report of the release as one HTML file; the public edition does not look at the private table."""
-        with self._released() as release:
+        with self._use_release() as release:
             place = self.folder / "report"
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(mode=0o700)
@@ -390,28 +371,3 @@ class Work(Settings):
             self.job.cancel()
             self.job.wait(5)
         self._forget()
-
-
-MEANINGS = (
-    ("birth", "dob", "birthdate", "birthday", "dateofbirth", "born", "geburtsdatum"),
-    ("sex", "gender", "geschlecht"),
-    ("zip", "zipcode", "postcode", "postalcode", "plz"),
-    ("race", "ethnicity"),
-)
-"""Names that say the same."""
-
-
-def _meaning(name: str) -> str:
-    """Give what a column's name says, whatever its spelling.
-
-    >>> _meaning("DateOfBirth") == _meaning("DOB"), _meaning("Party")
-    (True, 'party')
-    """
-    plain = "".join(letter for letter in name.casefold() if letter.isalnum())
-    return next((names[0] for names in MEANINGS if plain in names), plain)
-
-
-def _cells(table: Any) -> list[list[str]]:
-    """Give the rows of an Arrow table as texts; a missing cell is empty."""
-    columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in table.columns]
-    return [list(row) for row in zip(*columns, strict=True)]

@@ -34,7 +34,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         if work.external is not None:
             _pairs(work, desk, work.external)
         if work.linked is not None:
-            _found(work.linked)
+            _show_links(work.linked)
         if work.attacked is not None:
             _outcomes(work.attacked)
 
@@ -54,14 +54,14 @@ def _other_table(work: Work, desk: Desk) -> None:
             return
         _again()
 
-    async def taken(answer: dict[str, Any]) -> None:
+    async def take_file(answer: dict[str, Any]) -> None:
         if "error" in answer:
             desk.fail(str(answer["error"]))
         else:
             await open_path(str(answer["path"]))
 
     with controls.card("Link with another table"):
-        controls.dropped("Drop a table that names people", taken)
+        controls.drop_place("Drop a table that names people", take_file)
         with controls.box("div", "row-line").style("margin-top: 12px"):
             controls.text("or its path", "", lambda value: typed.update(path=value), live=True, id="external-path")
             controls.button("Open", lambda: open_path(typed["path"]), id="open-external")
@@ -107,7 +107,7 @@ def _outcomes(found: AttackRun) -> None:
     with controls.card("What the release tells by itself"):
         for outcome in found.outcomes:
             controls.Words("h3", outcome.title)
-            controls.told(KINDS[outcome.severity], outcome.summary[0].upper() + outcome.summary[1:] + ".")
+            controls.tell(KINDS[outcome.severity], outcome.summary[0].upper() + outcome.summary[1:] + ".")
             if outcome.findings:
                 with controls.box("details"):
                     controls.Words("summary", "What was found, and what helps")
@@ -132,7 +132,7 @@ def _pairs(work: Work, desk: Desk, external: External) -> None:
         with controls.box("div", "row-line"):
             options = {"": "not there", **{name: name for name in external.columns}}
             for ours in pairs:
-                controls.choice(ours, options, pairs[ours], _put(pairs, ours))
+                controls.choice(ours, options, pairs[ours], _setter_of(pairs, ours))
             controls.choice(
                 "Show of the people found",
                 {"": "only the row's number", **{name: name for name in external.columns}},
@@ -142,15 +142,15 @@ def _pairs(work: Work, desk: Desk, external: External) -> None:
             controls.button("Link", go, "primary", id="link")
 
 
-def _put(pairs: dict[str, str], ours: str) -> controls.Told:
+def _setter_of(pairs: dict[str, str], ours: str) -> controls.Told:
     return lambda theirs: pairs.update({ours: theirs})
 
 
-def _found(report: LinkReport) -> None:
+def _show_links(report: LinkReport) -> None:
     with controls.card("What the linking found"):
         is_bad = report.one_to_one > 0
         kind = "bad" if is_bad else "note" if report.unique_rows or report.unique_people else "good"
-        controls.told(kind, report.summary[0].upper() + report.summary[1:] + ".")
+        controls.tell(kind, report.summary[0].upper() + report.summary[1:] + ".")
         controls.figures(
             {
                 "rows linked to one person": f"{report.one_to_one:,}",

@@ -40,9 +40,9 @@ def _grid(work: Work) -> None:
     @ui.refreshable
     def mistakes() -> None:
         for mistake in work.mistakes():
-            controls.told("bad", mistake)
+            controls.tell("bad", mistake)
 
-    def changed() -> None:
+    def redraw() -> None:
         rows.refresh()
         mistakes.refresh()
 
@@ -55,7 +55,7 @@ def _grid(work: Work) -> None:
                     controls.Words("th", name, "number" if name in ("Distinct", "Missing") else "", scope="col")
             with controls.box("tbody"):
                 for choice in work.columns.values():
-                    _row(work, choice, changed)
+                    _row(work, choice, redraw)
 
     mistakes()
     with controls.card():

@@ -24,8 +24,8 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         _choose(work, desk)
         if work.comparison is not None:
             if not work.is_explored("comparison"):
-                controls.told("note", "The columns or models have changed since; compare again.")
-            _shown(work, work.comparison)
+                controls.tell("note", "The columns or models have changed since; compare again.")
+            _show_trials(work, work.comparison)
 
 
 def _choose(work: Work, desk: Desk) -> None:
@@ -40,15 +40,15 @@ def _choose(work: Work, desk: Desk) -> None:
             controls.Words("legend", "Algorithms", "field")
             for name in ALGORITHMS:
                 if name != "chosen":
-                    controls.check(name, name in chosen, _put(chosen, name))
+                    controls.check(name, name in chosen, _switch_of(chosen, name))
         controls.button("Compare", go, "primary", id="compare")
 
 
-def _put(chosen: dict[str, bool], name: str) -> controls.Told:
+def _switch_of(chosen: dict[str, bool], name: str) -> controls.Told:
     return lambda is_on: chosen.update({name: is_on})
 
 
-def _shown(work: Work, comparison: Comparison) -> None:
+def _show_trials(work: Work, comparison: Comparison) -> None:
     with controls.card():
         svg = comparison.svg(width=1000)
         ui.html(svg, sanitize=False).style("width: 100%; overflow-x: auto")

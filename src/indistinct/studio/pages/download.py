@@ -18,7 +18,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         if needs_release(work):
             return
         if not work.is_current:
-            controls.told(
+            controls.tell(
                 "note", "Something was changed since this release was made; what is here belongs to the release."
             )
         with controls.box("div", "cards"):
@@ -56,7 +56,7 @@ def _folder(work: Work, desk: Desk) -> None:
         if desk.do(lambda: typed.update(path=str(work.write(typed["path"])))):
             done.clear()
             with done:
-                controls.told("good", f"Written to {typed['path']}")
+                controls.tell("good", f"Written to {typed['path']}")
 
     with controls.card("A folder on this machine") as place:
         controls.text("Path of a new folder", "", lambda value: typed.update(path=value), live=True, id="folder")

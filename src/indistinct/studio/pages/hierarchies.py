@@ -15,7 +15,8 @@ from indistinct.showing.words import counted
 from indistinct.studio import controls, drafts
 from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
 from indistinct.studio.frame import Desk, frame, needs_table, next_step
-from indistinct.studio.work import Preview, Work
+from indistinct.studio.previews import Preview
+from indistinct.studio.work import Work
 
 LEAD = (
     "A hierarchy says what a value is called at each level of generality. The search picks one level for each column, "
@@ -32,7 +33,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             return
         names = [name for name, choice in work.columns.items() if choice.role == "quasi"]
         if not names:
-            controls.told("note", "No column is quasi: say under Columns which ones others could know.")
+            controls.tell("note", "No column is quasi: say under Columns which ones others could know.")
             return
         chosen = query.get("column", names[0])
         column = chosen if chosen in names else names[0]
@@ -82,9 +83,9 @@ class Builder:
         self.draft, self._is_loaded = Draft.of(spec, values), True
         self._known = frozenset(values)
         self.form.refresh()
-        await self.changed()
+        await self.climb_again()
 
-    async def changed(self) -> None:
+    async def climb_again(self) -> None:
         """Climb the values again; a hierarchy that fits them is taken over at once."""
         self._turn += 1
         turn = self._turn
@@ -111,7 +112,7 @@ class Builder:
         async def set_kind(kind: str) -> None:
             self.draft.kind, self.draft.more = kind, {}
             self.form.refresh()
-            await self.changed()
+            await self.climb_again()
 
         kind = self.draft.kind
         controls.choice("Kind", KINDS if kind in KINDS else {**KINDS, kind: kind}, kind, set_kind)
@@ -127,27 +128,27 @@ class Builder:
             }
             fields.get(kind, lambda: None)()
 
-    def _set(self, name: str) -> Callable[[Any], Any]:
+    def _setter_of(self, name: str) -> Callable[[Any], Any]:
         async def heard(value: Any) -> None:
             setattr(self.draft, name, value)
-            await self.changed()
+            await self.climb_again()
 
         return heard
 
     def _top(self) -> None:
-        controls.check("End in a level where everything is *", self.draft.has_top, self._set("has_top"))
+        controls.check("End in a level where everything is *", self.draft.has_top, self._setter_of("has_top"))
 
     def _numbers(self, label: str) -> None:
-        controls.text(label, self.draft.numbers, self._set("numbers"), hint="such as 5, 10, 20", live=True)
+        controls.text(label, self.draft.numbers, self._setter_of("numbers"), hint="such as 5, 10, 20", live=True)
         self._top()
 
     def _prefix(self) -> None:
         with controls.box("div", "row-line"):
-            controls.number("Length of a code", self.draft.length, self._set("length"), live=True, min="1")
+            controls.number("Length of a code", self.draft.length, self._setter_of("length"), live=True, min="1")
             controls.text(
                 "Characters kept at each level",
                 self.draft.kept,
-                self._set("kept"),
+                self._setter_of("kept"),
                 hint="such as 4, 3; empty for one fewer each",
                 live=True,
                 id="prefix-keep",
@@ -160,27 +161,27 @@ class Builder:
             DATE_FORMATS
             | {self.draft.format: DATE_FORMATS.get(self.draft.format, "") or self.draft.format or DATE_FORMATS[""]},
             self.draft.format,
-            self._set("format"),
+            self._setter_of("format"),
         )
         with controls.box("fieldset").style("border: 0; padding: 0; margin: 12px 0"):
             controls.Words("legend", "Levels", "field")
             for level in DATE_LEVELS:
-                controls.check(level, level in self.draft.levels, self._toggled(level))
+                controls.check(level, level in self.draft.levels, self._switch_of(level))
         self._top()
 
-    def _toggled(self, level: str) -> Callable[[bool], Any]:
+    def _switch_of(self, level: str) -> Callable[[bool], Any]:
         async def heard(is_on: bool) -> None:
             others = [one for one in self.draft.levels if one != level]
             self.draft.levels = [*others, level] if is_on else others
-            await self.changed()
+            await self.climb_again()
 
         return heard
 
     def _suppress(self) -> None:
-        controls.text("Label of a suppressed cell", self.draft.label, self._set("label"), live=True)
+        controls.text("Label of a suppressed cell", self.draft.label, self._setter_of("label"), live=True)
 
     def _csv(self) -> None:
-        async def taken(answer: dict[str, Any]) -> None:
+        async def take_file(answer: dict[str, Any]) -> None:
             if "error" in answer:
                 self.desk.fail(str(answer["error"]))
                 return
@@ -191,12 +192,15 @@ class Builder:
                 self.desk.fail("the file is not UTF-8 text")
                 return
             self.form.refresh()
-            await self.changed()
+            await self.climb_again()
 
-        controls.dropped("Drop a CSV file here, or choose one", taken)
+        controls.drop_place("Drop a CSV file here, or choose one", take_file)
         ui.element("div").style("height: 12px")
         controls.area(
-            "Lines", self.draft.rows, self._set("rows"), hint="a value, then its label at each level; the top last"
+            "Lines",
+            self.draft.rows,
+            self._setter_of("rows"),
+            hint="a value, then its label at each level; the top last",
         )
 
     def _tree(self) -> None:
@@ -205,13 +209,13 @@ class Builder:
         with controls.box("details", open_=len(drafts.paths(self.draft.tree)) > MOST_TWIGS).style("margin-top: 14px"):
             controls.Words("summary", "Edit as text")
 
-            async def written(text: str) -> None:
+            async def take_text(text: str) -> None:
                 self.draft.tree = text
                 self.twigs.refresh()
-                await self.changed()
+                await self.climb_again()
 
             self.tree_text = controls.area(
-                "Labels, each indented below its parent", self.draft.tree, written, id="tree-text"
+                "Labels, each indented below its parent", self.draft.tree, take_text, id="tree-text"
             )
 
     @ui.refreshable_method
@@ -222,7 +226,7 @@ class Builder:
         async def add() -> None:
             top = drafts.paths(self.draft.tree)[:1]
             if top:
-                await self._grown(drafts.with_label(self.draft.tree, top[0], new["label"]))
+                await self._replace_tree(drafts.with_label(self.draft.tree, top[0], new["label"]))
 
         controls.Words(
             "p",
@@ -236,9 +240,9 @@ class Builder:
             field.on("keydown.enter", add, args=[])
             controls.button("Add", add, id="add-label")
         try:
-            nodes = drafts.nested(self.draft.tree)
+            nodes = drafts.read_tree(self.draft.tree)
         except HierarchyError as error:
-            controls.told("bad", str(error))
+            controls.tell("bad", str(error))
             return
         ((top, below),) = nodes.items()
         dragged: dict[str, tuple[str, ...]] = {}
@@ -258,13 +262,13 @@ class Builder:
         def lift() -> None:
             dragged["path"] = path
 
-        async def put() -> None:
+        async def drop() -> None:
             if "path" in dragged:
-                await self._grown(drafts.moved(self.draft.tree, dragged.pop("path"), path))
+                await self._replace_tree(drafts.move_label(self.draft.tree, dragged.pop("path"), path))
 
         async def choose(goal: str) -> None:
             parents = drafts.paths(self.draft.tree)
-            await self._grown(drafts.moved(self.draft.tree, path, parents[int(goal)]))
+            await self._replace_tree(drafts.move_label(self.draft.tree, path, parents[int(goal)]))
 
         twig = controls.box("span", "twig label" if is_label else "twig", draggable="true", data_label=path[-1])
         with twig:
@@ -273,16 +277,16 @@ class Builder:
         twig.on("dragover", js_handler="(e) => { e.preventDefault(); e.currentTarget.classList.add('over'); }")
         twig.on("dragleave", js_handler="(e) => e.currentTarget.classList.remove('over')")
         twig.on(
-            "drop", put, js_handler="(e) => { e.preventDefault(); e.currentTarget.classList.remove('over'); emit(); }"
+            "drop", drop, js_handler="(e) => { e.preventDefault(); e.currentTarget.classList.remove('over'); emit(); }"
         )
         if len(path) > 1:
             self._parents(path, choose)
         if is_label and len(path) > 1:
 
-            async def cut() -> None:
-                await self._grown(drafts.without_label(self.draft.tree, path))
+            async def remove() -> None:
+                await self._replace_tree(drafts.without_label(self.draft.tree, path))
 
-            controls.button("Remove", cut, "plain slim", aria_label=f"Remove {path[-1]}")
+            controls.button("Remove", remove, "plain slim", aria_label=f"Remove {path[-1]}")
 
     def _parents(self, path: tuple[str, ...], choose: Callable[[str], Any]) -> None:
         """Offer the labels that something can stand under."""
@@ -297,20 +301,20 @@ class Builder:
             made = controls.choice(f"Parent of {path[-1]}", offered, now, choose, bare=True)
             made.style("margin-left: 8px; min-height: 26px; padding: 0 6px; font-size: 12.5px")
 
-    async def _grown(self, text: str) -> None:
+    async def _replace_tree(self, text: str) -> None:
         if text == self.draft.tree:
             return
         self.draft.tree = text
         self.tree_text.props["value"] = text
         self.tree_text.update()
         self.twigs.refresh()
-        await self.changed()
+        await self.climb_again()
 
     @ui.refreshable_method
     def levels(self) -> None:
         """Show some values at every level."""
         if self.mistake:
-            controls.told("bad", f"Not taken over yet: {self.mistake}")
+            controls.tell("bad", f"Not taken over yet: {self.mistake}")
         preview = self.preview
         if preview is None:
             if not self.mistake:

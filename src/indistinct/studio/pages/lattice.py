@@ -60,12 +60,12 @@ def picture(
             }
         )
 
-    def clicked(event: EChartPointClickEventArguments) -> None:
+    def apply_point(event: EChartPointClickEventArguments) -> None:
         place = event.data_index
         if event.series_type == "scatter" and int(suppressed[place]) <= most and nodes[place] != released:
             apply(dict(zip(lattice.columns, nodes[place], strict=True)))
 
-    chart = ui.echart(_options(points, _edges(nodes, places)), on_point_click=clicked, renderer="svg")
+    chart = ui.echart(_options(points, _edges(nodes, places)), on_point_click=apply_point, renderer="svg")
     chart.style("height: 340px; width: 100%")
     chart.props["role"], chart.props["aria-label"] = "img", "All combinations of levels; the list below says the same"
     controls.Words(

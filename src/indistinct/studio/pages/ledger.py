@@ -113,7 +113,7 @@ class Entries:
         if self.finding is not None:
             reason = self.finding.reason
             with controls.box("div").style("margin-top: 12px"):
-                controls.told("good" if self.finding.passed else "bad", reason[0].upper() + reason[1:] + ".")
+                controls.tell("good" if self.finding.passed else "bad", reason[0].upper() + reason[1:] + ".")
 
     async def _load(self) -> None:
         try:

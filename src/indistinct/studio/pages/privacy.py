@@ -55,7 +55,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         @ui.refreshable
         def mistakes() -> None:
             for mistake in work.mistakes():
-                controls.told("bad", mistake)
+                controls.tell("bad", mistake)
 
         mistakes()
         with controls.box("div", "halves"):
@@ -71,9 +71,9 @@ def page(work: Work, query: Mapping[str, str]) -> None:
 
 def _models(work: Work, changed: Callable[[], Any]) -> None:
     @ui.refreshable
-    def listed() -> None:
+    def model_list() -> None:
         for place, model in enumerate(work.models):
-            _model(work, place, model, changed, listed.refresh)
+            _model(work, place, model, changed, model_list.refresh)
         with controls.box("div", "row-line"):
             new = {"name": "l-diversity"}
             controls.choice("Add a model", list(MODELS), new["name"], lambda name: new.update(name=name))
@@ -82,10 +82,10 @@ def _models(work: Work, changed: Callable[[], Any]) -> None:
     def add(name: str) -> None:
         added: dict[str, Any] = {"model": name} | {key: value for key, (_, value) in MODELS[name][1].items()}
         work.models.append(added | ({"population": ""} if name == "k-map" else {}))
-        listed.refresh()
+        model_list.refresh()
         changed()
 
-    listed()
+    model_list()
 
 
 def _model(
@@ -180,7 +180,7 @@ def _budget(work: Work, changed: Callable[[], Any]) -> None:
 
 def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
     @ui.refreshable
-    def shown() -> None:
+    def fields() -> None:
         offered = [name for name in ALGORITHMS if name != "chosen" or work.algorithm == "chosen"]
         named = {name: ALGORITHM_WORDS.get(name, name) for name in offered}
         with controls.box("div", "row-line"):
@@ -191,14 +191,14 @@ def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
 
     def set_algorithm(name: str) -> None:
         work.choose_algorithm(name)
-        shown.refresh()
+        fields.refresh()
         changed()
 
     def set_measure(name: str) -> None:
         work.options = {**work.options, "measure": name}
         changed()
 
-    shown()
+    fields()
 
 
 def read_number(text: str) -> int | float | str:

@@ -29,7 +29,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             return
         mistakes = work.mistakes()
         for mistake in mistakes:
-            controls.told("bad", mistake)
+            controls.tell("bad", mistake)
         with controls.card(), controls.box("div", "spread"):
             with controls.box("div"):
                 controls.Words("h2", in_words(work)).style("margin: 0")
@@ -43,7 +43,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             )
         if work.release is not None:
             if not work.is_current:
-                controls.told("note", "Something was changed since this release was made. Run again to follow it.")
+                controls.tell("note", "Something was changed since this release was made. Run again to follow it.")
             _summary(work)
             _before_and_after(work)
         if not mistakes:
@@ -76,7 +76,7 @@ def _summary(work: Work) -> None:
         with controls.box("div", "spread"):
             controls.Words("h2", "The release").style("margin: 0")
             next_step("Next: download", "/download")
-        controls.told(
+        controls.tell(
             "good" if verdict.passed else "bad",
             "Verified: it was counted again, and every row proved against the original."
             if verdict.passed
@@ -113,7 +113,7 @@ def _summary(work: Work) -> None:
 def _levels(facts: Mapping[str, Any]) -> None:
     heights = facts["heights"]
     if facts.get("form") == TWO_TABLES:
-        controls.told("note", str(facts["not_protected"]))
+        controls.tell("note", str(facts["not_protected"]))
     elif facts["node"] is None:
         rows = [[name, f"{level:.2f} of {heights[name]}"] for name, level in facts["mean_levels"].items()]
         controls.table(["column", "average level"], rows, caption="Average level of each column", numbers=[1])
@@ -184,12 +184,12 @@ def _solutions(work: Work, desk: Desk, query: Mapping[str, str]) -> None:
                 )
         if work.solutions:
             if not work.is_explored("solutions"):
-                controls.told("note", "The columns or models have changed since; find them again.")
-            _drawn(work, desk, measure)
+                controls.tell("note", "The columns or models have changed since; find them again.")
+            _draw_lattice(work, desk, measure)
             _list(work, desk, measure)
 
 
-def _drawn(work: Work, desk: Desk, measure: str) -> None:
+def _draw_lattice(work: Work, desk: Desk, measure: str) -> None:
     if work.lattice is None or not work.is_explored("solutions"):
         return
 
@@ -219,7 +219,7 @@ def _list(work: Work, desk: Desk, measure: str) -> None:
                         controls.Words("td", f"{node[name]} of {solution.heights[name]}")
                     controls.Words("td", f"{solution.suppressed:,}")
                     controls.Words("td", f"{solution.groups:,}")
-                    _coloured(solution.measures[measure], figures)
+                    _quality_bar(solution.measures[measure], figures)
                     with controls.box("td"):
                         if node == now:
                             controls.Words("span", "released", "quiet")
@@ -239,7 +239,7 @@ def _pick(work: Work, desk: Desk, node: dict[str, int]) -> None:
     )
 
 
-def _coloured(value: float, figures: list[float]) -> None:
+def _quality_bar(value: float, figures: list[float]) -> None:
     """A bar whose length and colour tell how good a solution is among all."""
     best, worst = figures[0], figures[-1]
     share = 1.0 if best == worst else (value - worst) / (best - worst)

@@ -26,7 +26,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             _by_upload(work, desk)
             _by_example(work, desk)
         if work.table is not None:
-            _opened(work)
+            _show_table(work)
             _earlier_policy(work, desk)
 
 
@@ -34,7 +34,7 @@ def _by_path(work: Work, desk: Desk) -> None:
     typed = {"path": "" if work.example else work.table or ""}
 
     def go() -> None:
-        desk.run("Opening the table", lambda watch: work.open(typed["path"], watch), _shown)
+        desk.run("Opening the table", lambda watch: work.open(typed["path"], watch), _reload)
 
     with controls.card("By its path"):
         controls.Words("p", "CSV, Parquet, Arrow or file.duckdb::table. Best for large files.", "quiet small")
@@ -52,10 +52,10 @@ def _by_upload(work: Work, desk: Desk) -> None:
             desk.fail(str(answer["error"]))
         else:
             path = str(answer["path"])
-            desk.run("Opening the table", lambda watch: work.open(path, watch), _shown)
+            desk.run("Opening the table", lambda watch: work.open(path, watch), _reload)
 
     with controls.card("From this computer"):
-        controls.dropped("Drop a file here, or choose one", take)
+        controls.drop_place("Drop a file here, or choose one", take)
         controls.Words(
             "p", "A copy of up to 1 GB lies in a private folder until the studio ends.", "quiet small"
         ).style("margin: 8px 0 0")
@@ -67,7 +67,7 @@ def _by_example(work: Work, desk: Desk) -> None:
             name = example.name
 
             def go(name: str = name) -> None:
-                desk.run("Opening the table", lambda watch: work.open_example(name, watch), _shown)
+                desk.run("Opening the table", lambda watch: work.open_example(name, watch), _reload)
 
             with controls.box("div").style("margin-bottom: 10px"):
                 controls.button(example.title, go, id=f"example-{name}")
@@ -88,14 +88,14 @@ def _earlier_policy(work: Work, desk: Desk) -> None:
             ui.navigate.to("/columns")
 
     with controls.card("Continue where a policy file ends"):
-        controls.dropped("Drop a policy file for this table here, or choose one", take)
+        controls.drop_place("Drop a policy file for this table here, or choose one", take)
 
 
-def _shown() -> None:
+def _reload() -> None:
     ui.navigate.to("/")
 
 
-def _opened(work: Work) -> None:
+def _show_table(work: Work) -> None:
     head, rows = work.head
     with controls.card():
         with controls.box("div", "spread"):
