@@ -20,9 +20,11 @@ from typer.testing import CliRunner, Result
 import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.cli.commands import app
+from indistinct.engine import HISTORY, KEY, STATE
 from indistinct.errors import LedgerError, RefusedError, TableError
 from indistinct.ledger.ledger import MEMBERS
 from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_ADDED, HOSPITAL_COLUMNS, HOSPITAL_GT1, SWEENEY, cells, table_of
 
@@ -148,6 +150,18 @@ def test_new_people_must_be_as_many_as_k(ledger: ix.Ledger) -> None:
     with ledger.anonymize(people(9), simple(max_suppression=1), recipient="R", again="consistent") as second:
         assert second.table.num_rows == 8
         assert second.suppressed == 1
+
+
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+@pytest.mark.parametrize("age", [ix.suppress(), ix.keep()], ids=["generalized", "kept"])
+def test_a_refusal_names_no_column_but_the_holders(ledger: ix.Ledger, algorithm: str, age: Any) -> None:
+    columns = {"name": ix.identifier(), "age": ix.quasi(age), "ill": ix.sensitive()}
+    asked = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)], max_suppression=0)
+    ledger.anonymize(people(8), asked, recipient="R").close()
+    with pytest.raises(ix.IndistinctError) as refused:
+        ledger.anonymize(people(9), asked, recipient="R", again="consistent", algorithm=algorithm)
+    for internal in (KEY, STATE, HISTORY):
+        assert internal not in str(refused.value)
 
 
 def test_somebody_who_is_gone_takes_others_with_her(ledger: ix.Ledger) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
@@ -42,6 +42,8 @@ class Task:
     requirements: tuple[Requirement, ...]
     totals: Mapping[str, IntArray] | None = None
     """The rows of each sensitive value that will be released, if some rows surely will not be."""
+    secret: tuple[str, ...] = ()
+    """Columns that only the search knows of, such as what was released before: no message may name them."""
 
     @classmethod
     def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:
@@ -149,6 +151,11 @@ class Task:
         """
         return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
 
+    def named(self, columns: Iterable[int]) -> list[str]:
+        """Give the names of some columns as people know them; those that only the search knows of have none."""
+        names = [self.frequencies.columns[column] for column in columns]
+        return [name for name in names if name not in self.secret]
+
     def infeasible(self, budget: int) -> InfeasibleError:
         """Say why no node satisfies the policy within this budget."""
         rows, top = self.frequencies.rows, self.frequencies.heights
@@ -165,7 +172,7 @@ class Task:
             if not model.satisfied(everything).all() and (reason := model.objection(everything)) is not None:
                 return InfeasibleError(reason)
         left = int(groups.sizes[self.unsafe(groups)].sum())
-        fixed = [name for name, height in zip(self.frequencies.columns, top, strict=True) if height == 0]
+        fixed = self.named([column for column, height in enumerate(top) if height == 0])
         hint = f", or give {_listed(fixed)} a hierarchy" if fixed else ""
         return InfeasibleError(
             f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "

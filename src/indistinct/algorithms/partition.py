@@ -72,13 +72,14 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
         is_safe = judged
     lost = int(entries.counts[~is_safe[block_of]].sum())
     if lost > task.budget or lost == frequencies.rows:
-        if not fixed:
+        names = task.named(fixed)
+        if not names:
             raise task.infeasible(task.budget)
-        names = ", ".join(repr(frequencies.columns[column]) for column in fixed)
+        is_one = len(names) == 1
         raise InfeasibleError(
-            f"{names} {'is' if len(fixed) == 1 else 'are'} never generalized, and {lost} of {frequencies.rows} rows "
-            f"have values there that too few share; the policy allows {task.budget} suppressed rows: allow more, "
-            f"or give {'it a hierarchy' if len(fixed) == 1 else 'them hierarchies'}"
+            f"{', '.join(map(repr, names))} {'is' if is_one else 'are'} never generalized, and {lost} of "
+            f"{frequencies.rows} rows have values there that too few share; the policy allows {task.budget} suppressed "
+            f"rows: allow more, or give {'it a hierarchy' if is_one else 'them hierarchies'}"
         )
     new_numbers = np.where(is_safe, np.cumsum(is_safe) - 1, SUPPRESSED)
     return new_numbers[block_of], int(is_safe.sum())

@@ -475,7 +475,7 @@ def _refuse_other_ways(chosen: Algorithm, terms: Terms) -> None:
 
 
 def _found(told: Rows, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[Recoding, int]:
-    task = task_for(told, policy, watch)
+    task = task_for(told, policy, watch, secret=(HISTORY,))
     watch.start()
     watch.report("search")
     recoding = chosen.run(task, watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
@@ -160,8 +161,11 @@ def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatri
         return DistanceMatrix.of(task_for(rows, policy, Watch()))
 
 
-def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False) -> Task:
-    """Check the policy against the table and count the table; a list that is too long is cut where it ``may_merge``."""
+def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False, secret: tuple[str, ...] = ()) -> Task:
+    """Check the policy against the table and count the table; a list that is too long is cut where it ``may_merge``.
+
+    No message of a search names the ``secret`` columns.
+    """
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
@@ -170,7 +174,7 @@ def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False
     # whether people of a population fit a tuple is asked about its values
     may_merge = may_merge and not any(model.asks_population for model in policy.privacy)
     frequencies = count_with_population(rows, policy, may_merge=may_merge)
-    task = Task.of(frequencies, policy)
+    task = replace(Task.of(frequencies, policy), secret=secret)
     if frequencies.rows < max(1, task.largest_k()):
         raise task.infeasible(task.budget)
     return task
