@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.engine import open_table
-from indistinct.pipeline.comparison import Trial, compare
+from indistinct.pipeline.comparison import compare
+from indistinct.pipeline.trials import Trial
 from indistinct.recoding import FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.showing.bars import DOUBTFUL, LEAST, Bars, Panel

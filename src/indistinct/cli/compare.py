@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import rich.table
     from rich.text import Text
 
-    from indistinct.pipeline.comparison import Comparison, Trial
+    from indistinct.pipeline.trials import Comparison, Trial
     from indistinct.policy import Policy
 
 OTHERS = ("precision", "loss", "entropy", "discernibility", "average-group-size", "ncp", "accuracy", "completeness")
@@ -87,6 +87,7 @@ def compare(
     """
     from indistinct.engine import open_table
     from indistinct.pipeline import comparison
+    from indistinct.pipeline.trials import SHOWN_MEASURES
     from indistinct.policy.policy_file import read_policy
     from indistinct.study.workload import queries as drawn
 
@@ -106,7 +107,7 @@ def compare(
         found = comparison.compare(rows, policy, algorithms=algorithm or None, workload=workload, watch=watch)
     best = found.best(measure)
     if chart is not None:
-        shown = list(dict.fromkeys([measure, *comparison.SHOWN_MEASURES]))[: len(comparison.SHOWN_MEASURES)]
+        shown = list(dict.fromkeys([measure, *SHOWN_MEASURES]))[: len(SHOWN_MEASURES)]
         picture = found.svg(shown)
         files.write_whole(chart, lambda partial: partial.write_text(picture, "utf-8"))
     if as_json:
@@ -127,7 +128,7 @@ def compare(
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Give the measure that was asked for, else the policy's own, else precision."""
-    from indistinct.pipeline.comparison import QUERY_ERROR
+    from indistinct.pipeline.trials import QUERY_ERROR
     from indistinct.quality import measure_named
 
     if asked == QUERY_ERROR:
@@ -171,7 +172,7 @@ class _Figure:
 
 def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
     """Give the columns of figures for some measures."""
-    from indistinct.pipeline.comparison import time_text
+    from indistinct.pipeline.trials import time_text
 
     def measured(name: str) -> _Figure:
         return _Figure(name, lambda trial: show.figure(trial.measures[name]), lambda trial: trial.losses[name], True)
@@ -195,7 +196,7 @@ def _show(found: Comparison, measure: str) -> None:
     """Print all trials, the best first, with as many measures as there is room for, and why some fail."""
     from rich.measure import Measurement
 
-    from indistinct.pipeline.comparison import QUERY_ERROR
+    from indistinct.pipeline.trials import QUERY_ERROR
 
     console = show.out()
     unlimited = console.options.update(max_width=1000)
@@ -256,7 +257,7 @@ def _errors_by(place: int) -> list[_Figure]:
 
 def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
     """Say in words what is best, what is quickest, and what is exact."""
-    from indistinct.pipeline.comparison import QUERY_ERROR, time_text
+    from indistinct.pipeline.trials import QUERY_ERROR, time_text
 
     if best is None:
         show.say("no algorithm gave a release that verifies", "yellow")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from indistinct.attacks import AttackRun, LinkReport
     from indistinct.ledger import Entry
     from indistinct.ledger.history import Linked
-    from indistinct.pipeline.comparison import Comparison
+    from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release
     from indistinct.study.risk import Risk

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from indistinct.pipeline.comparison import SHOWN_MEASURES, Comparison, time_text
+from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
 from indistinct.registry import ALGORITHMS
 from indistinct.studio import controls
 from indistinct.studio.frame import Desk, frame, needs_table
