@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.arrays import FloatArray, IntArray
+from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from indistinct.kernels.arrays import FloatArray, IntArray
+from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
 
 LABEL, RANGE, SET = 0, 1, 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.arrays import IntArray, UIntArray
+from indistinct.kernels.array_types import IntArray, UIntArray
 from indistinct.kernels.kernel import kernel
 
 WORD, SHIFT, MASK, OFFSET, STRIDE, OUT_WORD = range(6)

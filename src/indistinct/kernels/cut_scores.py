@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.arrays import Array, FloatArray, IntArray
+from indistinct.kernels.array_types import Array, FloatArray, IntArray
 from indistinct.kernels.column_widths import (
     LABEL,
     SET,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from indistinct.kernels.arrays import Array, IntArray
+from indistinct.kernels.array_types import Array, IntArray
 from indistinct.kernels.column_widths import Axes
 from indistinct.kernels.kernel import kernel
 

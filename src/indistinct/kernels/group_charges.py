@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.arrays import FloatArray, IntArray
+from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
 
 NEARLY = 1e-12

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.arrays import IntArray, UIntArray
+from indistinct.kernels.array_types import IntArray, UIntArray
 from indistinct.kernels.kernel import kernel
 
 

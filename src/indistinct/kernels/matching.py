@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.arrays import Array
+from indistinct.kernels.array_types import Array
 from indistinct.kernels.kernel import kernel
 
 NOBODY = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from indistinct.kernels.arrays import Array
+from indistinct.kernels.array_types import Array
 from indistinct.kernels.kernel import kernel
 
 NOBODY = -1

@@ -13,7 +13,7 @@ from indistinct.attacks.linking import SCOPE, LinkReport, bars, sentence
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio import controls
-from indistinct.studio.frame import Desk, frame, needs_release
+from indistinct.studio.page_frame import Desk, frame, needs_release
 from indistinct.studio.work import External, Work
 
 LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."

@@ -11,7 +11,7 @@ from nicegui import ui
 from indistinct.policy import Role
 from indistinct.studio import controls
 from indistinct.studio.drafts import KINDS
-from indistinct.studio.frame import frame, needs_table, next_step
+from indistinct.studio.page_frame import frame, needs_table, next_step
 from indistinct.studio.settings import Choice
 from indistinct.studio.work import Work
 

@@ -9,7 +9,7 @@ from nicegui import ui
 from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
 from indistinct.registry import ALGORITHMS
 from indistinct.studio import controls
-from indistinct.studio.frame import Desk, frame, needs_table
+from indistinct.studio.page_frame import Desk, frame, needs_table
 from indistinct.studio.work import Work
 
 LEAD = "Several algorithms run on the same table and policy; what each would release is counted again and measured."

@@ -14,7 +14,7 @@ from indistinct.errors import HierarchyError, IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio import controls, drafts
 from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
-from indistinct.studio.frame import Desk, frame, needs_table, next_step
+from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.previews import Preview
 from indistinct.studio.work import Work
 

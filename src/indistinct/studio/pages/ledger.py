@@ -11,7 +11,7 @@ from nicegui import ui
 from indistinct.errors import IndistinctError
 from indistinct.ledger.history import Linked
 from indistinct.studio import controls
-from indistinct.studio.frame import Desk, frame
+from indistinct.studio.page_frame import Desk, frame
 from indistinct.studio.work import Work
 from indistinct.watch import Watch
 

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.studio import controls
-from indistinct.studio.frame import frame, needs_table, next_step
+from indistinct.studio.page_frame import frame, needs_table, next_step
 from indistinct.studio.work import Work
 
 LEAD = "What must hold for every group of people in the release, and what may be given up for it."

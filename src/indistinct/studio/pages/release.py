@@ -12,7 +12,7 @@ from indistinct.recoding.link_column import TWO_TABLES
 from indistinct.registry import MEASURES
 from indistinct.showing.words import counted
 from indistinct.studio import controls
-from indistinct.studio.frame import Desk, frame, needs_table, next_step
+from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.pages import lattice
 from indistinct.studio.style import RAMP
 from indistinct.studio.work import Work

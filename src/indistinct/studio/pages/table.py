@@ -12,7 +12,7 @@ from nicegui import ui
 from indistinct.examples import EXAMPLES
 from indistinct.showing.words import counted
 from indistinct.studio import controls
-from indistinct.studio.frame import Desk, frame, next_step
+from indistinct.studio.page_frame import Desk, frame, next_step
 from indistinct.studio.work import Work
 
 LEAD = "Everything stays on this machine: the table is read where it lies, and nothing is sent anywhere."

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from indistinct.algorithms.frontier import Frontier
 from indistinct.studio import controls
-from indistinct.studio.frame import Desk, frame, needs_table
+from indistinct.studio.page_frame import Desk, frame, needs_table
 from indistinct.studio.style import PALETTE
 from indistinct.studio.work import Work
 
