@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from math import gcd
 from typing import Any
 
 import pyarrow as pa
@@ -34,15 +35,20 @@ def joined(quasi: Sequence[Row], sensitive: Sequence[Row]) -> list[Row]:
     return [(*ours, *theirs[1:]) for ours in quasi for theirs in sensitive if ours[0] == theirs[0]]
 
 
-def bags(quasi: Sequence[Row], sensitive: Sequence[Row]) -> dict[Row, frozenset[tuple[Row, int]]]:
-    """Give the bag of sensitive values that each quasi-identifier is linked to: those of all classes it stands in."""
-    values_of = classes(sensitive)
+def bags(quasi: Sequence[Row], sensitive: Sequence[Row]) -> dict[Row, frozenset[tuple[Row, Fraction]]]:
+    """Give the bag of sensitive values that each quasi-identifier is linked to by the join, row by row.
+
+    Where it stands n times, or a multiple of that, in each of its classes, every joined row is there n times; n times
+    the same bag says no more than the bag once.
+    """
+    width = len(quasi[0])
+    values_of = defaultdict(list)
+    for row in joined(quasi, sensitive):
+        values_of[row[1:width]].append(row[width:])
     found = {}
     for cells in {row[1:] for row in quasi}:
-        bag: Counter[Row] = Counter()
-        for name in {row[0] for row in quasi if row[1:] == cells}:
-            bag.update(values_of.get(name, []))
-        found[cells] = frozenset(bag.items())
+        times = gcd(*Counter(row[0] for row in quasi if row[1:] == cells).values())
+        found[cells] = frozenset((value, Fraction(rows, times)) for value, rows in Counter(values_of[cells]).items())
     return found
 
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.attacks import ComplementaryReport, complementary
-from indistinct.attacks.meanings import DISJOINT, Reader, Vocabulary
+from indistinct.attacks.label_reader import Reader
+from indistinct.attacks.meanings import DISJOINT
 from indistinct.attacks.one_to_one import one_to_one
+from indistinct.attacks.vocabulary import Vocabulary
 from papers import (
     HOSPITAL_ADDED,
     HOSPITAL_COLUMNS,

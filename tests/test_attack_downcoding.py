@@ -35,7 +35,8 @@ from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.top_down import TopDown
 from indistinct.attacks import DowncodingReport, downcoding
 from indistinct.attacks.deduction import limits
-from indistinct.attacks.downcoding import ASSUMPTIONS, KINDS, Bound, Finding
+from indistinct.attacks.downcoding import ASSUMPTIONS
+from indistinct.attacks.downcoding_report import KINDS, Bound, Finding
 from indistinct.attacks.label_tree import LabelTree
 from indistinct.examples import save_examples
 from indistinct.recoding import LocalRecoding, Pieces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from typing import Any
 
@@ -109,6 +110,16 @@ def test_every_algorithm_over_the_lattice_stays_above_the_bottom(algorithm: Any,
         assert all(release.node[name] >= level for name, level in bottom.items())
         verdict = ix.verify(release.table, policy, original=table)
         assert verdict.passed, str(verdict)
+
+
+def test_a_report_counts_the_original_where_tuples_were_merged() -> None:
+    table, policy = table_of(300, 2), policy_of()
+    with ix.anonymize(table, policy, max_tuples=60) as release:
+        assert any(release.facts["bottom"].values())
+        found = report_facts(release, policy, original=table)["risk"][0]["before"]
+    groups = Counter(zip(*(table[name].to_pylist() for name in policy.quasi), strict=True))
+    assert found["alone"] == sum(rows == 1 for rows in groups.values())
+    assert found["alone"] > 0
 
 
 def test_algorithms_that_need_every_tuple_get_every_tuple() -> None:

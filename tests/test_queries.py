@@ -30,7 +30,8 @@ from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.pipeline.comparison import compare
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
-from indistinct.study.workload import QueryErrors, Workload, predicate_size, queries
+from indistinct.study.query_errors import QueryErrors
+from indistinct.study.workload import Workload, predicate_size, queries
 from profiles import examples
 
 Value = str | None

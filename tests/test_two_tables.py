@@ -153,6 +153,22 @@ def test_whoever_stands_in_several_classes_is_judged_by_the_values_of_all(rows, 
     assert check.passed == expected
 
 
+def test_the_values_of_a_class_are_linked_once_for_each_row():
+    """Everybody stands in both classes, but in other numbers: only the two who are r are linked to 6 a and 2 b."""
+    quasi = [*((0, who) for who in "rsqq"), *((1, who) for who in "rsqs")]
+    sensitive = [*((0, value) for value in "abba"), *((1, value) for value in "aaaa")]
+    verdict = ix.verify(tables_of(quasi, sensitive), policy_of(ix.KAnonymity(3), ix.LDiversity(1)))
+    assert failed(verdict) == {"join"}
+    assert "2 people are linked to a bag of sensitive values that fewer than 3 share" in str(verdict)
+    assert failed(ix.verify(tables_of(quasi, sensitive), policy_of(ix.KAnonymity(2), ix.LDiversity(1)))) == set()
+
+
+def test_two_rows_in_one_class_link_to_the_same_values_as_one():
+    quasi = [(0, "r"), (0, "r"), (0, "s")]
+    sensitive = [(0, "a"), (0, "b"), (0, "c")]
+    assert ix.verify(tables_of(quasi, sensitive), policy_of(ix.KAnonymity(3), ix.LDiversity(3))).passed
+
+
 @given(pairs_of_tables(), st.lists(st.sampled_from("abc"), max_size=2))
 @examples(300)
 def test_tables_that_can_be_true_are_proved_and_others_are_not(drawn, more):

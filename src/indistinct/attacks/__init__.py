@@ -1,13 +1,18 @@
 """Attacks: what somebody could conclude from a release, so that its holder sees it first; one file per attack."""
 
 # Imported here, since modules of the same names would otherwise take the functions' places; they load nothing heavy.
-from indistinct.attacks.all_attacks import AttackRun, run
-from indistinct.attacks.complementary import ComplementaryReport, complementary
-from indistinct.attacks.downcoding import DowncodingReport, downcoding
+from indistinct.attacks.all_attacks import run
+from indistinct.attacks.attack_run import AttackRun
+from indistinct.attacks.complementary import complementary
+from indistinct.attacks.complementary_report import ComplementaryReport
+from indistinct.attacks.downcoding import downcoding
+from indistinct.attacks.downcoding_report import DowncodingReport
 from indistinct.attacks.homogeneity import HomogeneityReport, homogeneity
-from indistinct.attacks.linking import LinkReport, link
+from indistinct.attacks.link_report import LinkReport
+from indistinct.attacks.linking import link
 from indistinct.attacks.maps import MapReport, maps
-from indistinct.attacks.unsorted import UnsortedReport, unsorted
+from indistinct.attacks.unsorted import unsorted
+from indistinct.attacks.unsorted_report import UnsortedReport
 
 __all__ = [
     "AttackRun",

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.attacks.meanings import DISJOINT, Vocabulary
+from indistinct.attacks.meanings import DISJOINT
+from indistinct.attacks.vocabulary import Vocabulary
 from indistinct.errors import TableError
 
 IntArray = NDArray[np.int64]

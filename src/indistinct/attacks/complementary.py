@@ -10,188 +10,18 @@ Source: Sweeney, k-anonymity: a model for protecting privacy, 2002, sections 4.2
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
-from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    from indistinct.attacks.chains import BoolArray, IntArray
+    from indistinct.attacks.complementary_report import ComplementaryReport
+    from indistinct.attacks.joined_releases import JoinedReleases
     from indistinct.policy import Policy
 
-Label = str | None
-Kind = Literal["linked", "absent"]
-
-KINDS: dict[Kind, str] = {
-    "linked": "fewer than k rows have the labels of all releases together",
-    "absent": "fewer than k rows with these labels fit no row of another release",
-}
-"""What findings say, worst first."""
-
-MOST_SOURCES = 3
-"""So many entries of each release are described for a finding."""
-
-ADVICE = (
-    "base the new release on the earlier ones: no cell more specific than it was released before, new rows apart",
-    "or treat everything that was released before as quasi-identifier when you search for the new release",
-    "leave out, or generalize, the columns that link the releases",
-    "suppress the rows that are named here; then attack the release again, since that shows as well",
-)
-
-SCOPE = (
-    "Counted is the most people that each combination can have. Not shown is what follows about people who look the "
-    "same in every release, what is merely likely, and what other tables tell: that nothing is found does not prove "
-    "that nothing can be found."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Rows of one release that a finding comes from."""
-
-    release: str
-    labels: dict[str, Label]
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedTuple:
-    """Labels that follow from several releases together, and how few rows can have them."""
-
-    kind: Kind
-    labels: dict[str, Label]
-    rows: int
-    """At most so many rows have these labels."""
-    k: int
-    is_certain: bool
-    """Somebody has them, if what is assumed is true; else it may be that nobody has."""
-    absent: tuple[str, ...]
-    """The releases that these rows are not in."""
-    sources: tuple[Source, ...]
-
-    @property
-    def sentence(self) -> str:
-        """What follows, in English."""
-        cells = _cells(self.labels)
-        if self.kind == "absent":
-            return f"At most {counted(self.rows, 'row')} with {cells} can be missing from {' and '.join(self.absent)}."
-        origins = "; ".join(f"{one.release}: {_cells(one.labels)}" for one in self.sources)
-        certainty = "" if self.is_certain else ", if any"
-        return f"At most {counted(self.rows, 'row has', 'rows have')} {cells}{certainty} ({origins})."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the finding as JSON takes it."""
-        return {**asdict(self), "absent": list(self.absent), "sources": [asdict(one) for one in self.sources]} | {
-            "sentence": self.sentence
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """One release in the join: its rows, and how they fit the releases before it."""
-
-    release: str
-    rows: int
-    pairs: int
-    """Pairs of a row with one of the releases before it that agree in what links; 0 for the first release."""
-    consistent_pairs: int
-    """Those whose labels can stand for the same person."""
-    ruled_out_pairs: int
-    """Those of them that would leave somebody else without a row."""
-    rows_alone: int
-    """Rows that fit no row of any other release."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComplementaryReport:
-    """What follows from several releases together: counts, and labels that were released or lie below such."""
-
-    k: int
-    on: tuple[str, ...]
-    """The columns that were released as they are, by which rows are linked."""
-    columns: tuple[str, ...]
-    releases: tuple[Joined, ...]
-    assumed: tuple[str, ...]
-    tuples: int
-    """Different combinations of labels that follow for somebody."""
-    smallest: int
-    """The fewest rows that can have one of them and stand in all releases."""
-    kinds: dict[Kind, int]
-    """How many findings there are of each kind."""
-    certain: int
-    """Those that somebody is in, if what is assumed is true."""
-    rows_at_risk: int
-    """Rows of the last release that belong to a finding, whomever they are linked with."""
-    rows_possibly_at_risk: int
-    """Rows of the last release that may belong to one."""
-    findings: tuple[LinkedTuple, ...]
-    """The worst ones, worst first; no more than were asked for."""
-    notes: tuple[str, ...]
-
-    @property
-    def below_k(self) -> int:
-        """Combinations of labels that follow from all releases together and have fewer than k rows."""
-        return self.kinds.get("linked", 0)
-
-    @property
-    def is_broken(self) -> bool:
-        """Somebody is in a crowd of fewer than k, if what is assumed is true."""
-        return self.certain > 0
-
-    @property
-    def summary(self) -> str:
-        """The outcome in one sentence."""
-        if not self.kinds:
-            return f"nothing with fewer than {counted(self.k, 'row')} follows from the releases together"
-        parts = []
-        if self.below_k:
-            parts.append(
-                f"the releases together narrow people down to {counted(self.below_k, 'combination')} of labels that "
-                f"fewer than k = {self.k} rows have"
-            )
-        if absent := self.kinds.get("absent", 0):
-            parts.append(
-                f"{counted(absent, 'crowd', 'crowds')} of fewer than {self.k} "
-                f"{'is' if absent == 1 else 'are'} in some of the releases only"
-            )
-        return (
-            f"{'; '.join(parts)}; {self.certain:,} of them {'is' if self.certain == 1 else 'are'} somebody's for "
-            "certain, if what is assumed is true; "
-            f"{counted(self.rows_at_risk, 'row')} of {self.releases[-1].release} at risk"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
-        return {
-            "k": self.k,
-            "on": list(self.on),
-            "columns": list(self.columns),
-            "releases": [asdict(one) for one in self.releases],
-            "assumed": list(self.assumed),
-            "tuples": self.tuples,
-            "smallest": self.smallest,
-            "kinds": self.kinds,
-            "certain": self.certain,
-            "rows_at_risk": self.rows_at_risk,
-            "rows_possibly_at_risk": self.rows_possibly_at_risk,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "notes": list(self.notes),
-            "summary": self.summary,
-        }
-
-    def __str__(self) -> str:
-        lines = [f"complementary: {self.summary}"]
-        lines += [f"assumed: {meaning}" for meaning in self.assumed]
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [
-            f"{one.release}: {counted(one.rows, 'row')}"
-            + (f", {one.pairs:,} pairs, {one.consistent_pairs:,} consistent" if position else "")
-            for position, one in enumerate(self.releases)
-        ]
-        if self.kinds:
-            lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
-        return "\n".join([*lines, "", SCOPE])
+MOST_MATCHED = 3_000_000
+"""Up to so many pairs of entries of two releases are matched one to one."""
 
 
 def complementary(
@@ -223,17 +53,80 @@ def complementary(
     >>> report.below_k, report.findings[0].labels
     (4, {'sex': 's1', 'home': 'h1'})
     """
-    from indistinct.attacks.joined_releases import Several
-    from indistinct.attacks.opening import named, policy_of_each
+    from indistinct.attacks.joined_releases import JoinedReleases
+    from indistinct.attacks.release_names import policy_of_each, releases_by_name
 
-    given = named(releases)
+    given = releases_by_name(releases)
     if len(given) < 2:
         raise PolicyError("releases: give at least two releases of the same source, earliest first")
     if k is not None and k < 1:
         raise PolicyError(f"k: must be at least 1, got {k}")
-    several = Several.read(given, policy_of_each(policies, len(given)), on, **reading)
-    return several.attack(k, one_to_one, most)
+    joined = JoinedReleases.read(given, policy_of_each(policies, len(given)), on, **reading)
+    return _attack(joined, k, one_to_one, most)
 
 
-def _cells(labels: Mapping[str, Label]) -> str:
-    return ", ".join(f"{name} {'missing' if label is None else label}" for name, label in labels.items())
+def _attack(joined: JoinedReleases, k: int | None, is_one_to_one: bool, most: int) -> ComplementaryReport:
+    """Join all releases and count who is left with whom."""
+    from indistinct.attacks.chains import Step, extend, start
+    from indistinct.attacks.crowds import JoinedCrowds
+
+    barred, is_in, notes = _rule_out(joined, is_one_to_one)
+    chains, steps = start(joined.entries[0]), [Step(0, 0, 0)]
+    for position in range(1, len(joined.entries)):
+        blocks = [vocabulary.components() for vocabulary in joined.vocabularies]
+        ruled_out = [barred.get((earlier, position)) for earlier in range(position)]
+        chains, step = extend(chains, joined.entries, joined.vocabularies, blocks, ruled_out)
+        steps.append(step)
+    return JoinedCrowds(joined, chains, is_in).report(joined.requirements(k), steps, [*joined.notes, *notes], most)
+
+
+def _rule_out(joined: JoinedReleases, is_asked: bool) -> tuple[dict[tuple[int, int], IntArray], BoolArray, list[str]]:
+    """Give pairs that are ruled out for each two releases, and whether all people of one are in another."""
+    import numpy as np
+
+    from indistinct.attacks.chains import pair_numbers
+    from indistinct.attacks.one_to_one import one_to_one as pair_off
+
+    number = len(joined.entries)
+    barred: dict[tuple[int, int], IntArray] = {}
+    is_in = np.eye(number, dtype=np.bool_)
+    notes = []
+    blocks = [vocabulary.components() for vocabulary in joined.vocabularies]
+    for later in range(1, number if is_asked else 0):
+        for earlier in range(later):
+            pairs = _pairs(joined, earlier, later, blocks)
+            if pairs is None:
+                notes.append(
+                    f"{joined.names[earlier]} and {joined.names[later]} have too many pairs to be matched one to one, "
+                    "so none is ruled out"
+                )
+                continue
+            left, right = pairs
+            counts = joined.entries[earlier].counts, joined.entries[later].counts
+            found = pair_off(left, right, counts)
+            is_in[earlier, later], is_in[later, earlier] = (alone == 0 for alone in found.alone)
+            if 0 in found.alone:
+                ruled_out = ~found.is_possible
+                barred[earlier, later] = np.sort(
+                    pair_numbers(left[ruled_out], right[ruled_out], len(joined.entries[later].counts))
+                )
+    return barred, is_in, notes
+
+
+def _pairs(
+    joined: JoinedReleases, earlier: int, later: int, blocks: Sequence[IntArray]
+) -> tuple[IntArray, IntArray] | None:
+    """Give the consistent pairs of entries of two releases; None if they are too many to match."""
+    import numpy as np
+
+    from indistinct.attacks.chains import consistent_pairs
+
+    one, other = joined.entries[earlier], joined.entries[later]
+    lefts, rights, number = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    for left, right, _ in consistent_pairs(one.labels, one.values, other, joined.vocabularies, blocks):
+        lefts.append(left)
+        rights.append(right)
+        number += len(left)
+        if number > MOST_MATCHED:
+            return None
+    return np.concatenate(lefts), np.concatenate(rights)

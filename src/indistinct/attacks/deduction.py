@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from indistinct.attacks.downcoding import Bound, Kind
+from indistinct.attacks.downcoding_report import Bound, Kind
 from indistinct.attacks.label_tree import Label, Labels, LabelTree
-from indistinct.attacks.released import Released
+from indistinct.attacks.released_groups import ReleasedGroups
 from indistinct.errors import PolicyError
 from indistinct.recoding.label_texts import read_label
 from indistinct.showing.words import counted
@@ -117,7 +117,7 @@ def most_standing_out(rows: int, parts: int | None, k: int) -> int:
 class Knowledge:
     """What somebody knows who has a release and its policy: the groups, what their labels can split into, and k."""
 
-    released: Released
+    released: ReleasedGroups
     trees: Sequence[LabelTree]
     splits: Sequence[dict[Label, Split | None]]
     """For each column what its released labels can split into; None for those that are or may be values."""
@@ -125,7 +125,7 @@ class Knowledge:
     k: int
 
     @classmethod
-    def of(cls, released: Released, trees: Sequence[LabelTree], k: int) -> Knowledge:
+    def of(cls, released: ReleasedGroups, trees: Sequence[LabelTree], k: int) -> Knowledge:
         """Find out what kind of release it is, and what its labels can split into."""
         labels: list[set[Label]] = [set(column) for column in zip(*released.groups, strict=True)]
         labels = labels or [set() for _ in trees]

@@ -126,7 +126,7 @@ def homogeneity(
     import numpy as np
 
     from indistinct.attacks.chains import combined
-    from indistinct.attacks.opening import opened
+    from indistinct.released.released_tables import ReleasedTables
 
     sensitive = policy.with_role("sensitive")
     if not sensitive:
@@ -135,7 +135,7 @@ def homogeneity(
         raise PolicyError(f"share: must be above 0 and at most 1, got {share!r}")
     columns, findings = [], []
     rows = groups = 0
-    with opened(release, **reading) as (table, _):
+    with ReleasedTables.of(release, **reading).only_rows() as table:
         values = table.encode([*policy.quasi, *sensitive])
         for name in sensitive:
             found = table.count_by([*policy.quasi, name])

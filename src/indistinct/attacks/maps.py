@@ -105,23 +105,21 @@ def maps(
     >>> found.k, found.null_rows, found.right_rows, found.wrong_rows
     (2, 0, 1, 1)
     """
-    from indistinct.attacks.linking import column_pairs, hierarchy_of
-    from indistinct.attacks.released import quasi_rows
-    from indistinct.engine import open_table
+    from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
+    from indistinct.engine import use_table
     from indistinct.linkage.coverage import Coverage
     from indistinct.linkage.fitting_people import count_candidates
+    from indistinct.released.released_tables import ReleasedTables
 
-    with quasi_rows(release, **reading) as (released, _):
-        other = open_table(population, **reading)
-        try:
-            pairs = column_pairs(on, released.columns(), other.columns(), policy)
-            keys = _keys(key, released.columns(), other.columns())
-            ours, theirs = [*pairs, *keys[:1]], [*pairs.values(), *keys[1:]]
-            labels, groups = released.encode(ours), released.count_by(ours)
-            values, people = other.encode(theirs), other.count_by(theirs)
-        finally:
-            if other is not population:
-                other.close()
+    with (
+        ReleasedTables.of(release, **reading).quasi_rows() as released,
+        use_table(population, **reading) as other,
+    ):
+        pairs = column_pairs(on, released.columns(), other.columns(), policy)
+        keys = _keys(key, released.columns(), other.columns())
+        ours, theirs = [*pairs, *keys[:1]], [*pairs.values(), *keys[1:]]
+        labels, groups = released.encode(ours), released.count_by(ours)
+        values, people = other.encode(theirs), other.count_by(theirs)
     number = len(pairs)
     coverages, sure = (
         [

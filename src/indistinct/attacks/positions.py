@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from indistinct.attacks.chains import Entries, IntArray, combined, consistent_pairs
-from indistinct.attacks.joined_releases import Several, rows_in_order
+from indistinct.attacks.joined_releases import JoinedReleases, rows_in_order
 from indistinct.attacks.meanings import DISJOINT
-from indistinct.attacks.opening import opened
 from indistinct.attacks.order import (
     Agreement,
     Chance,
@@ -19,9 +18,10 @@ from indistinct.attacks.order import (
     correlation_with_position,
     likeness_of_neighbours,
 )
-from indistinct.attacks.unsorted import Signal, UnsortedReport
+from indistinct.attacks.unsorted_report import Signal, UnsortedReport
 from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.policy import Policy
+from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
 NAMES = ("the earlier table", "the release")
@@ -31,7 +31,7 @@ NAMES = ("the earlier table", "the release")
 class Positions:
     """The rows of an earlier table and of a release, in their order."""
 
-    several: Several
+    joined: JoinedReleases
     """Both tables, with an entry for each row; the earlier one comes first."""
     ranks: dict[str, IntArray]
     """For each column of the release the rank of each row's cell."""
@@ -40,16 +40,16 @@ class Positions:
     def read(cls, release: Any, earlier: Any, policy: Policy, earlier_policy: Policy, **reading: Any) -> Positions:
         """Read both tables row by row."""
         tables = dict(zip(NAMES, (earlier, release), strict=True))
-        several = Several.read(tables, [earlier_policy, policy], None, row_by_row=True, **reading)
-        with opened(release, **reading) as (rows, _):
+        joined = JoinedReleases.read(tables, [earlier_policy, policy], None, row_by_row=True, **reading)
+        with ReleasedTables.of(release, **reading).only_rows() as rows:
             names = rows.columns()
             values, codes = rows_in_order(rows, names)
         ranks = {name: _by_size(values[name])[own] for name, own in zip(names, codes, strict=True)}
-        return cls(several, ranks)
+        return cls(joined, ranks)
 
     def attack(self, k: int | None, significance: float) -> UnsortedReport:
         """Hold the order against random order."""
-        earlier, release = self.several.entries
+        earlier, release = self.joined.entries
         kinds, first = self._kinds()
         theirs, ours = kinds
         agreement = self._agreement(kinds, first)
@@ -59,8 +59,8 @@ class Positions:
             found["source"] = correlation_with_position(self._origins(ours, theirs, agreement))
         found |= {name: likeness_of_neighbours(ranks) for name, ranks in self.ranks.items()}
         signals = [_signal(name, chance, significance / len(found)) for name, chance in found.items()]
-        needed = max(self.several.requirements(k).values())
-        notes = [note for note in self.several.notes if "linked by" not in note]
+        needed = max(self.joined.requirements(k).values())
+        notes = [note for note in self.joined.notes if "linked by" not in note]
         if earlier.rows != release.rows:
             notes.append(
                 f"the earlier table has {counted(earlier.rows, 'row')} and the release "
@@ -70,7 +70,7 @@ class Positions:
             k=needed,
             rows=release.rows,
             earlier_rows=earlier.rows,
-            columns=(*self.several.columns, *self.several.on),
+            columns=(*self.joined.columns, *self.joined.on),
             agreeing=int(by_position.found),
             expected=by_position.expected,
             disclosed=self._disclosed(needed) if signals[0].is_telling else 0,
@@ -82,7 +82,7 @@ class Positions:
     def _kinds(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
         """Number the rows of each table by how they look, and give a row of each kind."""
         kinds, first = [], []
-        for entries in self.several.entries:
+        for entries in self.joined.entries:
             numbers = combined([entries.values, *entries.labels.T], len(entries.values))
             kinds.append(numbers)
             first.append(np.unique(numbers, return_index=True)[1])
@@ -92,12 +92,12 @@ class Positions:
         """Find the kinds of rows of the release (left) and of the earlier table (right) that agree."""
         earlier, release = (
             Entries(one.labels[rows], one.values[rows], np.bincount(numbers, minlength=len(rows)))
-            for one, rows, numbers in zip(self.several.entries, first, kinds, strict=True)
+            for one, rows, numbers in zip(self.joined.entries, first, kinds, strict=True)
         )
-        blocks = [vocabulary.components() for vocabulary in self.several.vocabularies]
+        blocks = [vocabulary.components() for vocabulary in self.joined.vocabularies]
         lefts, rights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for left, right, _ in consistent_pairs(
-            release.labels, release.values, earlier, self.several.vocabularies, blocks
+            release.labels, release.values, earlier, self.joined.vocabularies, blocks
         ):
             lefts.append(left)
             rights.append(right)
@@ -114,11 +114,11 @@ class Positions:
 
     def _disclosed(self, k: int) -> int:
         """Count the rows of which position tells something that fewer than k share."""
-        earlier, release = self.several.entries
+        earlier, release = self.joined.entries
         both = min(earlier.rows, release.rows)
-        met = np.empty((both, len(self.several.columns)), np.int64)
+        met = np.empty((both, len(self.joined.columns)), np.int64)
         agrees = earlier.values[:both] == release.values[:both]
-        for column, vocabulary in enumerate(self.several.vocabularies):
+        for column, vocabulary in enumerate(self.joined.vocabularies):
             pairs = np.column_stack([earlier.labels[:both, column], release.labels[:both, column]])
             distinct, places = np.unique(pairs, axis=0, return_inverse=True)
             codes = np.array([vocabulary.meet(one, other) for one, other in distinct.tolist()], np.int64)

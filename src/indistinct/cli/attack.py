@@ -91,7 +91,7 @@ def downcoding(
 
 
 def _show(report: DowncodingReport) -> None:
-    from indistinct.attacks.downcoding import ADVICE, SCOPE
+    from indistinct.attacks.downcoding_report import ADVICE, SCOPE
 
     console = show.out()
     console.print(_columns(report))
@@ -129,7 +129,7 @@ def _columns(report: DowncodingReport) -> Table:
 
 def _findings(report: DowncodingReport) -> Table:
     """Give how often each kind of finding was made, worst first."""
-    from indistinct.attacks.downcoding import KINDS
+    from indistinct.attacks.downcoding_report import KINDS
 
     made = show.table("Findings, worst first", "findings", "kind", "what it says", right=("findings",))
     for kind, number in report.kinds.items():

@@ -69,7 +69,7 @@ def complementary(
 
 def policies_of(paths: list[Path] | None, policy: Policy, number: int) -> list[Policy]:
     """Read the policies of earlier releases: the new one's, one for all, or one for each."""
-    from indistinct.attacks.opening import policy_of_each
+    from indistinct.attacks.release_names import policy_of_each
     from indistinct.policy.policy_file import read_policy
 
     read = [read_policy(path) for path in paths or ()]
@@ -79,7 +79,7 @@ def policies_of(paths: list[Path] | None, policy: Policy, number: int) -> list[P
 
 
 def _show(report: ComplementaryReport) -> None:
-    from indistinct.attacks.complementary import ADVICE, SCOPE
+    from indistinct.attacks.complementary_report import ADVICE, SCOPE
 
     console = show.out()
     console.print(_releases(report))

@@ -82,7 +82,7 @@ def _pairs(on: list[str]) -> dict[str, str]:
 
 
 def _show(report: LinkReport) -> None:
-    from indistinct.attacks.linking import ADVICE, SCOPE
+    from indistinct.attacks.link_report import ADVICE, SCOPE
 
     console = show.out()
     console.print(_columns(report))
@@ -115,7 +115,7 @@ def _columns(report: LinkReport) -> Table:
 
 def _distributions(report: LinkReport) -> Table:
     """Give how many rows fit so many people, and how many people so many rows."""
-    from indistinct.attacks.linking import bars
+    from indistinct.attacks.link_report import bars
 
     heads = ("candidates", "released rows that fit so many people", "people who fit so many rows")
     made = show.table("How many fit", *heads, right=heads)

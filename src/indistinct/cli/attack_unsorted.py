@@ -57,7 +57,7 @@ def unsorted(
 
 
 def _show(report: UnsortedReport) -> None:
-    from indistinct.attacks.unsorted import ADVICE, SCOPE
+    from indistinct.attacks.unsorted_report import ADVICE, SCOPE
 
     show.out().print(_signals(report))
     show.say(report.summary, show.BAD if report.is_telling else show.GOOD)

@@ -48,7 +48,7 @@ def mu_argus(
     from indistinct.engine import open_table
     from indistinct.pipeline import release_of, task_for
     from indistinct.policy.policy_file import read_policy
-    from indistinct.release import refuse_occupied
+    from indistinct.released.release_folder import refuse_occupied
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)

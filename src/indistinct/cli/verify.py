@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,20 +38,15 @@ def verify(
 
     Exit code 4 says that a check failed.
     """
-    from indistinct.engine import open_table
     from indistinct.policy.policy_file import read_policy
     from indistinct.proof.verdict import verify as recount
 
     policy = read_policy(policy_path)
-    limits = reading(memory=memory, threads=threads, engine=engine, master=master)
-    text = reading(delimiter, encoding)
-    # a release folder says itself how it is written; what is said here is then about the original
-    released_text = {} if (Path(release) / "manifest.json").is_file() else text
-    with ExitStack() as stack, show.progress() as watch:
+    options = reading(delimiter, encoding, memory, threads, engine, master)
+    tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
+    with show.progress() as watch:
         watch.report("verify")
-        source = None if original is None else stack.enter_context(open_table(original, **limits, **text))
-        tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
-        verdict = recount(tables, policy, original=source, **limits, **released_text)
+        verdict = recount(tables, policy, original=original, **options)
     if as_json:
         show.document(verdict.to_dict())
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from indistinct.engine.base import (
     HISTORY,
@@ -41,6 +44,7 @@ __all__ = [
     "Rows",
     "ValueCounts",
     "open_table",
+    "use_table",
 ]
 
 ACCEPTED = (
@@ -102,6 +106,20 @@ def open_table(
     except BaseException:
         session.close()
         raise
+
+
+@contextmanager
+def use_table(source: object, **reading: Any) -> Iterator[Rows]:
+    """Give the rows of a table of any kind for the time of the block; rows that were open before stay open.
+
+    ``reading`` is that of ``open_table``.
+    """
+    rows = open_table(source, **reading)
+    try:
+        yield rows
+    finally:
+        if rows is not source:
+            rows.close()
 
 
 def _open_in_spark(

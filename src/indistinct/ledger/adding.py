@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from indistinct.engine import KEY, Recognition, Rows, open_table
+from indistinct.engine import KEY, Recognition, Rows
 from indistinct.errors import LedgerError
 from indistinct.ledger.again import told_policy
 from indistinct.pipeline import task_for
 from indistinct.policy import Policy
 from indistinct.proof.verdict import verify
-from indistinct.release import MANIFEST, recoded
+from indistinct.release import recoded
+from indistinct.released.manifest import MANIFEST, has_manifest
+from indistinct.released.released_tables import ReleasedTables
 from indistinct.watch import Watch
 
 
@@ -22,11 +23,12 @@ def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path:
     The release is made anew from its original and must come out the same, row by row; that is possible where every
     column was taken to one level.
     """
-    if not (folder / MANIFEST).is_file():
+    if not has_manifest(folder):
         raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
-    verify(folder, policy).raise_if_failed()
-    manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
-    if manifest.get("node") is None or len(manifest["files"]) != 1:
+    released = ReleasedTables.of(folder)
+    verify(released, policy).raise_if_failed()
+    manifest = dict(released.said)
+    if manifest["node"] is None or released.is_apart:
         raise LedgerError(
             f"{folder} cannot be entered afterwards: nothing in it tells which of its groups a person went to, since "
             "cells were generalized one by one or sensitive values are in a table of their own; make such releases "
@@ -40,7 +42,7 @@ def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path:
         groups, _ = task.frequencies.roll_up(node)
         keyed = recoded(told, task.recoding(groups), policy, (KEY,))["table"]
         try:
-            _refuse_another(keyed, folder / next(iter(manifest["files"])), policy, manifest)
+            _refuse_another(keyed, released, policy)
             told.write_members(keyed, path, policy.quasi, policy.with_role("sensitive"))
         finally:
             keyed.close()
@@ -49,12 +51,12 @@ def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path:
     return manifest
 
 
-def _refuse_another(made: Rows, path: Path, policy: Policy, manifest: dict[str, Any]) -> None:
+def _refuse_another(made: Rows, released: ReleasedTables, policy: Policy) -> None:
     """Raise if a release made anew has other rows than the one that is to be entered."""
     columns = policy.with_role("quasi", "sensitive", "other")
-    with open_table(path, delimiter=manifest.get("delimiter")) as released:
-        if made.count() != released.count() or made.difference(released, columns):
+    with released.only_rows() as rows:
+        if made.count() != rows.count() or made.difference(rows, columns):
             raise LedgerError(
-                f"{path.parent} is not the release of this original at the levels that its manifest states; give the "
-                "original as it was when the release was made"
+                f"{released.folder} is not the release of this original at the levels that its manifest states; give "
+                "the original as it was when the release was made"
             )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from indistinct.algorithms import Algorithm, MInvariant
 from indistinct.counting import IntArray
-from indistinct.engine import HISTORY, KEY, Histories, Recognition, Rows, open_table
+from indistinct.engine import HISTORY, KEY, Histories, Recognition, Rows, use_table
 from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.released_labels import Based
@@ -28,7 +27,8 @@ from indistinct.policy import Policy
 from indistinct.policy.policy_file import parse_policy
 from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import LINK
-from indistinct.release import Release, recoded, refuse_occupied
+from indistinct.release import Release, recoded
+from indistinct.released.release_folder import refuse_occupied
 from indistinct.watch import Watch
 
 MEMBERS = "members.parquet"
@@ -117,7 +117,7 @@ class Ledger:
         if folder is not None:
             refuse_occupied(Path(folder), replace)
         terms = _terms(policy, recipient, source, colluding, key, again)
-        with _opened(table, reading) as rows:
+        with use_table(table, **reading) as rows:
             while True:
                 try:
                     return self._attempt(rows, policy, terms, purpose, chosen, folder, replace, watch, reading)
@@ -141,7 +141,7 @@ class Ledger:
         """Tell what a release would reveal together with earlier ones, without making an entry or giving it away."""
         chosen = chosen_algorithm(algorithm, policy)
         terms = _terms(policy, recipient, source, colluding, key, again)
-        with _opened(table, reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
+        with use_table(table, **reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
             held = self._held(terms)
             release = self._candidate(rows, policy, terms, held, chosen, Path(private), watch or Watch(), reading)
             release.close()
@@ -166,7 +166,7 @@ class Ledger:
         from indistinct.ledger.adding import members_of
 
         terms = _terms(policy, recipient, source, "all", key, None)
-        with _opened(original, reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
+        with use_table(original, **reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
             manifest = members_of(
                 Path(release), rows, policy, self._recognition(policy, terms), Path(private) / MEMBERS
             )
@@ -410,17 +410,6 @@ class Ledger:
 
 class _OvertakenError(Exception):
     """Another release was entered while this one was made, and this one must be made anew."""
-
-
-@contextmanager
-def _opened(table: Any, reading: dict[str, Any]) -> Iterator[Rows]:
-    """Give the rows of a table, closed at the end unless they were open already."""
-    rows = open_table(table, **reading)
-    try:
-        yield rows
-    finally:
-        if rows is not table:
-            rows.close()
 
 
 def _searched(

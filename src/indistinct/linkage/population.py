@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import CountedCrowd, Crowd, FrequencyList, Groups, IntArray, Layout, Node, UIntArray
-from indistinct.engine import Counts, Rows, open_table
+from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.text_labels import Prefix
@@ -57,12 +57,8 @@ class LinkedColumn:
 def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[LinkedColumn]]]:
     """Open the population that a model asks about, for the time of the block, and give the columns that it links."""
     source = model.population if model.path is None else model.path
-    rows = open_table(source)
-    try:
+    with use_table(source) as rows:
         yield rows, _linked_columns(model, policy, rows)
-    finally:
-        if rows is not source:
-            rows.close()
 
 
 def _linked_columns(model: Any, policy: Policy, rows: Rows) -> list[LinkedColumn]:

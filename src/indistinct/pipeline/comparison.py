@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.engine import Rows, open_table
+from indistinct.engine import Rows, use_table
 from indistinct.errors import (
     IndistinctError,
     InfeasibleError,
@@ -56,13 +56,9 @@ def compare(
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     contenders = _contenders(algorithms, policy)
-    rows = open_table(table, **reading)
-    try:
+    with use_table(table, **reading) as rows:
         task = task_for(rows, policy, watch)
         trials = tuple(_trial(contender, rows, task, workload, watch) for contender in contenders)
-    finally:
-        if rows is not table:
-            rows.close()
     described = None if workload is None else workload.describe()
     return Comparison(task.frequencies.rows, len(task.frequencies.base), trials, described)
 

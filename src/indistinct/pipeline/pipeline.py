@@ -13,7 +13,7 @@ from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.mingen import MinGenCell
 from indistinct.algorithms.solutions import Solution, minimal_solutions
 from indistinct.counting import FrequencyList, kernels_are_compiled
-from indistinct.engine import Rows, open_table
+from indistinct.engine import Rows, open_table, use_table
 from indistinct.errors import InfeasibleError
 from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.in_fragments import recoded_in_fragments
@@ -43,8 +43,7 @@ def anonymize(
     """
     watch = watch or Watch()
     chosen = chosen_algorithm(algorithm, policy)
-    rows = open_table(table, **reading)
-    try:
+    with use_table(table, **reading) as rows:  # the release holds its own rows
         in_fragments = _works_in_fragments(chosen, rows, policy)
         task = task_for(rows, policy, watch, may_merge=in_fragments or getattr(chosen, "heeds_bottom", False))
         watch.start()
@@ -55,9 +54,6 @@ def anonymize(
         watch.report("search")
         recoding = chosen.run(task, watch)
         return release_of(rows, policy, recoding, chosen.name, allow_unsafe=allow_unsafe, watch=watch)
-    finally:
-        if rows is not table:
-            rows.close()  # the release holds its own rows
 
 
 def release_of(

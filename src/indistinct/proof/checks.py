@@ -47,14 +47,30 @@ class Checked:
         if failed:
             raise VerificationError(f"the {self.subject} does not verify: " + "; ".join(failed))
 
-    def _listed(self) -> list[dict[str, Any]]:
+    def _checks_as_json(self) -> list[dict[str, Any]]:
         """Give the checks as JSON takes them."""
         return [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in self.checks]
 
-    def _told(self, found: str) -> str:
+    def _report(self, found: str) -> str:
         """Give what was found, and each check on a line of its own."""
         lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
         return "\n".join([f"{'passed' if self.passed else 'FAILED'}: {found}", *lines])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recount:
+    """What the released cells alone show; the first check is that of the columns."""
+
+    checks: tuple[Check, ...]
+    sizes: IntArray
+    """The sizes of the groups, or of the classes of two tables."""
+    rows: int
+    noun: str = "group"
+
+    @property
+    def smallest(self) -> int:
+        """The rows of the smallest group; 0 if there is none."""
+        return int(self.sizes.min(initial=self.rows)) if self.rows else 0
 
 
 def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:

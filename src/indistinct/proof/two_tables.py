@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from math import gcd
 
 import numpy as np
 
 from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows, ValueCounts
 from indistinct.policy import Policy, sensitive_columns
-from indistinct.proof.checks import Check, columns_check, counted_groups, model_check
+from indistinct.proof.checks import Check, Recount, columns_check, counted_groups, model_check
 from indistinct.proof.class_truth import untruths
+from indistinct.proof.suppressed_rows import claim_checks, limit_checks
 from indistinct.recoding.link_column import LINK, NOTHING_HIDDEN
 from indistinct.showing.words import counted
 
 Class = str | None
 """What a class is called: the text of its cells."""
+
+
+def judge_two_tables(tables: Mapping[str, Rows], policy: Policy) -> Recount:
+    """Check both tables from their cells alone, by the join that an adversary would do."""
+    checks, sizes = judge(tables["quasi"], tables["sensitive"], policy)
+    return Recount(tuple(checks), sizes, int(sizes.sum()), "class")
+
+
+def prove_two_tables(tables: Mapping[str, Rows], source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
+    """Check both tables against the original, and the number of rows that are missing from them."""
+    checks, eligible = prove(tables["quasi"], tables["sensitive"], source, policy)
+    suppressed = eligible - tables["quasi"].count()
+    return [*checks, *claim_checks(claimed, suppressed), *limit_checks(policy, suppressed, eligible)]
 
 
 def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], IntArray]:
@@ -36,7 +51,7 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
     ours, theirs = (_class_sizes(table) for table in (quasi, sensitive))
     if not ours or not theirs:
         return [*checks, Check("rows", False, f"the {'sensitive' if ours else 'quasi'} table has no rows")], nothing
-    checks.append(_same_classes(ours, theirs))
+    checks.append(_classes_check(ours, theirs))
     sizes = np.fromiter(ours.values(), np.int64, len(ours))
     if not policy.asked_sensitive:
         checks.append(Check("sensitive values", False, NOTHING_HIDDEN))
@@ -50,7 +65,7 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
         checks.append(model_check(model, groups, "the classes", "class"))
     k = max(model.least_rows for model in policy.privacy)
     if k > 1:
-        checks.append(_shared(quasi, sensitive, policy, k))
+        checks.append(_join_check(quasi, sensitive, policy, k))
     return checks, sizes
 
 
@@ -60,7 +75,7 @@ def _class_sizes(table: Rows) -> dict[Class, int]:
     return dict(zip(found.texts, sizes.tolist(), strict=True))
 
 
-def _same_classes(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Check:
+def _classes_check(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Check:
     """Check that each class has as many quasi-identifiers as sensitive values."""
     differing = sum(ours.get(name) != theirs.get(name) for name in {*ours, *theirs})
     words = counted(differing, "class has another number", "classes have other numbers")
@@ -68,11 +83,12 @@ def _same_classes(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Che
     return Check("classes", differing == 0, f"{counted(len(ours), 'class', 'classes')}; {detail}")
 
 
-def _shared(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
+def _join_check(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
     """Check that whoever joins the tables finds k people for each bag of sensitive values to which somebody is linked.
 
-    A tuple that stands in several classes is linked to the values of all of them, and fewer than k may be linked to
-    exactly these. Theorem 1 of Wong et al. 2007 overlooks this.
+    Each row of a tuple is joined with every sensitive row of its class. So a tuple that stands in several classes is
+    linked to the values of all of them, those of a class once for each of its rows there, and fewer than k may be
+    linked to exactly these. Theorem 1 of Wong et al. 2007 overlooks this.
 
     Source: Wong et al. 2007, Definition 1.
     """
@@ -80,34 +96,40 @@ def _shared(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
     people = _people_by_classes(found)
     if min(people.values()) >= k:
         return Check("join", True, f"at least {k} people share each bag of sensitive values that somebody is linked to")
-    values_of = _numbered_values(sensitive, policy)
+    values_of = _values_by_class(sensitive, policy)
     by_bag: Counter[frozenset[tuple[int, int]]] = Counter()
     for classes, number in people.items():  # other classes may have the same values
-        bag: Counter[int] = sum((values_of[found.texts[name]] for name in classes), Counter())
+        bag: Counter[int] = Counter()
+        for name, times in classes:
+            for value, rows in values_of[found.texts[name]].items():
+                bag[value] += times * rows
         by_bag[frozenset(bag.items())] += number
     small = sum(number for number in by_bag.values() if number < k)
     words = counted(small, "person is", "people are")
     return Check("join", small == 0, f"{words} linked to a bag of sensitive values that fewer than {k} share")
 
 
-def _people_by_classes(found: ValueCounts) -> dict[tuple[int, ...], int]:
-    """Give the number of people whose quasi-identifier stands in exactly these classes, for all sets of classes."""
+def _people_by_classes(found: ValueCounts) -> dict[tuple[tuple[int, int], ...], int]:
+    """Give the number of people whose tuple stands in exactly these classes, so many times in each.
+
+    A tuple of several people has every joined row several times. What all of its classes have in common there is
+    divided out: two rows in a class link to the same values as one does.
+    """
     is_single = np.bincount(found.groups)[found.groups] == 1
     in_one = np.bincount(found.values[is_single], found.counts[is_single], len(found.texts)).astype(np.int64)
-    people: Counter[tuple[int, ...]] = Counter()
-    people.update({(name,): number for name, number in enumerate(in_one.tolist()) if number})
-    classes_of: dict[int, list[int]] = defaultdict(list)
-    rows_of: Counter[int] = Counter()
+    people: Counter[tuple[tuple[int, int], ...]] = Counter()
+    people.update({((name, 1),): number for name, number in enumerate(in_one.tolist()) if number})
+    classes_of: dict[int, list[tuple[int, int]]] = defaultdict(list)
     several = (part[~is_single].tolist() for part in (found.groups, found.values, found.counts))
     for group, name, rows in zip(*several, strict=True):
-        classes_of[group].append(name)
-        rows_of[group] += rows
-    for group, classes in classes_of.items():
-        people[tuple(sorted(classes))] += rows_of[group]
+        classes_of[group].append((name, rows))
+    for classes in classes_of.values():
+        common = gcd(*(rows for _, rows in classes))
+        people[tuple(sorted((name, rows // common) for name, rows in classes))] += sum(rows for _, rows in classes)
     return people
 
 
-def _numbered_values(sensitive: Rows, policy: Policy) -> dict[Class, Counter[int]]:
+def _values_by_class(sensitive: Rows, policy: Policy) -> dict[Class, Counter[int]]:
     """Count the sensitive values of each class from the cells; each combination of values has a number."""
     found = sensitive.values_by(policy.with_role("sensitive"), LINK)
     values_of: dict[Class, Counter[int]] = defaultdict(Counter)

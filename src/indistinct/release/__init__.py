@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from indistinct.release.release import Release, recoded, refuse_occupied
-from indistinct.released.manifest import MANIFEST
+from indistinct.release.release import Release, recoded
 
-__all__ = ["MANIFEST", "Release", "recoded", "refuse_occupied"]
+__all__ = ["Release", "recoded"]

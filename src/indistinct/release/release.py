@@ -14,11 +14,14 @@ from typing import Any, Literal
 from indistinct.engine import ClassPlan, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
-from indistinct.proof.verdict import Verdict, file_digest, verify
+from indistinct.policy.statement import policy_digest
+from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import measured
 from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import TWO_TABLES
-from indistinct.released.manifest import MANIFEST, manifest
+from indistinct.released.manifest import MANIFEST, file_digest, manifest
+from indistinct.released.release_folder import refuse_occupied
+from indistinct.released.released_tables import ReleasedTables
 
 
 class Release:
@@ -77,17 +80,14 @@ class Release:
             facts["tables"] = {name: list(rows.columns()) for name, rows in self._parts.items()}
         return facts | {"measures": dict(self.measures)}
 
+    def released_tables(self) -> ReleasedTables:
+        """Give the released rows where they are, with what the release says of itself, to whoever judges it."""
+        own = {"algorithm": self.algorithm, "policy_sha256": policy_digest(self.policy)}
+        return ReleasedTables(self._parts, {**self.facts, **own})
+
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
-        self.verdict = verify(
-            self._parts if len(self._parts) > 1 else self._parts["table"],
-            self.policy,
-            original=original,
-            suppressed=self.suppressed,
-            node=self.node,
-            is_local=self.node is None,
-            **reading,
-        )
+        self.verdict = verify(self.released_tables(), self.policy, original=original, **reading)
         return self.verdict
 
     def write(
@@ -123,7 +123,7 @@ class Release:
                 self.policy,
                 algorithm=self.algorithm,
                 facts=self.facts | form | ({"unsafe": True} if is_unsafe else {}),
-                verdict=self.verdict,
+                verdict=self.verdict.to_dict(),
                 files=files,
             )
             path = staging / MANIFEST
@@ -236,41 +236,6 @@ def recoded(rows: Rows, recoding: Recoding, policy: Policy, extra: tuple[str, ..
     if plan.blank:
         _refuse_unsafe_blanks(recoding, policy)
     return {"table": rows.recode(plan)}
-
-
-def refuse_occupied(folder: Path, replace: bool = False) -> None:
-    """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
-    if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
-        raise OutputError(
-            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, "
-            "or write release.table with Spark and verify what it wrote"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder} is a file; name a folder for the release")
-    if folder.is_dir() and any(folder.iterdir()):
-        if not (folder / MANIFEST).is_file():
-            raise OutputError(f"{folder} is not empty; name a new folder for the release")
-        if not replace:
-            raise OutputError(f"{folder} already holds a release; name another folder, or say replace (--replace)")
-        if beside := sorted(_names_in(folder) - _names_of_release(folder)):
-            raise OutputError(
-                f"{folder} also holds {beside[0]!r}, which replacing the release would remove; move it elsewhere first"
-            )
-    parent = next(place for place in (folder.absolute().parent, *folder.absolute().parents) if place.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} cannot be written to; name a folder elsewhere")
-
-
-def _names_in(folder: Path) -> set[str]:
-    return {place.name for place in folder.iterdir()}
-
-
-def _names_of_release(folder: Path) -> set[str]:
-    """Give the names of the files that belong to the release in a folder."""
-    try:
-        return {MANIFEST, *json.loads((folder / MANIFEST).read_text("utf-8"))["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {MANIFEST}
 
 
 def _what_failed(verdict: Verdict) -> set[str]:

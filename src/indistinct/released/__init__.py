@@ -1,1 +1,1 @@
-"""What a recipient holds, one table or two: opened, with its manifest."""
+"""What a recipient holds: the released table or tables, and the manifest in which they say what they are."""

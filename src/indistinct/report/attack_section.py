@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from indistinct import attacks
-from indistinct.attacks.all_attacks import TITLES
+from indistinct.attacks.attack_run import TITLES
 from indistinct.recoding.link_column import LINK
 from indistinct.report.subject import Subject
 from indistinct.showing.words import counted
@@ -16,7 +16,7 @@ from indistinct.showing.words import counted
 MOST_FINDINGS = 5
 
 
-def tried(
+def attack_outcomes(
     subject: Subject, release: Any, external: Any = None, earlier: Sequence[Any] = (), **reading: Any
 ) -> list[dict[str, Any]]:
     """Give the outcome of each attack, worst first; what exactly was found is told in an internal edition only.

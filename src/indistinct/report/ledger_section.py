@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from indistinct.ledger import Ledger
 from indistinct.ledger.store.entry import Entry
-from indistinct.release import Release
+from indistinct.ledger.store.store import Store
 from indistinct.report.subject import Subject
 
 
-def remembered(subject: Subject, release: Any, ledger: Ledger | str | Path | None) -> dict[str, Any] | None:
+class HasStore(Protocol):
+    """A Ledger, of which only the store is looked at."""
+
+    @property
+    def store(self) -> Store:
+        """Its entries and files."""
+
+
+def ledger_entries(subject: Subject, ledger: HasStore | str | Path | None) -> dict[str, Any] | None:
     """Give the entry of a release and those before it of the same source; of all sources if it has no entry.
 
-    A public edition says nothing of other recipients.
+    ``ledger`` is a Ledger or its path. A public edition says nothing of other recipients.
     """
     if ledger is None or subject.edition == "public":
         return None
-    if not isinstance(ledger, Ledger):
-        with Ledger(ledger) as opened:
-            return remembered(subject, release, opened)
-    entries = ledger.entries
-    own = next((entry for entry in reversed(entries) if _is_of(entry, subject, release)), None)
+    with Store(ledger) if isinstance(ledger, str | Path) else nullcontext(ledger.store) as store:
+        entries = store.entries()
+    own = next((entry for entry in reversed(entries) if _is_entry_of(entry, subject)), None)
     others = [entry for entry in entries if own is None or (entry.source == own.source and entry.number < own.number)]
     return {
-        "entry": None if own is None else _described(own),
+        "entry": None if own is None else _facts_of_entry(own),
         "checked_against": [] if own is None else list(own.details.get("checked_against", [])),
         "smallest_cell": None if own is None else own.details.get("smallest_cell"),
-        "earlier": [_described(entry) for entry in others],
+        "earlier": [_facts_of_entry(entry) for entry in others],
     }
 
 
-def _is_of(entry: Entry, subject: Subject, release: Any) -> bool:
+def _is_entry_of(entry: Entry, subject: Subject) -> bool:
     """Tell whether an entry is about this release: by its number, or by the digests of its tables."""
-    if isinstance(release, Release):
-        return release.entry == entry.number
+    if subject.released_tables.manifest is None:
+        return subject.entry == entry.number
     return bool(subject.said.get("files")) and entry.manifest.get("files") == subject.said["files"]
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _facts_of_entry(entry: Entry) -> dict[str, Any]:
     return {
         "number": entry.number,
         "time": entry.time,

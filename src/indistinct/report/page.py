@@ -14,14 +14,14 @@ import indistinct
 from indistinct.errors import OutputError
 from indistinct.policy import Policy
 from indistinct.report import figures
-from indistinct.report.attack_section import tried
+from indistinct.report.attack_section import attack_outcomes
 from indistinct.report.column_section import columns
-from indistinct.report.ledger_section import remembered
+from indistinct.report.ledger_section import ledger_entries
 from indistinct.report.limits import limits
 from indistinct.report.policy_words import policy_in_words
 from indistinct.report.reproduce import reproduce
 from indistinct.report.risk_section import risks
-from indistinct.report.subject import Edition, Subject, opened
+from indistinct.report.subject import Edition, Subject, open_subject
 from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
 from indistinct.study.risk.risk_report import THRESHOLD
@@ -65,7 +65,7 @@ def report_facts(
     """
     watch = watch or Watch()
     watch.report("report")
-    with opened(release, policy, edition, original, **reading) as subject:
+    with open_subject(release, policy, edition, original, **reading) as subject:
         limits_of_engine = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
         return {
             "edition": edition,
@@ -79,8 +79,8 @@ def report_facts(
             "measures": dict(subject.said["measures"]),
             "tradeoff": tradeoff(subject, watch),
             "suppression": suppression(subject),
-            "attacks": tried(subject, release, external, earlier, **limits_of_engine),
-            "ledger": remembered(subject, release, ledger),
+            "attacks": attack_outcomes(subject, release, external, earlier, **limits_of_engine),
+            "ledger": ledger_entries(subject, ledger),
             "limits": limits(subject),
             "reproduce": reproduce(subject),
         }

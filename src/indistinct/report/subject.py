@@ -5,26 +5,40 @@ The public edition is made from the first two alone. It never gets to see the pr
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from indistinct.counting import FrequencyList
-from indistinct.engine import Rows, open_table
+from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import count_with_population
 from indistinct.policy import Policy
-from indistinct.policy.statement import policy_digest
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
-from indistinct.recoding.link_column import LINK, TWO_TABLES
-from indistinct.release import MANIFEST, Release
+from indistinct.recoding import Recoding
+from indistinct.recoding.link_column import LINK
+from indistinct.released.manifest import has_manifest
+from indistinct.released.released_tables import HoldsReleasedTables, ReleasedTables
 
 Edition = Literal["internal", "public"]
 EDITIONS = ("internal", "public")
+
+
+class MadeRelease(HoldsReleasedTables, Protocol):
+    """A Release in its maker's hands, who has the counts of the private table as well."""
+
+    policy: Policy
+    verdict: Verdict | None
+    entry: int | None
+
+    @property
+    def recoding(self) -> Recoding:
+        """What was done to the private table, with its frequency list."""
+
+    def verify(self, original: Any = None) -> Verdict:
+        """Recount the released cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +46,27 @@ class Subject:
     """A release, opened to be counted."""
 
     policy: Policy
+    released_tables: ReleasedTables
     tables: Mapping[str, Rows]
-    said: Mapping[str, Any]
-    """What the release says of itself, as its manifest does."""
+    """The rows of its tables, by name."""
     verdict: Verdict
     edition: Edition
     before: FrequencyList | None
     """The counts of the private table; None in a public edition, and where nobody gave the table."""
     source: Rows | None
     """The private table, if it was given for an internal edition."""
+    entry: int | None = None
+    """The number of the release in a ledger, if it knows it."""
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """What the release says of itself, as its manifest does."""
+        return self.released_tables.said
 
     @property
     def is_apart(self) -> bool:
         """Sensitive values stand in a table of their own."""
-        return self.said.get("form") == TWO_TABLES
+        return self.released_tables.is_apart
 
     @property
     def released(self) -> Rows:
@@ -75,56 +96,50 @@ class Subject:
 
 
 @contextmanager
-def opened(release: Any, policy: Policy, edition: Edition, original: Any = None, **reading: Any) -> Iterator[Subject]:
+def open_subject(
+    release: Any, policy: Policy, edition: Edition, original: Any = None, **reading: Any
+) -> Iterator[Subject]:
     """Open a Release or a release folder for the time of the block, and recount it.
 
     ``reading`` goes to the engine: memory_limit and threads for all tables, delimiter and encoding for the original.
     """
     if edition not in EDITIONS:
         raise PolicyError(f"edition: must be 'internal' or 'public', got {edition!r}")
+    is_made_here = isinstance(release, HoldsReleasedTables)
+    if not is_made_here and not has_manifest(release):
+        raise TableError("a report is made of a Release, or of a folder that anonymize wrote, with its manifest.json")
     with ExitStack() as stack:
         source = None
         if original is not None and edition == "internal":
-            source = _opened(stack, original, reading)
-        if isinstance(release, Release):
-            yield _of_release(release, edition, source)
+            source = stack.enter_context(use_table(original, **reading))
+        if is_made_here:
+            yield _subject_of_release(release, edition, source)
         else:
-            yield _of_folder(stack, release, policy, edition, source, reading)
+            yield _subject_of_folder(stack, ReleasedTables.of(release, **reading), policy, edition, source)
 
 
-def _of_release(release: Release, edition: Edition, source: Rows | None) -> Subject:
+def _subject_of_release(release: MadeRelease, edition: Edition, source: Rows | None) -> Subject:
     verdict = release.verdict
     if verdict is None or source is not None:
         verdict = release.verify(original=source)
-    said = {**release.facts, "algorithm": release.algorithm, "policy_sha256": policy_digest(release.policy)}
-    counted = release.recoding.frequencies
-    is_whole = not any(counted.base.node)  # tables that outgrow a machine are counted at a higher node
-    before = counted if edition == "internal" and is_whole else None
-    return Subject(release.policy, release.parts, said, verdict, edition, before, source)
+    before = None
+    if edition == "internal":
+        before = release.recoding.frequencies
+        if any(
+            before.base.node
+        ):  # counted at a higher node, since the table outgrows a machine: other groups than people form
+            before = None if source is None else count_with_population(source, release.policy)
+    released = release.released_tables()
+    return Subject(release.policy, released, dict(released.sources), verdict, edition, before, source, release.entry)
 
 
-def _of_folder(
-    stack: ExitStack, folder: Any, policy: Policy, edition: Edition, source: Rows | None, reading: Mapping[str, Any]
+def _subject_of_folder(
+    stack: ExitStack, released: ReleasedTables, policy: Policy, edition: Edition, source: Rows | None
 ) -> Subject:
-    if not isinstance(folder, str | Path) or not (Path(folder) / MANIFEST).is_file():
-        raise TableError("a report is made of a Release, or of a folder that anonymize wrote, with its manifest.json")
-    verdict = verify(folder, policy, original=source, **reading)
-    said = json.loads((Path(folder) / MANIFEST).read_text("utf-8"))  # verify has read it, so it is one
-    limits = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
-    own = limits | ({"delimiter": said["delimiter"]} if said.get("delimiter") else {})
-    tables = {Path(name).stem: _opened(stack, Path(folder) / name, own) for name in said["files"]}
-    if said.get("form") != TWO_TABLES:
-        tables = {"table": next(iter(tables.values()))}
+    verdict = verify(released, policy, original=source)
+    tables = stack.enter_context(released.rows())
     present = {column for rows in tables.values() for column in rows.columns()}
     if not present.issuperset(policy.with_role("quasi", "sensitive")):
         verdict.raise_if_failed()  # there is nothing to report about a table without its columns
     before = None if source is None else count_with_population(source, policy)
-    return Subject(policy, tables, said, verdict, edition, before, source)
-
-
-def _opened(stack: ExitStack, table: Any, reading: Mapping[str, Any]) -> Rows:
-    """Open a table that the stack closes, unless it is open already."""
-    rows = open_table(table, **reading)
-    if rows is not table:
-        stack.enter_context(rows)
-    return rows
+    return Subject(policy, released, tables, verdict, edition, before, source)

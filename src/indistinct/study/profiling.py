@@ -9,7 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from indistinct.engine import Rows, open_table
+from indistinct.engine import Rows, use_table
 from indistinct.errors import HierarchyError, TableError
 from indistinct.hierarchy import Hierarchy, dates, intervals, prefix, suppress
 from indistinct.hierarchy.exact_numbers import read_number
@@ -138,17 +138,13 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
     zip: quasi, because its name says that others may know it; codes of 5 digits; HIPAA (B)
     illness: sensitive, because its name says that nobody should learn it
     """
-    rows = open_table(table, **reading)
-    try:
+    with use_table(table, **reading) as rows:
         count = rows.count()
         if count == 0:
             raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
         looks = _looks(rows, count, watch or Watch())
         columns = _with_some_quasi([_judge(name, look) for name, look in looks.items()])
         identifying = _identifying(rows, [column.name for column in columns if column.role == "quasi"], count)
-    finally:
-        if rows is not table:
-            rows.close()
     return Profile(count, tuple(_with_company(column, identifying) for column in columns), identifying)
 
 

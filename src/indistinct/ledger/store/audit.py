@@ -26,10 +26,10 @@ class Audit(Checked):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the audit as JSON takes it."""
-        return {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._listed()}
+        return {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._checks_as_json()}
 
     def __str__(self) -> str:
-        return self._told(f"{counted(self.entries, 'entry', 'entries')}, head {self.head}")
+        return self._report(f"{counted(self.entries, 'entry', 'entries')}, head {self.head}")
 
 
 def audit(rows: Sequence[Entry | Unreadable], start: str, files: Files, head: str | None) -> Audit:

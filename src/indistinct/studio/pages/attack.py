@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.attacks import AttackRun
-from indistinct.attacks.linking import SCOPE, LinkReport, bars, sentence
+from indistinct.attacks.link_report import SCOPE, LinkReport, bars, sentence
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio import controls

@@ -166,13 +166,12 @@ def risk(
     >>> found.uniques, found.prosecutor.highest, found.prosecutor.average
     (2, 1.0, 0.75)
     """
-    from indistinct.engine import open_table
+    from indistinct.engine import use_table
     from indistinct.study.profiling import profile
     from indistinct.watch import Watch
 
     _check(threshold, nearly, most)
-    rows = open_table(table, **reading)
-    try:
+    with use_table(table, **reading) as rows:
         _refuse_absent(rows, [*(quasi or ()), *([] if weights is None else [weights])])
         looked = profile(rows, watch=watch)
         names = tuple(quasi or (policy.quasi if policy is not None else ()))
@@ -180,9 +179,6 @@ def risk(
         _refuse_absent(rows, names)
         found = _Measured.of(rows, names, policy, population, weights, reading)
         combinations = found.combinations(rows, most, nearly, watch or Watch())
-    finally:
-        if rows is not table:
-            rows.close()
     return found.report(threshold, combinations, [one for column in looked.columns for one in column.safe_harbor])
 
 
@@ -317,19 +313,15 @@ def _matched(
     reading: Mapping[str, Any],
 ) -> tuple[NDArray[np.int64], int]:
     """Count the people of a population table that fit each group, and all of them."""
-    from indistinct.engine import open_table
+    from indistinct.engine import use_table
     from indistinct.hierarchy import keep
     from indistinct.linkage.coverage import Coverage
     from indistinct.linkage.fitting_people import count_candidates
 
-    rows = open_table(population, **reading)
-    try:
+    with use_table(population, **reading) as rows:
         _refuse_absent(rows, quasi, "the population")
         values = rows.encode(quasi)
         people = rows.count_by(quasi)
-    finally:
-        if rows is not population:
-            rows.close()
     hierarchies = {} if policy is None else {name: policy.columns[name].hierarchy for name in policy.quasi}
     coverages = [Coverage.of(hierarchies.get(name, keep()), labels[name], values[name]) for name in quasi]
     return count_candidates(groups, people, coverages).people, int(people.counts.sum())

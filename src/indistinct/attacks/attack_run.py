@@ -1,0 +1,237 @@
+"""AttackRun: the outcomes of all attacks on a release, to be read as text, Markdown, HTML or JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from indistinct.errors import OutputError
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    pass
+
+Severity = Literal["nothing", "something", "broken"]
+
+SEVERITIES: dict[Severity, str] = {
+    "broken": "people are exposed: do not hand this release out",
+    "something": "something follows that the release does not say: decide whether it matters",
+    "nothing": "nothing was found",
+}
+"""How bad the outcome of an attack is, worst first."""
+
+TITLES = {
+    "linking": "Linking with another table",
+    "complementary": "Linking with earlier releases",
+    "unsorted": "Reading the order of the rows",
+    "homogeneity": "Groups with one sensitive value",
+    "downcoding": "Sharpening labels of the release alone",
+}
+CONFIDENTIAL = (
+    "This report quotes released labels and says where a release is weak. Keep it as you keep the private table."
+)
+
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b}"
+    "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.2rem;border-top:1px solid #ddd;padding-top:1rem}"
+    "table{border-collapse:collapse}td,th{padding:.25rem .8rem .25rem 0;text-align:left;vertical-align:top}"
+    ".broken{color:#a4161a;font-weight:600}.something{color:#8a5a00;font-weight:600}.nothing{color:#1b6b3a}"
+    ".quiet{color:#666}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one attack found."""
+
+    attack: str
+    against: str | None
+    """The other table that it used, by name."""
+    severity: Severity
+    summary: str
+    known: tuple[str, ...]
+    """What somebody is assumed to hold and to know."""
+    figures: Mapping[str, float]
+    findings: tuple[str, ...]
+    """The worst findings, in English."""
+    advice: tuple[str, ...]
+    scope: str
+    report: Any
+    """The attack's own report."""
+
+    @property
+    def title(self) -> str:
+        """The attack in words."""
+        return TITLES[self.attack] + (f": {self.against}" if self.against else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the outcome as JSON takes it."""
+        return {
+            "attack": self.attack,
+            "against": self.against,
+            "severity": self.severity,
+            "summary": self.summary,
+            "known": list(self.known),
+            "figures": dict(self.figures),
+            "findings": list(self.findings),
+            "advice": list(self.advice),
+            "scope": self.scope,
+            "report": self.report.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AttackRun:
+    """The outcomes of all attacks on a release, worst first."""
+
+    release: str
+    outcomes: tuple[Outcome, ...]
+    not_run: dict[str, str]
+    """Attacks that did not apply, and why."""
+
+    @property
+    def severity(self) -> Severity:
+        """The worst of all outcomes."""
+        order = list(SEVERITIES)
+        return min((outcome.severity for outcome in self.outcomes), key=order.index, default="nothing")
+
+    @property
+    def is_broken(self) -> bool:
+        """Some attack exposes people."""
+        return self.severity == "broken"
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        worst = [outcome.title for outcome in self.outcomes if outcome.severity == self.severity]
+        which = "" if self.severity == "nothing" else f" ({'; '.join(worst)})"
+        return f"{counted(len(self.outcomes), 'attack')} on {self.release}; {SEVERITIES[self.severity]}{which}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the run as JSON takes it."""
+        return {
+            "release": self.release,
+            "severity": self.severity,
+            "summary": self.summary,
+            "outcomes": [outcome.to_dict() for outcome in self.outcomes],
+            "not_run": self.not_run,
+        }
+
+    def to_markdown(self) -> str:
+        """Give the whole report as Markdown."""
+        lines = [f"# Attacks on {_marked(self.release)}", "", f"**{_marked(self.summary)}.**", "", CONFIDENTIAL, ""]
+        lines += ["| attack | outcome | found |", "| --- | --- | --- |"]
+        lines += [f"| {_marked(one.title)} | {one.severity} | {_marked(one.summary)} |" for one in self.outcomes]
+        for one in self.outcomes:
+            lines += ["", f"## {_marked(one.title)}", "", f"**{SEVERITIES[one.severity].capitalize()}.** "]
+            lines += [f"{_marked(one.summary[:1].upper() + one.summary[1:])}."]
+            lines += ["", "What was assumed known:", *(f"- {_marked(known)}" for known in one.known)]
+            lines += ["", "What was found:", *(f"- {name}: {_figure(value)}" for name, value in one.figures.items())]
+            if one.findings:
+                lines += ["", "The worst of it:", *(f"- {_marked(finding)}" for finding in one.findings)]
+            if one.severity != "nothing":
+                lines += ["", "What to do:", *(f"- {advice}" for advice in one.advice)]
+            lines += ["", f"*{one.scope}*"]
+        if self.not_run:
+            lines += [
+                "",
+                "## Not run",
+                "",
+                *(f"- {TITLES[name]}: {_marked(why)}" for name, why in self.not_run.items()),
+            ]
+        return "\n".join([*lines, ""])
+
+    def to_html(self) -> str:
+        """Give the whole report as one page that needs nothing else and runs nothing."""
+        parts = [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1">',
+            f"<title>Attacks on {html.escape(self.release)}</title><style>{STYLE}</style></head><body>",
+            f"<h1>Attacks on {html.escape(self.release)}</h1>",
+            f'<p class="{self.severity}">{html.escape(self.summary)}.</p>',
+            f'<p class="quiet">{CONFIDENTIAL}</p>',
+            "<table><thead><tr><th>attack</th><th>outcome</th><th>found</th></tr></thead><tbody>",
+            *(
+                f'<tr><td>{html.escape(one.title)}</td><td class="{one.severity}">{one.severity}</td>'
+                f"<td>{html.escape(one.summary)}</td></tr>"
+                for one in self.outcomes
+            ),
+            "</tbody></table>",
+        ]
+        for one in self.outcomes:
+            parts += [
+                f"<h2>{html.escape(one.title)}</h2>",
+                f'<p class="{one.severity}">{SEVERITIES[one.severity].capitalize()}.</p>',
+                f"<p>{html.escape(one.summary[:1].upper() + one.summary[1:])}.</p>",
+                _list("What was assumed known", one.known),
+                _list("What was found", [f"{name}: {_figure(value)}" for name, value in one.figures.items()]),
+                _list("The worst of it", one.findings),
+                _list("What to do", one.advice if one.severity != "nothing" else ()),
+                f'<p class="quiet">{html.escape(one.scope)}</p>',
+            ]
+        not_run = [f"{TITLES[name]}: {why}" for name, why in self.not_run.items()]
+        return "\n".join([*parts, _list("Not run", not_run), "</body></html>", ""])
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report, whole or not at all: .html, .md or .json by the end of its name."""
+        goal = Path(path)
+        makers: dict[str, Callable[[], str]] = {
+            ".html": self.to_html,
+            ".md": self.to_markdown,
+            ".json": lambda: json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n",
+        }
+        if goal.suffix.lower() not in makers:
+            raise OutputError(f"{goal.name}: a report ends in {', '.join(makers)}")
+        _write_whole(goal, makers[goal.suffix.lower()]())
+        return goal
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        for one in self.outcomes:
+            lines += ["", f"{one.title}: {one.severity}", f"  {one.summary}"]
+            lines += [f"  - {finding}" for finding in one.findings]
+        lines += [f"not run: {TITLES[name]}: {why}" for name, why in self.not_run.items()]
+        return "\n".join(lines)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}"
+
+
+def _marked(text: str) -> str:
+    """Give text that Markdown shows as it is.
+
+    >>> _marked("0213* | a_b <i>")
+    '0213\\\\* \\\\| a\\\\_b &lt;i>'
+    """
+    for mark in "\\`*_|[]#":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("<", "&lt;")
+
+
+def _list(title: str, items: Sequence[str]) -> str:
+    if not items:
+        return ""
+    return f"<h3>{html.escape(title)}</h3><ul>{''.join(f'<li>{html.escape(item)}</li>' for item in items)}</ul>"
+
+
+def _write_whole(goal: Path, text: str) -> None:
+    """Write a file beside its goal and give it its name when it is whole."""
+    try:
+        handle, staged = tempfile.mkstemp(dir=goal.parent, prefix=f".{goal.name}.")
+    except OSError as error:
+        raise OutputError(f"{goal}: cannot be written ({error.strerror})") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(staged, goal)
+    except OSError as error:
+        Path(staged).unlink(missing_ok=True)
+        raise OutputError(f"{goal}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,212 @@
+"""DowncodingReport: which cells of a release can be sharpened, in counts, labels and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    pass
+
+Label = str | None
+Kind = Literal["certain", "counted", "named", "present", "crowd", "absent", "somewhere"]
+
+KINDS: dict[Kind, str] = {
+    "certain": "the lower label of every row is known",
+    "counted": "it is known how many rows lie under each lower label",
+    "named": "a lower label that is known has fewer than k rows",
+    "present": "a lower label is known to occur",
+    "crowd": "some lower label has fewer than k rows",
+    "absent": "a lower label is known not to occur",
+    "somewhere": "some rows of the table have a lower label with fewer than k rows",
+}
+"""What findings say, worst first."""
+
+ADVICE = (
+    "give these columns hierarchies with larger steps, or release them higher than they must be",
+    "raise k, so that the crowds that follow are larger",
+    "suppress the rows of the worst groups",
+    "use an algorithm that is not minimal (datafly), or release two tables, which generalize nothing",
+)
+
+SCOPE = (
+    "This is what follows for certain from the released cells, the hierarchies and what is assumed. Not shown is what "
+    "is merely likely, what follows from sensitive columns or other tables, and not every consequence of minimality: "
+    "that nothing is found does not prove that nothing can be found."
+)
+
+
+class Bound(NamedTuple):
+    """At least and at most so many rows of a group lie under a lower label."""
+
+    label: Label
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What follows about one column of a group; of the whole table, if there is no group."""
+
+    kind: Kind
+    column: str
+    group: dict[str, Label] | None
+    """The released cells of the group."""
+    rows: int
+    """The rows of the group; for the whole table, those that would stand out one level lower."""
+    bounds: tuple[Bound, ...]
+    """The lower labels about which something follows."""
+    crowd: int
+    """Some rows, at least 1 and at most so many, share a lower label that none of the other rows of the group has."""
+    assumption: str | None
+    """What has to be assumed for it, in words."""
+
+    @property
+    def sentence(self) -> str:
+        """What follows, and from what, in English."""
+        reason = f"if {self.assumption}" if self.assumption else "since the hierarchy has nothing else below its label"
+        if self.group is None:
+            where = "alone" if self.crowd == 1 else f"in a group of at most {self.crowd}"
+            return (
+                f"At least {counted(self.rows, 'row')} of the table would stand {where} if {self.column} were one "
+                f"level lower, though it does not follow which, {reason}."
+            )
+        cells = ", ".join(f"{name} {_shown(label)}" for name, label in self.group.items())
+        return f"Of the {counted(self.rows, 'row')} with {cells}: {self._what_follows()}, {reason}."
+
+    def _what_follows(self) -> str:
+        if self.kind == "certain":
+            return f"all have {self.column} {_shown(self.bounds[0].label)}"
+        occurring = [f"{_numbered(bound)} {self.column} {_shown(bound.label)}" for bound in self.bounds if bound.least]
+        absent = [_shown(bound.label) for bound in self.bounds if not bound.most]
+        parts = [_listed(occurring)] if occurring else []
+        if self.kind in ("named", "present", "crowd") and self.crowd < self.rows:
+            share = "1 row has" if self.crowd == 1 else f"at most {self.crowd} share"
+            parts.append(f"{share} a lower label of {self.column} that none of the others has")
+        if absent:
+            parts.append(f"none has {self.column} {_listed(absent, 'or')}")
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the finding as JSON takes it."""
+        return {
+            "kind": self.kind,
+            "column": self.column,
+            "group": self.group,
+            "rows": self.rows,
+            "bounds": [bound._asdict() for bound in self.bounds],
+            "crowd": self.crowd,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnExposure:
+    """What follows about one column, in numbers."""
+
+    column: str
+    generalized_cells: int
+    sharpened_cells: int
+    generalized_groups: int
+    """Groups with a generalized label in this column."""
+    groups_with_crowds: int
+    """Groups with some rows that are known to share a lower label with fewer than k."""
+
+
+@dataclass(frozen=True, slots=True)
+class DowncodingReport:
+    """What follows from a release alone: counts, released labels, and labels of the policy's hierarchies."""
+
+    k: int
+    rows: int
+    groups: int
+    recoding: Literal["full-domain", "local"]
+    assumed: dict[str, str]
+    """What was assumed, by name and in words."""
+    columns: tuple[ColumnExposure, ...]
+    smallest_crowd: int
+    """The fewest rows of one group that are known to share a released or a lower label, which need not be known."""
+    kinds: dict[Kind, int]
+    """How many findings there are of each kind, worst first."""
+    findings: tuple[Finding, ...]
+    """The worst ones, worst first; no more than were asked for."""
+    notes: tuple[str, ...]
+
+    @property
+    def generalized_cells(self) -> int:
+        """ReleasedGroups cells that carry a label above the values."""
+        return sum(column.generalized_cells for column in self.columns)
+
+    @property
+    def sharpened_cells(self) -> int:
+        """Generalized cells whose lower label is known for certain, though not always in which row of the group."""
+        return sum(column.sharpened_cells for column in self.columns)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        cells = counted(self.generalized_cells, "generalized cell")
+        if not self.generalized_cells:
+            return "no cell is generalized, so there is nothing to sharpen"
+        if not self.kinds:
+            return f"nothing follows about the {cells}"
+        return (
+            f"{self.sharpened_cells:,} of {cells} can be sharpened; the smallest crowd that follows is "
+            f"{counted(self.smallest_crowd, 'row')}, where k is {self.k}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the report as JSON takes it."""
+        return {
+            "k": self.k,
+            "rows": self.rows,
+            "groups": self.groups,
+            "recoding": self.recoding,
+            "assumed": self.assumed,
+            "generalized_cells": self.generalized_cells,
+            "sharpened_cells": self.sharpened_cells,
+            "smallest_crowd": self.smallest_crowd,
+            "columns": [asdict(column) for column in self.columns],
+            "kinds": self.kinds,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"downcoding: {self.summary}"]
+        lines += [f"assumed: {meaning}" for meaning in self.assumed.values()] or ["assumed: nothing"]
+        lines += [f"note: {note}" for note in self.notes]
+        if self.kinds:
+            lines += ["", *(f"{number:>7,}  {KINDS[kind]}" for kind, number in self.kinds.items())]
+            lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
+            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
+        return "\n".join([*lines, "", SCOPE])
+
+
+def _shown(label: Label) -> str:
+    return "missing" if label is None else label
+
+
+def _numbered(bound: Bound) -> str:
+    """Say how many rows have a lower label.
+
+    >>> _numbered(Bound("clerk", 1, 1)), _numbered(Bound("clerk", 1, 4))
+    ('exactly 1 has', 'between 1 and 4 have')
+    """
+    if bound.least < bound.most:
+        return f"between {bound.least} and {bound.most} have"
+    return f"exactly {bound.least} {'has' if bound.least == 1 else 'have'}"
+
+
+def _listed(parts: Sequence[str], word: str = "and", most: int = 6) -> str:
+    """Join parts as a sentence does.
+
+    >>> _listed(["a", "b", "c"]), _listed(["a", "b"], "or")
+    ('a, b and c', 'a or b')
+    """
+    if len(parts) > most:
+        return f"{', '.join(parts[:most])} {word} {len(parts) - most} more"
+    return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

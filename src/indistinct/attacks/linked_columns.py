@@ -1,0 +1,59 @@
+"""Linked columns: by which columns a release and another table are compared, and how their labels are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    from indistinct.hierarchy import Hierarchy
+    from indistinct.policy import Policy
+
+
+def hierarchy_of(policy: Policy, name: str) -> Hierarchy:
+    """Give the hierarchy of a released column; columns that are no quasi columns are released as they are."""
+    from indistinct.hierarchy import keep
+
+    column = policy.columns.get(name)
+    return column.hierarchy if column is not None and column.role == "quasi" else keep()
+
+
+def column_pairs(
+    on: Mapping[str, str] | Iterable[str] | None, ours: Sequence[str], theirs: Sequence[str], policy: Policy
+) -> dict[str, str]:
+    """Give the columns to link by: a column of the release and one of the other table each."""
+    if on is None:
+        by_name = {_plain(name): name for name in theirs}
+        same = {name: by_name[_plain(name)] for name in policy.quasi if name in ours and _plain(name) in by_name}
+        if not same:
+            raise PolicyError(
+                "on: no quasi column of the release has the name of a column of the other table; say which belong "
+                'together, such as on={"DateOfBirth": "DOB"}'
+            )
+        return same
+    if isinstance(on, str):
+        raise PolicyError("on: must list columns, or map columns of the release to columns of the other table")
+    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    mistakes = [f"on: the release has no column {name!r}" for name in pairs if name not in ours]
+    mistakes += [f"on: the other table has no column {name!r}" for name in pairs.values() if name not in theirs]
+    mistakes += [
+        f"on: column {name!r} of the other table is named twice"
+        for name in set(pairs.values())
+        if list(pairs.values()).count(name) > 1
+    ]
+    if not pairs:
+        mistakes.append("on: name at least one column to link by")
+    if mistakes:
+        raise PolicyError(mistakes)
+    return pairs
+
+
+def _plain(name: str) -> str:
+    """Give a column's name without capitals and marks.
+
+    >>> _plain("Date_of Birth") == _plain("DateOfBirth")
+    True
+    """
+    return "".join(character for character in name.casefold() if character.isalnum())

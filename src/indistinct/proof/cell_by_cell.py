@@ -1,0 +1,27 @@
+"""Proof cell by cell: each released row generalizes an original row of its own, whatever levels its cells have."""
+
+from __future__ import annotations
+
+from indistinct.engine import Rows
+from indistinct.policy import Policy
+from indistinct.proof.checks import Check
+from indistinct.proof.suppressed_rows import claim_checks, count_blank_rows, limit_checks
+from indistinct.proof.truth import rows_without_original
+
+
+def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
+    """Check truthfulness, one to one, of a table whose cells were generalized one by one."""
+    policy.check(source.columns())
+    values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
+    hierarchies = {name: policy.columns[name].compile(values[name]) for name in policy.quasi}
+    eligible = int(source.count_by([]).counts.sum())
+    rows = released.count()
+    false_rows = rows_without_original(released, source, policy, hierarchies)
+    if false_rows:
+        return [Check("truthful", False, f"{false_rows} released rows generalize no row of the original, one to one")]
+    suppressed = eligible - rows + count_blank_rows(released, policy)
+    return [
+        Check("truthful", True, f"each of {rows} rows generalizes a row of its own of the original, cell by cell"),
+        *claim_checks(claimed, suppressed),
+        *limit_checks(policy, suppressed, eligible),
+    ]

@@ -1,0 +1,123 @@
+"""ReleasedTables: the table or the two tables that a recipient holds, and what they say of themselves.
+
+A release reaches those who judge it in many kinds: as a Release that was just made, as the folder that it was written
+to, as one table of any kind, or as two. Here all of them become one value, and nobody else asks which it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from indistinct.engine import Rows, use_table
+from indistinct.errors import TableError
+from indistinct.policy import Policy
+from indistinct.policy.statement import policy_digest
+from indistinct.released.manifest import PARTS, file_digest, has_manifest, read_manifest, table_files
+
+ONE_TABLE = ("table",)
+
+
+@runtime_checkable
+class HoldsReleasedTables(Protocol):
+    """Whatever made a release and still holds its rows, such as a Release."""
+
+    def released_tables(self) -> ReleasedTables:
+        """Give the released tables as a recipient will hold them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleasedTables:
+    """The tables of a release by name, ``table`` or ``quasi`` and ``sensitive``, before they are opened.
+
+    >>> import pyarrow as pa
+    >>> released = ReleasedTables.of({"quasi": pa.table({"age": [30]}), "sensitive": pa.table({"ill": ["flu"]})})
+    >>> released.is_apart
+    True
+    >>> with released.rows() as tables:
+    ...     {name: list(rows.columns()) for name, rows in tables.items()}
+    {'quasi': ['age'], 'sensitive': ['ill']}
+    """
+
+    sources: Mapping[str, Any]
+    """The tables of any kind; rows that are open already belong to the caller and stay open."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What the release says of itself, as its manifest does; nothing for tables without one."""
+    folder: Path | None = None
+    """The release folder, if it is one."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the engine is to read them."""
+
+    def __post_init__(self) -> None:
+        if set(self.sources) not in ({*ONE_TABLE}, {*PARTS}):
+            names = ", ".join(map(repr, self.sources)) or "none"
+            raise TableError(
+                f"a release is one table, or two; one of two has the tables 'quasi' and 'sensitive'; given: {names}"
+            )
+
+    @classmethod
+    def of(cls, release: Any, **reading: Any) -> ReleasedTables:
+        """Take a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or one table of any kind.
+
+        ``reading`` goes to the engine. A folder says itself how its tables are written, so a delimiter and an encoding
+        are for other tables.
+        """
+        if isinstance(release, ReleasedTables):
+            return release
+        if isinstance(release, HoldsReleasedTables):
+            return release.released_tables()
+        if has_manifest(release):
+            folder = Path(release)
+            said = read_manifest(folder)
+            paths = table_files(folder, said)
+            for path in paths.values():
+                if path.parent != folder or not path.exists():
+                    raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
+            own = {**reading, "delimiter": said.get("delimiter"), "encoding": None}
+            return cls(paths, said, folder, own)
+        return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
+
+    @property
+    def is_apart(self) -> bool:
+        """Sensitive values stand in a table of their own."""
+        return "quasi" in self.sources
+
+    @property
+    def manifest(self) -> Mapping[str, Any] | None:
+        """The manifest of a release folder."""
+        return None if self.folder is None else self.said
+
+    def is_as_stated(self) -> bool:
+        """Tell whether the files of a release folder have the digests that its manifest states."""
+        stated = self.said["files"]
+        return all(file_digest(path) == stated[path.name] for path in self.sources.values())
+
+    def is_of(self, policy: Policy) -> bool:
+        """Tell whether the release was made for a policy, as it says; True if it says nothing."""
+        return not self.said or self.said.get("policy_sha256") == policy_digest(policy)
+
+    @contextmanager
+    def rows(self) -> Iterator[dict[str, Rows]]:
+        """Give the rows of each table for the time of the block; those that were open before stay open."""
+        with ExitStack() as stack:
+            yield {
+                name: stack.enter_context(use_table(source, **self.reading)) for name, source in self.sources.items()
+            }
+
+    @contextmanager
+    def only_rows(self) -> Iterator[Rows]:
+        """Give the rows of a release of one table for the time of the block; raise a TableError if it has two."""
+        if self.is_apart:
+            where = self.folder or "the release"
+            raise TableError(f"{where} holds 2 tables; only a release of one table has generalized cells")
+        with use_table(self.sources["table"], **self.reading) as rows:
+            yield rows
+
+    @contextmanager
+    def quasi_rows(self) -> Iterator[Rows]:
+        """Give the rows with the quasi columns for the time of the block."""
+        with use_table(self.sources["quasi" if self.is_apart else "table"], **self.reading) as rows:
+            yield rows
