@@ -49,6 +49,8 @@ from indistinct.pipeline import distance_matrix as distance_matrix
 from indistinct.pipeline import frontier as frontier
 from indistinct.pipeline import solutions as solutions
 from indistinct.pipeline.comparison import compare as compare
+from indistinct.pipeline.policy_check import PolicyCheck as PolicyCheck
+from indistinct.pipeline.policy_check import check as check
 from indistinct.pipeline.trials import Comparison as Comparison
 from indistinct.policy import Policy as Policy
 from indistinct.policy import identifier as identifier

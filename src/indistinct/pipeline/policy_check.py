@@ -1,0 +1,158 @@
+"""check(): every mistake of a policy on a table, and whether a release can satisfy it, without making one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from indistinct.algorithms import Task
+from indistinct.algorithms.feasibility import refusal
+from indistinct.counting import FrequencyList
+from indistinct.engine import Rows, open_table
+from indistinct.errors import IndistinctError, PolicyError
+from indistinct.linkage.population import count_with_population
+from indistinct.policy import Policy
+from indistinct.privacy import KAnonymity
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCheck:
+    """What became of holding a policy against a table."""
+
+    figures: Mapping[str, int] = field(default_factory=dict)
+    """How anonymous the table is as it is, and what would be suppressed at the top; empty if there are mistakes."""
+    error: IndistinctError | None = None
+    """What anonymize would raise: a PolicyError with every mistake, or an InfeasibleError."""
+    unknown_values: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
+    """The values of each column that its hierarchy lacks, cells of the private table; only if they were asked for."""
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """Every way in which the policy does not fit the table."""
+        return tuple(self.error.mistakes) if isinstance(self.error, PolicyError) else ()
+
+    @property
+    def is_feasible(self) -> bool:
+        """The policy fits the table, and its algorithm finds a release."""
+        return self.error is None
+
+    def raise_if_infeasible(self) -> None:
+        """Raise what anonymize would raise, if anything."""
+        if self.error is not None:
+            raise self.error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result as JSON takes it, without values of the table."""
+        mistakes = {"mistakes": list(self.mistakes)} if self.mistakes else {}
+        return {**self.figures, "feasible": self.is_feasible, **mistakes}
+
+    def __str__(self) -> str:
+        return "the policy fits the table and can be met" if self.error is None else str(self.error)
+
+
+def check(
+    table: Any, policy: Policy, *, show_values: bool = False, watch: Watch | None = None, **reading: Any
+) -> PolicyCheck:
+    """Tell every mistake of a policy on a table, or else whether a release can satisfy it.
+
+    With ``show_values`` the result also holds the values that a hierarchy lacks, which are cells of the private table.
+    ``reading`` goes to the engine, as for ``anonymize``.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import KAnonymity, Policy, quasi, suppress
+    >>> policy = Policy(columns={"zip": quasi(suppress())}, privacy=[KAnonymity(2)])
+    >>> check(pa.table({"zip": ["02138", "02139"]}), policy).is_feasible
+    True
+    >>> print(check(pa.table({"town": ["Cambridge"]}), policy))
+    2 mistakes in the policy:
+      - columns.zip: the table has no such column
+      - column 'town' of the table is not declared; give it a role under columns (identifier, quasi, sensitive or other)
+    """
+    watch = watch or Watch()
+    rows = open_table(table, **reading)
+    try:
+        watch.report("count")
+        try:
+            task = Task.of(_count(rows, policy), policy)
+        except PolicyError as error:
+            return PolicyCheck(error=error, unknown_values=_unknown_values(rows, policy) if show_values else {})
+        figures = _figures(task, rows.count())
+        watch.report("search")
+        return PolicyCheck(figures, refusal(task, watch))
+    finally:
+        if rows is not table:
+            rows.close()
+
+
+def _count(rows: Rows, policy: Policy) -> FrequencyList:
+    """Count the table, or raise one error with every column and every hierarchy that does not fit."""
+    try:
+        policy.check(rows.columns())
+        return count_with_population(rows, policy)
+    except PolicyError as error:
+        fitting = _fitting_part(policy, rows.columns())
+        if fitting is None or fitting is policy:
+            raise
+        try:
+            FrequencyList.count(rows, fitting)
+        except PolicyError as more:
+            raise PolicyError([*error.mistakes, *more.mistakes]) from None
+        raise
+
+
+def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
+    """Give what a policy says about the columns that a table has, or None if no quasi column is left."""
+    if all(name in columns for name in policy.columns):
+        return policy
+    known = {name: column for name, column in policy.columns.items() if name in columns}
+    if not any(column.role == "quasi" for column in known.values()):
+        return None
+    eligible = [condition for condition in policy.eligible if condition.column in known]
+    return replace(policy, columns=known, eligible=eligible, privacy=[KAnonymity(1)], quasi_identifiers=None)
+
+
+def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
+    """Give the values of each quasi column that its hierarchy lacks: for the holder's own eyes only."""
+    fitting = _fitting_part(policy, rows.columns())
+    if fitting is None:
+        return {}
+    values = rows.encode(fitting.quasi, [condition.as_triple() for condition in fitting.eligible])
+    unknown: dict[str, list[str | None]] = {}
+    for name in fitting.quasi:
+        try:
+            policy.columns[name].compile(values[name])
+        except PolicyError as error:
+            codes: tuple[int, ...] = getattr(error, "codes", ())
+            if codes:
+                unknown[name] = [values[name][code] for code in codes]
+    return unknown
+
+
+def _figures(task: Task, rows: int) -> dict[str, int]:
+    """Tell how anonymous a table is as it is, and what would be suppressed at the top of the lattice."""
+    frequencies = task.frequencies
+    sizes = frequencies.base.sizes
+    top, _ = frequencies.roll_up(frequencies.heights)
+    return {
+        "rows": rows,
+        "eligible": frequencies.rows,
+        "tuples": len(sizes),
+        "unique_rows": int((sizes == 1).sum()),
+        "k_of_the_table": int(sizes.min(initial=frequencies.rows)),
+        "k_of_the_policy": task.largest_k(),
+        "unsafe_rows": int(sizes[task.unsafe(frequencies.base)].sum()),
+        "lattice_nodes": math.prod(height + 1 for height in frequencies.heights),
+        "suppression_allowed": _allowed_suppression(task),
+        "suppression_at_the_top": int(top.sizes[task.unsafe(top)].sum()),
+    }
+
+
+def _allowed_suppression(task: Task) -> int:
+    """Give the rows that the policy's algorithm may suppress; a release of nothing is none."""
+    policy = task.policy
+    if policy.algorithm == "datafly":
+        return task.largest_k() if policy.max_suppression is None else task.budget
+    return 0 if policy.algorithm == "mingen" else min(task.budget, task.frequencies.rows - 1)
