@@ -24,10 +24,11 @@ import pyarrow as pa
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.setting import Figures, Setting, say
-from indistinct.algorithms.algorithm import Algorithm, Task
+from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.anatomy import Anatomy
 from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.algorithms.mondrian import Mondrian
+from indistinct.algorithms.task import Task
 from indistinct.algorithms.top_down import TopDown
 from indistinct.recoding import Classes
 from indistinct.study.workload import queries

@@ -195,6 +195,13 @@ def test_anonymize_optimizes_the_measure_that_was_asked_for(examples: Path) -> N
     assert by["discernibility"]["discernibility"] == min(measures["discernibility"] for measures in by.values())
 
 
+@pytest.mark.parametrize("algorithm", ["k-similar", "regroup"])
+def test_anonymize_gives_the_measure_to_every_algorithm_that_takes_one(examples: Path, algorithm: str) -> None:
+    common = ("anonymize", "hospital.toml", "hospital.csv", "--algorithm", algorithm)
+    for measure in ("ncp", "precision"):
+        assert answer(*common, "-o", measure, "--measure", measure)["algorithm"] == algorithm
+
+
 def test_anonymize_refuses_a_measure_that_the_algorithm_has_no_use_for(examples: Path) -> None:
     result = run("anonymize", "samarati.toml", "samarati.csv", "-o", "out", "--measure", "loss")
     assert result.exit_code == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -340,3 +340,35 @@ def test_without_hypothesis_the_error_says_what_to_install(monkeypatch):
     ):
         with pytest.raises(ix.MissingExtraError, match=r'pip install "indistinct\[test\]"'):
             call()
+
+
+@dataclass(frozen=True)
+class Lonely(QualityMeasure):
+    """The share of groups that are released with fewer than three rows: more than an Outcome can tell."""
+
+    name: ClassVar[str] = "lonely"
+
+    def loss(self, recoding):
+        sizes = recoding.released_sizes
+        return float((sizes < 3).sum()) / max(1, len(sizes))
+
+    def value(self, recoding):
+        return self.loss(recoding)
+
+
+def test_a_measure_of_ones_own_can_be_swept():
+    testing.check_measure(Lonely(), examples=10)
+    policy = ix.Policy(
+        columns={name: ix.quasi(ix.levels(list(SWEENEY[name].values()))) for name in SWEENEY}
+        | {"Problem": ix.sensitive(), "visits": ix.other()},
+        privacy=[ix.KAnonymity(2)],
+    )
+    swept = ix.frontier(TABLE, policy, ks=[2, 3], measures=[Lonely(), "precision"])
+    assert (swept.losses["lonely"][:, 1] == 0).all(), "at k = 3 no released group has fewer than three rows"
+    for point in swept.curve(2, "lonely"):
+        assert 0 <= point.loss <= 1
+    best = swept.best(2, 12, "lonely")
+    assert best is not None
+    exact = ix.Lattice(Lonely())
+    with ix.anonymize(TABLE, replace(policy, max_suppression=11), algorithm=exact) as release:
+        assert swept.best(2, 11, "lonely").loss == pytest.approx(Lonely().loss(release.recoding))

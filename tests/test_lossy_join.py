@@ -18,7 +18,7 @@ import adversary
 import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms import Task
-from indistinct.algorithms.lossy_join import NO_GROUPING, LossyJoin
+from indistinct.algorithms.lossy_join import LossyJoin
 from indistinct.cli import app
 from indistinct.counting import Groups, Tally
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
@@ -27,6 +27,8 @@ from indistinct.watch import Watch
 from papers import table_of
 from profiles import examples
 
+NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance")
+"""Algorithms that make two tables themselves, or groups that are not always safe."""
 GROUPINGS = [name for name in ALGORITHMS if name not in (*NO_GROUPING, "chosen")]  # which needs levels
 
 QUASI = ("Job", "Birth", "Postcode")

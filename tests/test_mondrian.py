@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.mondrian import Mondrian
+from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, Sensitive
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, PolicyError
@@ -552,7 +552,7 @@ FIND_GROUPS = """
 from itertools import product
 import numpy as np
 import indistinct as ix
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.task import Task
 from indistinct.algorithms.mondrian import Mondrian
 from indistinct.counting import FrequencyList
 from indistinct.watch import Watch

@@ -1,5 +1,4 @@
 from indistinct.algorithms.algorithm import Algorithm as Algorithm
-from indistinct.algorithms.algorithm import Task as Task
 from indistinct.algorithms.anatomy import Anatomy as Anatomy
 from indistinct.algorithms.by_name import algorithm_named as algorithm_named
 from indistinct.algorithms.by_name import algorithm_of as algorithm_of
@@ -15,4 +14,5 @@ from indistinct.algorithms.mondrian import Mondrian as Mondrian
 from indistinct.algorithms.mu_argus import MuArgus as MuArgus
 from indistinct.algorithms.regroup import Regroup as Regroup
 from indistinct.algorithms.samarati import Samarati as Samarati
+from indistinct.algorithms.task import Task as Task
 from indistinct.algorithms.top_down import TopDown as TopDown

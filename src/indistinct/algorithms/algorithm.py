@@ -1,209 +1,95 @@
-"""Task and Algorithm: what an algorithm is given, and what it must give back."""
+"""Algorithm: what every algorithm does, and what it says of itself so that nobody needs to know it by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
-from indistinct.errors import InfeasibleError
-from indistinct.policy import Policy
-from indistinct.privacy import PrivacyModel
-from indistinct.privacy.model import BoolArray, least_rows
-from indistinct.recoding import FullDomainRecoding, Recoding
+from indistinct.algorithms.task import Task
+from indistinct.quality import QualityMeasure
+from indistinct.recoding import Recoding
 from indistinct.watch import Watch
 
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """The models that one quasi-identifier, a set of columns, must satisfy."""
-
-    columns: tuple[int, ...]
-    models: tuple[PrivacyModel, ...]
-
-    def satisfied(self, groups: Groups, *, alone: bool = False) -> BoolArray:
-        """Tell which groups of this quasi-identifier satisfy all its models, or those that judge groups alone."""
-        verdict = np.ones(len(groups), np.bool_)
-        for model in self.models:
-            if not (alone and model.asks_whole_table):
-                verdict &= model.satisfied(groups)
-        return verdict
+Kind = Literal["full-domain", "local", "two-table"]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A frequency list, and the policy that a recoding of it must satisfy."""
+class Algorithm(ABC):
+    """Finds a recoding of a frequency list that satisfies a policy.
 
-    frequencies: FrequencyList
-    policy: Policy
-    requirements: tuple[Requirement, ...]
-    totals: Mapping[str, IntArray] | None = None
-    """The rows of each sensitive value that will be released, if some rows surely will not be."""
-    secret: tuple[str, ...] = ()
-    """Columns that only the search knows of, such as what was released before: no message may name them."""
+    Algorithms are frozen dataclasses; their fields are the options that a policy file may give. What stands below says
+    what an algorithm is. The defaults promise nothing and so are right for every algorithm.
+    """
 
-    @classmethod
-    def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:
-        """Bring the policy's requirements into the terms of the list's columns."""
-        by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
-        for _, columns, model in policy.requirements():
-            positions = tuple(sorted(frequencies.columns.index(column) for column in columns))
-            by_columns.setdefault(positions, []).append(model)
-        return cls(frequencies, policy, tuple(Requirement(c, tuple(m)) for c, m in by_columns.items()))
-
-    @property
-    def budget(self) -> int:
-        """The rows that the policy lets an algorithm suppress."""
-        return self.policy.allowed_suppression(self.frequencies.rows)
-
-    @property
-    def models(self) -> tuple[PrivacyModel, ...]:
-        """All models, each as often as quasi-identifiers ask for it."""
-        return tuple(model for requirement in self.requirements for model in requirement.models)
-
-    @property
-    def is_monotone(self) -> bool:
-        """What holds at a node holds above it, with no more rows suppressed."""
-        return all(model.is_monotone for model in self.models)
-
-    @property
-    def is_monotone_unsuppressed(self) -> bool:
-        """What holds at a node without suppression holds above it."""
-        return all(model.is_monotone_unsuppressed for model in self.models)
-
-    @property
-    def floor(self) -> Task:
-        """A monotone task that this one implies: at every node it suppresses no more rows."""
-        requirements = tuple(
-            Requirement(requirement.columns, tuple(m.floor for m in requirement.models if m.floor is not None))
-            for requirement in self.requirements
-        )
-        return replace(self, requirements=requirements)
-
-    def largest_k(self) -> int:
-        """The largest k that any model asks for; 1 if none does."""
-        return max((least_rows(model) for model in self.models), default=1)
-
-    def unsafe(self, groups: Groups, at_most: int | None = None) -> BoolArray:
-        """Tell which groups must be suppressed, and no more than that.
-
-        With one quasi-identifier these are the groups that fail (Samarati 2001, Lemma 4.1). With several, a row that
-        one of them suppresses is also missing from the groups of the others, so the failing ones are taken out until
-        none is left. For monotone models what remains is the largest set of rows that satisfies all: the union of two
-        sets that satisfy all satisfies all. Models that ask about the whole table come last, since what is suppressed
-        changes the table that they compare with.
-
-        Whoever has no use for more than ``at_most`` suppressed rows is told some that are more, not all of them.
-        """
-        is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
-        if is_one and not any(model.asks_whole_table for model in self.models):
-            return ~self.requirements[0].satisfied(groups)
-        is_suppressed = np.zeros(len(groups), np.bool_)
-        for alone in (True, False):
-            before = -1
-            while int(is_suppressed.sum()) > before:
-                before = int(is_suppressed.sum())
-                for requirement in self.requirements:
-                    left = groups.without(is_suppressed) if is_suppressed.any() else groups
-                    merged, group_of = (left, np.arange(len(left))) if is_one else left.only(requirement.columns)
-                    is_suppressed |= ~requirement.satisfied(merged, alone=alone)[group_of]
-                if at_most is not None and int(groups.sizes[is_suppressed].sum()) > at_most:
-                    return is_suppressed
-        return is_suppressed
-
-    def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
-        """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
-
-        That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
-        """
-        sizes = np.bincount(parts, rows, number).astype(np.int64)
-        tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
-        groups = Groups.of_sizes(sizes, tallies, self.frequencies.crowds_of(tuples, parts, number))
-        verdict = sizes > 0
-        for model in self.models:
-            verdict &= model.alone.satisfied(groups)
-        return verdict
-
-    def without(self, is_suppressed: BoolArray) -> Task:
-        """The same task for whoever groups what is left: the table of which models ask is without these entries."""
-        entries, sensitive = self.frequencies.entries, self.frequencies.sensitive
-        if not sensitive or not is_suppressed.any():
-            return self
-        left = entries.counts * ~is_suppressed
-        totals = {
-            name: np.bincount(entries.codes[name], left, len(column.values)).astype(np.int64)
-            for name, column in sensitive.items()
-        }
-        return replace(self, totals=totals)
-
-    def _all_rows(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Give all entries and their rows as one part."""
-        entries = self.frequencies.entries
-        return np.arange(len(entries)), entries.counts, np.zeros(len(entries), np.int64)
-
-    def recoding(self, groups: Groups, at_most: int | None = None) -> FullDomainRecoding:
-        """Give the recoding to a node, with the least suppression that satisfies the policy.
-
-        If that is more than ``at_most`` rows, only so much is right about it.
-        """
-        return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
-
-    def named(self, columns: Iterable[int]) -> list[str]:
-        """Give the names of some columns as people know them; those that only the search knows of have none."""
-        names = [self.frequencies.columns[column] for column in columns]
-        return [name for name in names if name not in self.secret]
-
-    def infeasible(self, budget: int) -> InfeasibleError:
-        """Say why no node satisfies the policy within this budget."""
-        rows, top = self.frequencies.rows, self.frequencies.heights
-        k = self.largest_k()
-        if rows < k:
-            return InfeasibleError(
-                f"the table has {rows} eligible rows, fewer than k = {k}: nobody in it can be hidden among {k}; "
-                f"lower k or release more rows together"
-            )
-        groups, _ = self.frequencies.roll_up(top)
-        crowds = {name: CountedCrowd(crowd.of(groups).sum(keepdims=True)) for name, crowd in groups.crowds.items()}
-        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()), crowds)
-        for model in self.models:
-            if not model.satisfied(everything).all() and (reason := model.objection(everything)) is not None:
-                return InfeasibleError(reason)
-        left = int(groups.sizes[self.unsafe(groups)].sum())
-        fixed = self.named([column for column, height in enumerate(top) if height == 0])
-        hint = f", or give {_listed(fixed)} a hierarchy" if fixed else ""
-        return InfeasibleError(
-            f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "
-            f"but the policy allows {budget}; allow more suppression{hint}"
-        )
-
-
-class Algorithm(Protocol):
-    """Finds a recoding of a frequency list that satisfies a policy."""
+    __slots__ = ()
 
     name: ClassVar[str]
-    # An algorithm that never goes below ``task.frequencies.lowest`` may say ``heeds_bottom = True``: tables with too
-    # many tuples are then generalized before they are counted. Others are given every tuple.
+    """The algorithm's name in policy files, manifests and on the command line."""
+    title: ClassVar[str] = ""
+    """What it does, in one line for people who choose."""
+    kind: ClassVar[Kind] = "local"
+    """Every column climbs to one level; or each group carries labels of its own; or quasi cells stay as they are."""
+    is_exact: ClassVar[bool] = False
+    """Its answer is the best that it considers, unless a limit cut it short, and says so."""
+    is_safe: ClassVar[bool] = True
+    """What it gives always satisfies the policy."""
+    is_search: ClassVar[bool] = True
+    """It looks for an answer; False for one that is told what to give."""
+    suppresses: ClassVar[bool] = True
+    """It may leave out as many rows as the policy allows."""
+    makes_safe_groups: ClassVar[bool] = True
+    """Its groups may become the classes of a lossy join."""
+    works_in_fragments: ClassVar[bool] = False
+    """Parts of a table may be recoded by themselves, where all of its tuples are too many for one machine."""
 
+    @abstractmethod
     def run(self, task: Task, watch: Watch) -> Recoding:
         """Give a recoding that satisfies the task's policy, or raise InfeasibleError."""
 
+    @property
+    def heeds_bottom(self) -> bool:
+        """It never goes below ``task.frequencies.lowest``.
 
-def height(node: Node) -> int:
-    """The height of a node in the lattice: the sum of its levels (Samarati 2001, section 5)."""
-    return sum(node)
+        Tables with too many tuples are then generalized before they are counted; others are given every tuple.
+        """
+        return False
+
+    @property
+    def optimizes(self) -> QualityMeasure | None:
+        """The measure whose loss it makes small, if there is one."""
+        return None
+
+    def allowed_suppression(self, task: Task) -> int:
+        """Give the rows that it may suppress under a policy; a release of nothing is none."""
+        return min(task.budget, task.frequencies.rows - 1) if self.suppresses else 0
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        """Raise InfeasibleError if it finds no release; made without one where that is quicker."""
+        self.run(task, watch)
 
 
-def with_level(node: Node, column: int, level: int) -> Node:
-    """The node with one column at another level.
-
-    >>> with_level((0, 0, 0), 1, 2)
-    (0, 2, 0)
-    """
-    return (*node[:column], level, *node[column + 1 :])
+DECLARED = frozenset(name for name in (*vars(Algorithm), *Algorithm.__annotations__) if not name.startswith("_"))
+"""What an algorithm may say of itself."""
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")
+class Undeclared(Algorithm):
+    """An algorithm, or the class of one, that has a name and ``run``, and of the rest says what it likes."""
+
+    __slots__ = ("algorithm",)
+
+    def __init__(self, algorithm: Any) -> None:
+        self.algorithm = algorithm
+
+    def __getattribute__(self, name: str) -> Any:
+        algorithm = object.__getattribute__(self, "algorithm")
+        said = name in DECLARED and hasattr(algorithm, name)
+        return getattr(algorithm, name) if said else object.__getattribute__(self, name)
+
+    def run(self, task: Task, watch: Watch) -> Recoding:
+        """Give the recoding of the algorithm itself."""
+        recoding: Recoding = self.algorithm.run(task, watch)
+        return recoding
+
+
+def declaration_of(algorithm: Any) -> Algorithm:
+    """Give what an algorithm, or a class of them, says of itself, and the defaults for what it leaves unsaid."""
+    return algorithm if isinstance(algorithm, Algorithm) else Undeclared(algorithm)

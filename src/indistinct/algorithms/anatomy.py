@@ -11,8 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.partition import together
+from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
@@ -28,7 +29,7 @@ Keys = Callable[[int], UIntArray]
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy:
+class Anatomy(Algorithm):
     """Draws classes at random, each of ``l`` rows or a few more, all with different sensitive values.
 
     As long as ``l`` values have rows left, a class takes one row at random of each of the ``l`` most frequent; the
@@ -48,6 +49,9 @@ class Anatomy:
     """
 
     name: ClassVar[str] = "anatomy"
+    title: ClassVar[str] = "two tables (Xiao and Tao 2006)"
+    makes_safe_groups: ClassVar[bool] = False
+    kind: ClassVar[Kind] = "two-table"
 
     l: int | None = None  # noqa: E741  # the name that everyone knows
     column: str | None = None

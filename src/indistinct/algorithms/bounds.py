@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import with_level
 from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.task import with_level
 from indistinct.counting import FrequencyList, Groups, IntArray, Layout, Node
 from indistinct.kernels import group_charges, grouping
 from indistinct.quality.cells import CellMeasure

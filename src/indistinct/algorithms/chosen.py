@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.task import Task
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Algorithm):
     """Takes every column to the level that is given for it; columns that are not named stay as they are.
 
     Groups that fail the policy there are suppressed, and no others. If those are more rows than the policy allows, it
@@ -22,6 +23,9 @@ class Chosen:
     """
 
     name: ClassVar[str] = "chosen"
+    title: ClassVar[str] = "the levels that were picked"
+    kind: ClassVar[Kind] = "full-domain"
+    is_search: ClassVar[bool] = False
 
     node: Mapping[str, int] = field(default_factory=dict)
 

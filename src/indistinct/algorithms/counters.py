@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Task, with_level
+from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
 from indistinct.privacy import KAnonymity

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task, with_level
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import suppression_in_rows, suppression_mistakes
@@ -19,7 +20,7 @@ from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Datafly:
+class Datafly(Algorithm):
     """The core Datafly algorithm: quick, always safe, not always minimal.
 
     ``suppression`` is the number (or share) of outlying rows at which generalization stops. By default it is what the
@@ -36,7 +37,8 @@ class Datafly:
     """
 
     name: ClassVar[str] = "datafly"
-    heeds_bottom: ClassVar[bool] = True
+    title: ClassVar[str] = "quick, the most varied column first (Sweeney)"
+    kind: ClassVar[Kind] = "full-domain"
 
     suppression: int | float | None = None
     complementary: bool = True
@@ -57,6 +59,14 @@ class Datafly:
                     mistakes.append(f"{name}.{column}: must lie between 0 and 1, got {weight!r}")
         if mistakes:
             raise PolicyError(mistakes)
+
+    @property
+    def heeds_bottom(self) -> bool:
+        return True
+
+    def allowed_suppression(self, task: Task) -> int:
+        """Give the policy's limit, or k rows where it leaves that open."""
+        return task.largest_k() if task.policy.max_suppression is None else task.budget
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding at which Datafly's walk up the lattice ends."""

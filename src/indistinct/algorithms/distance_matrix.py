@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, Node
 from indistinct.errors import PolicyError
 from indistinct.privacy import KAnonymity

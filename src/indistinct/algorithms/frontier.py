@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Task, with_level
 from indistinct.algorithms.counters import Source, TupleCounter, is_plain
 from indistinct.algorithms.search import DIGITS
+from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.policy import suppression_in_rows
 from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.cells import CellMeasure
-from indistinct.recoding import LabelValues
+from indistinct.recoding import FullDomainRecoding, LabelValues
 from indistinct.watch import Watch
 
 DEFAULT_KS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
@@ -191,10 +191,30 @@ def sweep(
         raise PolicyError(f"ks must be whole numbers of at least 1, got {ks!r}")
     scales = [measure_named(measure) for measure in (DEFAULT_MEASURES if measures is None else measures)]
     swept = _counted(task, watch, np.array(chosen, np.int64), scales, size)
-    losses = {scale.name: swept.spread(scale.loss(swept)) for scale in scales}
-    values = {scale.name: swept.spread(scale.value(swept)) for scale in scales}
     nodes = np.concatenate(swept.node, axis=1).astype(np.int16)
+    losses, values = {}, {}
+    for scale in scales:
+        if scale.asks_counts_only:
+            losses[scale.name], values[scale.name] = swept.spread(scale.loss(swept)), swept.spread(scale.value(swept))
+        else:
+            losses[scale.name], values[scale.name] = _one_by_one(task, watch, chosen, scale, nodes)
     return Frontier(frequencies.columns, frequencies.rows, chosen, nodes, swept.suppressed_rows, losses, values)
+
+
+def _one_by_one(
+    task: Task, watch: Watch, ks: Sequence[int], scale: QualityMeasure, nodes: NDArray[np.int16]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the loss and the figure of every node and k by a measure that asks more than counts: it needs recodings."""
+    losses, values = np.empty((len(nodes), len(ks))), np.empty((len(nodes), len(ks)))
+    for place, node in enumerate(nodes.tolist()):
+        watch.report(scale.name, place, len(nodes))
+        if watch.time_is_up():
+            raise InterruptedSearchError("the time limit passed before every node was measured")
+        groups, _ = task.frequencies.roll_up(tuple(node))
+        for column, k in enumerate(ks):
+            recoding = FullDomainRecoding(task.frequencies, groups, groups.sizes < k)
+            losses[place, column], values[place, column] = scale.loss(recoding), scale.value(recoding)
+    return losses, values
 
 
 def _not_served(task: Task) -> str:

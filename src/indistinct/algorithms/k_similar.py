@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Task
-from indistinct.algorithms.partition import Partition, partitioned
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.partition import Partition, blocks_of, partitioned
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.task import Task
 from indistinct.errors import PolicyError
 from indistinct.quality import Precision, QualityMeasure
 from indistinct.quality.cells import CellMeasure
@@ -17,7 +18,7 @@ from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class KSimilar:
+class KSimilar(Algorithm):
     """Groups rows by how little their cells must be generalized to be alike; each cell gets the lowest common label.
 
     Equal rows are taken together. k of them or more may stay as they are, or lend those above k to others. Two rows
@@ -36,6 +37,8 @@ class KSimilar:
 
     name: ClassVar[str] = "k-similar"
     works_in_fragments: ClassVar[bool] = True
+    title: ClassVar[str] = "cell by cell, groups of similar rows"
+    kind: ClassVar[Kind] = "local"
 
     measure: QualityMeasure | str = field(default_factory=Precision)
     program_size: int = 1_000
@@ -44,6 +47,14 @@ class KSimilar:
         object.__setattr__(self, "measure", cell_measure(self.measure))
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
+
+    @property
+    def optimizes(self) -> QualityMeasure:
+        assert isinstance(self.measure, QualityMeasure)  # resolved when made
+        return self.measure
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the best local recoding found, and how far from the optimum it can be."""

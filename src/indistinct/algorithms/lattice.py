@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.search import Search
+from indistinct.algorithms.task import Task
 from indistinct.quality import Precision, QualityMeasure, measure_named
 from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
+class Lattice(Algorithm):
     """Searches all full-domain generalizations for the one of least loss.
 
     Among equal ones it takes the one with fewest suppressed rows, then fewest steps, then the first in the order of
@@ -22,12 +24,26 @@ class Lattice:
     """
 
     name: ClassVar[str] = "lattice"
-    heeds_bottom: ClassVar[bool] = True
+    title: ClassVar[str] = "the best levels by a measure, proven"
+    kind: ClassVar[Kind] = "full-domain"
+    is_exact: ClassVar[bool] = True
 
     measure: QualityMeasure | str = field(default_factory=Precision)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", measure_named(self.measure))
+
+    @property
+    def heeds_bottom(self) -> bool:
+        return True
+
+    @property
+    def optimizes(self) -> QualityMeasure:
+        assert isinstance(self.measure, QualityMeasure)  # resolved when made
+        return self.measure
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        check_some_node_passes(task, watch, task.budget)
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding of least loss that satisfies the policy."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Algorithm, Requirement, Task
+from indistinct.algorithms.algorithm import Algorithm, Kind, declaration_of
 from indistinct.algorithms.partition import together
+from indistinct.algorithms.task import Requirement, Task
 from indistinct.errors import PolicyError
 from indistinct.recoding import Classes
 from indistinct.recoding.link_column import check_link
 from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 
-NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance")
-"""Algorithms that make two tables themselves, or groups that are not always safe."""
-
 
 @dataclass(frozen=True, slots=True)
-class LossyJoin:
+class LossyJoin(Algorithm):
     """Releases a table of quasi-identifiers and one of sensitive values, which only the class of a row links.
 
     The classes are the groups of any other algorithm (``grouping``, by name or as it is), top-down by default. Rows
@@ -32,13 +30,17 @@ class LossyJoin:
     """
 
     name: ClassVar[str] = "lossy-join"
+    title: ClassVar[str] = "two tables (Wong et al.)"
+    makes_safe_groups: ClassVar[bool] = False
+    kind: ClassVar[Kind] = "two-table"
 
     grouping: str | Algorithm = "top-down"
 
     def __post_init__(self) -> None:
-        name = self.grouping if isinstance(self.grouping, str) else self.grouping.name
-        safe = [known for known in ALGORITHMS if known not in NO_GROUPING]
-        if name in NO_GROUPING or (name == self.grouping and name not in safe):
+        grouping, name = self.grouping, self.grouping if isinstance(self.grouping, str) else self.grouping.name
+        found = ALGORITHMS.get(grouping) if isinstance(grouping, str) else grouping
+        if found is None or not _makes_safe_groups(found):
+            safe = [known for known in ALGORITHMS if _makes_safe_groups(ALGORITHMS[known])]
             raise PolicyError(f"grouping: {name!r} makes no safe groups; choose one of {', '.join(safe)}")
 
     def grouping_of(self, task: Task) -> tuple[Algorithm, Task]:
@@ -48,8 +50,16 @@ class LossyJoin:
         on_all_columns = replace(task, requirements=(Requirement(everything, task.models),))
         return ALGORITHMS.make(self.grouping) if isinstance(self.grouping, str) else self.grouping, on_all_columns
 
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        algorithm, on_all_columns = self.grouping_of(task)
+        declaration_of(algorithm).check_feasible(on_all_columns, watch)
+
     def run(self, task: Task, watch: Watch) -> Classes:
         """Give the classes, or raise InfeasibleError if the grouping finds none."""
         algorithm, on_all_columns = self.grouping_of(task)
         found = algorithm.run(on_all_columns, watch)
         return Classes.of_pieces(task.frequencies, together(task, found.as_pieces()))
+
+
+def _makes_safe_groups(algorithm: object) -> bool:
+    return declaration_of(algorithm).makes_safe_groups

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.anatomy import added_up, hands, largest_limit
 from indistinct.algorithms.partition import apart
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.signatures import Placing, divided
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import sensitive_columns
@@ -31,7 +32,7 @@ Signature = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MInvariant:
+class MInvariant(Algorithm):
     """Groups in which each of ``m`` or more sensitive values occurs equally often, for the model m-invariance.
 
     People whom the ledger knows from earlier releases come to *buckets* by their signature, the values that their
@@ -50,6 +51,8 @@ class MInvariant:
     """
 
     name: ClassVar[str] = "m-invariance"
+    title: ClassVar[str] = "people keep their group's values (Xiao and Tao 2007)"
+    makes_safe_groups: ClassVar[bool] = False
 
     measure: QualityMeasure | str = "ncp"
     two_tables: bool = False
@@ -58,6 +61,11 @@ class MInvariant:
         object.__setattr__(self, "measure", cell_measure(self.measure))
         if not isinstance(self.two_tables, bool):
             raise PolicyError(f"two_tables: must be true or false, got {self.two_tables!r}")
+
+    @property
+    def optimizes(self) -> QualityMeasure:
+        assert isinstance(self.measure, QualityMeasure)  # resolved when made
+        return self.measure
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding | Classes:
         """Give the groups, or raise InfeasibleError if too many rows find no place."""

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar, Literal
 
-from indistinct.algorithms.algorithm import Task
-from indistinct.algorithms.partition import Partition, partitioned
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.feasibility import check_some_node_passes
+from indistinct.algorithms.partition import Partition, blocks_of, partitioned
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, Solution, preference_named
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.task import Task
 from indistinct.counting import Node
 from indistinct.errors import PolicyError
-from indistinct.quality import Precision, measured
+from indistinct.quality import Precision, QualityMeasure, measured
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Recoding
 from indistinct.watch import Watch
 
@@ -24,7 +26,7 @@ Level = Literal["attribute", "cell"]
 
 
 @dataclass(frozen=True, slots=True)
-class MinGen:
+class MinGen(Algorithm):
     """Finds the generalization of greatest precision; ``preference`` settles ties and so leaves exactly one.
 
     At attribute level whole columns climb, and suppression means a column at its suppressed top: no row is left out,
@@ -34,7 +36,10 @@ class MinGen:
     """
 
     name: ClassVar[str] = "mingen"
-    heeds_bottom: ClassVar[bool] = True
+    title: ClassVar[str] = "the most precise levels (Sweeney 2002)"
+    kind: ClassVar[Kind] = "full-domain"
+    is_exact: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = False
 
     level: Level = "attribute"
     preference: str | Preference = "min-absolute"
@@ -52,6 +57,17 @@ class MinGen:
         preference_named(self.preference)
         if not isinstance(self.precision, Precision):
             raise PolicyError(f"precision: must be a Precision(), got {self.precision!r}")
+
+    @property
+    def heeds_bottom(self) -> bool:
+        return True
+
+    @property
+    def optimizes(self) -> QualityMeasure:
+        return self.precision
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        check_some_node_passes(task, watch, 0)
 
     def run(self, task: Task, watch: Watch) -> Recoding:
         """Give the recoding of greatest precision with no row suppressed."""
@@ -83,7 +99,9 @@ class MinGenCell(MinGen):
     """
 
     name: ClassVar[str] = "mingen-cell"
-    heeds_bottom: ClassVar[bool] = False
+    title: ClassVar[str] = "the most precise cells, tiny tables"
+    kind: ClassVar[Kind] = "local"
+    suppresses: ClassVar[bool] = True
 
     level: Level = "cell"
     program_size: int = 6_000
@@ -92,6 +110,13 @@ class MinGenCell(MinGen):
         MinGen.__post_init__(self)
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
+
+    @property
+    def heeds_bottom(self) -> bool:
+        return False
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the local recoding of greatest precision."""

@@ -9,8 +9,9 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.partition import blocks_of
+from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
@@ -26,7 +27,7 @@ Choice = Literal["loss", "widest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mondrian:
+class Mondrian(Algorithm):
     """Multidimensional partitioning: for any privacy model, a million rows in seconds, no promise about the optimum.
 
     All rows are one group at first. A group is cut in one column if every part satisfies all models; the parts are cut
@@ -64,6 +65,8 @@ class Mondrian:
 
     name: ClassVar[str] = "mondrian"
     works_in_fragments: ClassVar[bool] = True
+    title: ClassVar[str] = "cell by cell, for very large tables"
+    kind: ClassVar[Kind] = "local"
 
     strict: bool = True
     labels: LabelKind = "hierarchy"
@@ -79,6 +82,9 @@ class Mondrian:
                 mistakes.append(f"{name}: must be {listed}, got {getattr(self, name)!r}")
         if mistakes:
             raise PolicyError(mistakes)
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""

@@ -11,8 +11,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Task, with_level
+from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.blanking import Combination, Greedy, LeastLoss, Rule
+from indistinct.algorithms.feasibility import check_some_node_passes
+from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.privacy.model import BoolArray
@@ -28,7 +30,7 @@ TUPLES_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class MuArgus:
+class MuArgus(Algorithm):
     """µ-Argus: rare combinations of two and three columns lose cells. It does not promise k-anonymity.
 
     ``identifying`` says how identifying a column is: 0 not at all (it is left out of every test), 1 most, 2 more, 3
@@ -53,6 +55,10 @@ class MuArgus:
     """
 
     name: ClassVar[str] = "mu-argus"
+    title: ClassVar[str] = "blanks single cells, not always safe"
+    makes_safe_groups: ClassVar[bool] = False
+    kind: ClassVar[Kind] = "local"
+    is_safe: ClassVar[bool] = False
 
     identifying: Mapping[str, int] = field(default_factory=dict)
     recoded: Mapping[str, int] = field(default_factory=dict)
@@ -84,6 +90,9 @@ class MuArgus:
     def session(self, task: Task, watch: Watch | None = None) -> MuArgusSession:
         """Begin the dialogue with the holder: see what is unsafe, generalize, and finish."""
         return MuArgusSession(task, self, watch or Watch())
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        check_some_node_passes(task, watch, task.budget)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding without a dialogue: what the options say, then suppression."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.privacy.model import BoolArray
@@ -72,7 +72,7 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
         is_safe = judged
     lost = int(entries.counts[~is_safe[block_of]].sum())
     if lost > task.budget or lost == frequencies.rows:
-        names = task.named(fixed)
+        names = task.names_of(fixed)
         if not names:
             raise task.infeasible(task.budget)
         is_one = len(names) == 1

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray
 from indistinct.privacy.model import BoolArray
 from indistinct.quality.measure import FloatArray

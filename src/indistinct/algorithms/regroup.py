@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Task
-from indistinct.algorithms.partition import partitioned
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.partition import blocks_of, partitioned
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
+from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import PolicyError
 from indistinct.kernels import box_costs, first_groups, near_tuples, parcel_groups, regrouping
@@ -49,7 +50,7 @@ SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Regroup:
+class Regroup(Algorithm):
     """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
 
     Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
@@ -64,6 +65,8 @@ class Regroup:
 
     name: ClassVar[str] = "regroup"
     works_in_fragments: ClassVar[bool] = True
+    title: ClassVar[str] = "cell by cell, very little loss"
+    kind: ClassVar[Kind] = "local"
 
     measure: QualityMeasure | str = "ncp"
     labels: LabelKind = "hierarchy"
@@ -71,6 +74,14 @@ class Regroup:
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", cell_measure(self.measure))
         check_labels(self.labels, self.measure)
+
+    @property
+    def optimizes(self) -> QualityMeasure:
+        assert isinstance(self.measure, QualityMeasure)  # resolved when made
+        return self.measure
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""

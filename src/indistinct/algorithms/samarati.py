@@ -8,10 +8,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task, height
+from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.distance_matrix import DistanceMatrix
+from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, minimal_solutions, preference_named, preferred
+from indistinct.algorithms.task import Task, height
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.recoding import FullDomainRecoding
@@ -19,7 +21,7 @@ from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Samarati:
+class Samarati(Algorithm):
     """Finds a generalization of least height that satisfies the policy within the suppression limit.
 
     Vectors of one height are tried in order of their relative distance, so that of several lowest solutions the
@@ -33,6 +35,9 @@ class Samarati:
     """
 
     name: ClassVar[str] = "samarati"
+    title: ClassVar[str] = "the lowest levels (Samarati 2001)"
+    kind: ClassVar[Kind] = "full-domain"
+    is_exact: ClassVar[bool] = True
 
     preference: str | Preference | None = None
     satisfies: Literal["roll-up", "matrix"] = "roll-up"
@@ -47,6 +52,9 @@ class Samarati:
     def heeds_bottom(self) -> bool:
         """Distance vectors are between tuples as they are; the roll-up starts anywhere."""
         return self.satisfies != "matrix"
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        check_some_node_passes(task, watch, task.budget)
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding to a k-minimal generalization."""

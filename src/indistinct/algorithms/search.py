@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task, with_level
 from indistinct.algorithms.counters import GroupCounter, Source, Stairs, counter_for, possible_groups
+from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import NonUniformEntropy, QualityMeasure

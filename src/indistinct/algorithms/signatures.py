@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import SUPPRESSED

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms.algorithm import Task
 from indistinct.algorithms.search import Search
+from indistinct.algorithms.task import Task
 from indistinct.counting import Node
 from indistinct.errors import PolicyError
 from indistinct.quality import measured

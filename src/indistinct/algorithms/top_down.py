@@ -7,9 +7,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Task
+from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, numbered, sums
+from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.privacy.model import BoolArray
@@ -19,7 +20,7 @@ from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class TopDown:
+class TopDown(Algorithm):
     """Wong's top-down local recoding, for every privacy model: quick, always safe, not always the least distorted.
 
     All rows start in one class with the top label in every column. In a class every column is tried one level down:
@@ -48,12 +49,17 @@ class TopDown:
 
     name: ClassVar[str] = "top-down"
     works_in_fragments: ClassVar[bool] = True
+    title: ClassVar[str] = "classes with their own labels (Wong et al.)"
+    kind: ClassVar[Kind] = "local"
 
     tighten: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.tighten, bool):
             raise PolicyError(f"tighten: must be true or false, got {self.tighten!r}")
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the classes at which specialisation ends."""

@@ -145,18 +145,17 @@ def _named(recipient: str | None, allow_unsafe: bool) -> str:
     return recipient
 
 
-WITH_MEASURE = ("lattice", "regroup")
-
-
 def _chosen(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
     """Give the algorithm that was asked for; a measure is an option of some."""
     from indistinct.algorithms import algorithm_named
+    from indistinct.algorithms.by_name import options_of
     from indistinct.errors import PolicyError
+    from indistinct.registry import ALGORITHMS
 
     if measure is None:
         return algorithm if algorithm in (None, policy.algorithm) else algorithm_named(str(algorithm))
     name = algorithm or policy.algorithm
-    if name not in WITH_MEASURE:
+    if name in ALGORITHMS and "measure" not in options_of(ALGORITHMS[name]):
         raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
     return algorithm_named(name, measure=measure)
 

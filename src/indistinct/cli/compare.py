@@ -128,6 +128,7 @@ def compare(
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Give the measure that was asked for, else the policy's own, else precision."""
+    from indistinct.algorithms.by_name import exact_measure_of
     from indistinct.pipeline.trials import QUERY_ERROR
     from indistinct.quality import measure_named
 
@@ -135,8 +136,7 @@ def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
         if not has_queries:
             raise PolicyError(f"measure: {QUERY_ERROR} needs queries; say --queries")
         return QUERY_ERROR
-    own = policy.options.get("measure") if policy.algorithm == "lattice" else None
-    return measure_named(asked or (own if isinstance(own, str) else "precision")).name
+    return measure_named(asked or exact_measure_of(policy) or "precision").name
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,12 +118,13 @@ def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:
 
 def _measures(policy: Policy, asked: Sequence[str] | None) -> list[str]:
     """Give the measures that were asked for, else the usual ones, the policy's own first."""
+    from indistinct.algorithms.by_name import exact_measure_of
     from indistinct.algorithms.frontier import DEFAULT_MEASURES
 
     if asked:
         return list(dict.fromkeys(asked))
-    own = policy.options.get("measure") if policy.algorithm == "lattice" else None
-    return list(dict.fromkeys([*([own] if isinstance(own, str) else []), *DEFAULT_MEASURES]))
+    own = exact_measure_of(policy)
+    return list(dict.fromkeys([*([own] if own else []), *DEFAULT_MEASURES]))
 
 
 def _ks(text: str | None) -> list[int] | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.algorithms.algorithm import declaration_of
 from indistinct.engine import Rows, use_table
 from indistinct.errors import (
     IndistinctError,
@@ -21,7 +22,6 @@ from indistinct.errors import (
 from indistinct.pipeline import release_of, task_for
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
-from indistinct.quality import QualityMeasure
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.study.workload import Workload
@@ -31,8 +31,6 @@ REPEATED_BELOW = 10.0
 """Seconds: a shorter run that had to load or compile code is repeated, so that its time is that of the search alone."""
 LONGEST_OPTION = 24
 """Letters: the value of a longer option is left out of a label."""
-EXACT = {"lattice": "measure", "mingen": "precision", "mingen-cell": "precision"}
-"""The algorithms that can prove an optimum, each with its option that says of which measure."""
 
 
 def compare(
@@ -75,7 +73,7 @@ class _Contender:
 def _contenders(asked: Sequence[Algorithm | str] | None, policy: Policy) -> list[_Contender]:
     """Give the algorithms that were asked for, each with a label of its own; raise every mistake at once."""
     if asked is None:
-        asked = [name for name in ALGORITHMS if name != "chosen" or policy.algorithm == name]  # it searches nothing
+        asked = [name for name in ALGORITHMS if declaration_of(ALGORITHMS[name]).is_search or policy.algorithm == name]
     elif isinstance(asked, str):
         asked = [asked]
     found: list[_Contender] = []
@@ -236,7 +234,8 @@ def _without_release(contender: _Contender, run: _Run, error: IndistinctError) -
 
 def _optimized(contender: _Contender) -> str | None:
     """Give the measure of which an algorithm proves the optimum, if that is among those compared here."""
-    measure = getattr(contender.algorithm, EXACT.get(contender.name, ""), None)
-    if isinstance(measure, QualityMeasure) and measure.name in MEASURES and MEASURES[measure.name]() == measure:
+    algorithm = declaration_of(contender.algorithm)
+    measure = algorithm.optimizes if algorithm.is_exact else None
+    if measure is not None and measure.name in MEASURES and MEASURES[measure.name]() == measure:
         return measure.name
     return None

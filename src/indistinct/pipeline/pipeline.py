@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.algorithms.algorithm import declaration_of
 from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.mingen import MinGenCell
@@ -45,7 +46,7 @@ def anonymize(
     chosen = chosen_algorithm(algorithm, policy)
     with use_table(table, **reading) as rows:  # the release holds its own rows
         in_fragments = _works_in_fragments(chosen, rows, policy)
-        task = task_for(rows, policy, watch, may_merge=in_fragments or getattr(chosen, "heeds_bottom", False))
+        task = task_for(rows, policy, watch, may_merge=in_fragments or declaration_of(chosen).heeds_bottom)
         watch.start()
         if in_fragments and any(task.frequencies.lowest):
             watch.report("release")
@@ -180,7 +181,7 @@ def _works_in_fragments(algorithm: Algorithm, rows: Rows, policy: Policy) -> boo
     """Tell whether parts of a table may be recoded by themselves: no model may compare them with the whole table."""
     return (
         rows.can_work_in_fragments
-        and getattr(algorithm, "works_in_fragments", False)
+        and declaration_of(algorithm).works_in_fragments
         and policy.suppressed_rows == "remove"
         and not any(model.asks_whole_table or model.asks_population for model in policy.privacy)
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indistinct.algorithms import Task
+from indistinct.algorithms.algorithm import declaration_of
+from indistinct.algorithms.by_name import algorithm_of
 from indistinct.algorithms.feasibility import refusal
 from indistinct.counting import FrequencyList
 from indistinct.engine import Rows, open_table
@@ -145,14 +147,6 @@ def _figures(task: Task, rows: int) -> dict[str, int]:
         "k_of_the_policy": task.largest_k(),
         "unsafe_rows": int(sizes[task.unsafe(frequencies.base)].sum()),
         "lattice_nodes": math.prod(height + 1 for height in frequencies.heights),
-        "suppression_allowed": _allowed_suppression(task),
+        "suppression_allowed": declaration_of(algorithm_of(task.policy)).allowed_suppression(task),
         "suppression_at_the_top": int(top.sizes[task.unsafe(top)].sum()),
     }
-
-
-def _allowed_suppression(task: Task) -> int:
-    """Give the rows that the policy's algorithm may suppress; a release of nothing is none."""
-    policy = task.policy
-    if policy.algorithm == "datafly":
-        return task.largest_k() if policy.max_suppression is None else task.budget
-    return 0 if policy.algorithm == "mingen" else min(task.budget, task.frequencies.rows - 1)

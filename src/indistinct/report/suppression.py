@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms import Task
-from indistinct.algorithms.algorithm import with_level
+from indistinct.algorithms.task import with_level
 from indistinct.counting import FrequencyList, Groups
 from indistinct.hierarchy.label_trees import label_text
 from indistinct.privacy.model import BoolArray

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from indistinct.algorithms import Task
+from indistinct.algorithms.by_name import exact_measure_of
 from indistinct.algorithms.counters import TupleCounter
 from indistinct.algorithms.frontier import DEFAULT_KS, Frontier, sweep
 from indistinct.policy import Policy
@@ -63,8 +64,7 @@ def _why_not(subject: Subject) -> str | None:
 
 def _measure(policy: Policy) -> str:
     """Give the measure that the policy's search minimizes, if it names one."""
-    own = policy.options.get("measure") if policy.algorithm == "lattice" else None
-    return own if isinstance(own, str) else USUAL_MEASURE
+    return exact_measure_of(policy) or USUAL_MEASURE
 
 
 def _limits(policy: Policy) -> list[float | int]:

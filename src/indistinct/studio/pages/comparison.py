@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
+from indistinct.algorithms.algorithm import declaration_of
 from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
 from indistinct.registry import ALGORITHMS
 from indistinct.studio import controls
@@ -38,8 +39,8 @@ def _choose(work: Work, desk: Desk) -> None:
     with controls.card():
         with controls.box("fieldset").style("border: 0; padding: 0; margin: 0 0 12px"):
             controls.Words("legend", "Algorithms", "field")
-            for name in ALGORITHMS:
-                if name != "chosen":
+            for name, algorithm in ALGORITHMS.items():
+                if declaration_of(algorithm).is_search:
                     controls.check(name, name in chosen, _switch_of(chosen, name))
         controls.button("Compare", go, "primary", id="compare")
 

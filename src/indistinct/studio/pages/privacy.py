@@ -7,6 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from indistinct.algorithms.algorithm import declaration_of
+from indistinct.algorithms.by_name import options_of
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.studio import controls
 from indistinct.studio.page_frame import frame, needs_table, next_step
@@ -27,23 +29,6 @@ MODELS: dict[str, tuple[str, dict[str, tuple[str, float | int]]]] = {
     "average-risk": ("The average risk is below a limit", {"at_most": ("at most", 0.1)}),
 }
 """What each model says, and its numbers with what they are when it is added."""
-ALGORITHM_WORDS = {
-    "lattice": "lattice: the best levels by a measure, proven",
-    "samarati": "samarati: the lowest levels (Samarati 2001)",
-    "mingen": "mingen: the most precise levels (Sweeney 2002)",
-    "mingen-cell": "mingen-cell: the most precise cells, tiny tables",
-    "datafly": "datafly: quick, the most varied column first (Sweeney)",
-    "regroup": "regroup: cell by cell, very little loss",
-    "mondrian": "mondrian: cell by cell, for very large tables",
-    "k-similar": "k-similar: cell by cell, groups of similar rows",
-    "mu-argus": "mu-argus: blanks single cells, not always safe",
-    "top-down": "top-down: classes with their own labels (Wong et al.)",
-    "lossy-join": "lossy-join: two tables (Wong et al.)",
-    "anatomy": "anatomy: two tables (Xiao and Tao 2006)",
-    "m-invariance": "m-invariance: people keep their group's values (Xiao and Tao 2007)",
-    "chosen": "chosen: the levels that were picked",
-}
-WITH_MEASURE = ("lattice", "regroup")
 
 
 def page(work: Work, query: Mapping[str, str]) -> None:
@@ -181,12 +166,14 @@ def _budget(work: Work, changed: Callable[[], Any]) -> None:
 def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
     @ui.refreshable
     def fields() -> None:
-        offered = [name for name in ALGORITHMS if name != "chosen" or work.algorithm == "chosen"]
-        named = {name: ALGORITHM_WORDS.get(name, name) for name in offered}
+        known = {name: declaration_of(algorithm) for name, algorithm in ALGORITHMS.items()}
+        offered = {name: one for name, one in known.items() if one.is_search or work.algorithm == name}
+        named = {name: f"{name}: {one.title}" if one.title else name for name, one in offered.items()}
         with controls.box("div", "row-line"):
             controls.choice("Algorithm", named, work.algorithm, set_algorithm).style("max-width: 100%")
-            if work.algorithm in WITH_MEASURE:
-                usual = str(work.options.get("measure", "precision" if work.algorithm == "lattice" else "ncp"))
+            if work.algorithm in ALGORITHMS and "measure" in options_of(ALGORITHMS[work.algorithm]):
+                optimized = declaration_of(ALGORITHMS[work.algorithm]()).optimizes
+                usual = str(work.options.get("measure", optimized.name if optimized is not None else ""))
                 controls.choice("Measure to optimize", list(MEASURES), usual, set_measure)
 
     def set_algorithm(name: str) -> None:

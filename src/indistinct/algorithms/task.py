@@ -1,0 +1,196 @@
+"""Task: what an algorithm is given, a frequency list and the policy that a recoding of it must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
+from indistinct.errors import InfeasibleError
+from indistinct.policy import Policy
+from indistinct.privacy import PrivacyModel
+from indistinct.privacy.model import BoolArray, least_rows
+from indistinct.recoding import FullDomainRecoding
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """The models that one quasi-identifier, a set of columns, must satisfy."""
+
+    columns: tuple[int, ...]
+    models: tuple[PrivacyModel, ...]
+
+    def satisfied(self, groups: Groups, *, alone: bool = False) -> BoolArray:
+        """Tell which groups of this quasi-identifier satisfy all its models, or those that judge groups alone."""
+        verdict = np.ones(len(groups), np.bool_)
+        for model in self.models:
+            if not (alone and model.asks_whole_table):
+                verdict &= model.satisfied(groups)
+        return verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A frequency list, and the policy that a recoding of it must satisfy."""
+
+    frequencies: FrequencyList
+    policy: Policy
+    requirements: tuple[Requirement, ...]
+    totals: Mapping[str, IntArray] | None = None
+    """The rows of each sensitive value that will be released, if some rows surely will not be."""
+    secret: tuple[str, ...] = ()
+    """Columns that only the search knows of, such as what was released before: no message may name them."""
+
+    @classmethod
+    def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:
+        """Bring the policy's requirements into the terms of the list's columns."""
+        by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
+        for _, columns, model in policy.requirements():
+            positions = tuple(sorted(frequencies.columns.index(column) for column in columns))
+            by_columns.setdefault(positions, []).append(model)
+        return cls(frequencies, policy, tuple(Requirement(c, tuple(m)) for c, m in by_columns.items()))
+
+    @property
+    def budget(self) -> int:
+        """The rows that the policy lets an algorithm suppress."""
+        return self.policy.allowed_suppression(self.frequencies.rows)
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """All models, each as often as quasi-identifiers ask for it."""
+        return tuple(model for requirement in self.requirements for model in requirement.models)
+
+    @property
+    def is_monotone(self) -> bool:
+        """What holds at a node holds above it, with no more rows suppressed."""
+        return all(model.is_monotone for model in self.models)
+
+    @property
+    def is_monotone_unsuppressed(self) -> bool:
+        """What holds at a node without suppression holds above it."""
+        return all(model.is_monotone_unsuppressed for model in self.models)
+
+    @property
+    def floor(self) -> Task:
+        """A monotone task that this one implies: at every node it suppresses no more rows."""
+        requirements = tuple(
+            Requirement(requirement.columns, tuple(m.floor for m in requirement.models if m.floor is not None))
+            for requirement in self.requirements
+        )
+        return replace(self, requirements=requirements)
+
+    def largest_k(self) -> int:
+        """The largest k that any model asks for; 1 if none does."""
+        return max((least_rows(model) for model in self.models), default=1)
+
+    def unsafe(self, groups: Groups, at_most: int | None = None) -> BoolArray:
+        """Tell which groups must be suppressed, and no more than that.
+
+        With one quasi-identifier these are the groups that fail (Samarati 2001, Lemma 4.1). With several, a row that
+        one of them suppresses is also missing from the groups of the others, so the failing ones are taken out until
+        none is left. For monotone models what remains is the largest set of rows that satisfies all: the union of two
+        sets that satisfy all satisfies all. Models that ask about the whole table come last, since what is suppressed
+        changes the table that they compare with.
+
+        Whoever has no use for more than ``at_most`` suppressed rows is told some that are more, not all of them.
+        """
+        is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
+        if is_one and not any(model.asks_whole_table for model in self.models):
+            return ~self.requirements[0].satisfied(groups)
+        is_suppressed = np.zeros(len(groups), np.bool_)
+        for alone in (True, False):
+            before = -1
+            while int(is_suppressed.sum()) > before:
+                before = int(is_suppressed.sum())
+                for requirement in self.requirements:
+                    left = groups.without(is_suppressed) if is_suppressed.any() else groups
+                    merged, group_of = (left, np.arange(len(left))) if is_one else left.only(requirement.columns)
+                    is_suppressed |= ~requirement.satisfied(merged, alone=alone)[group_of]
+                if at_most is not None and int(groups.sizes[is_suppressed].sum()) > at_most:
+                    return is_suppressed
+        return is_suppressed
+
+    def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
+        """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
+
+        That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
+        """
+        sizes = np.bincount(parts, rows, number).astype(np.int64)
+        tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
+        groups = Groups.of_sizes(sizes, tallies, self.frequencies.crowds_of(tuples, parts, number))
+        verdict = sizes > 0
+        for model in self.models:
+            verdict &= model.alone.satisfied(groups)
+        return verdict
+
+    def without(self, is_suppressed: BoolArray) -> Task:
+        """The same task for whoever groups what is left: the table of which models ask is without these entries."""
+        entries, sensitive = self.frequencies.entries, self.frequencies.sensitive
+        if not sensitive or not is_suppressed.any():
+            return self
+        left = entries.counts * ~is_suppressed
+        totals = {
+            name: np.bincount(entries.codes[name], left, len(column.values)).astype(np.int64)
+            for name, column in sensitive.items()
+        }
+        return replace(self, totals=totals)
+
+    def _all_rows(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Give all entries and their rows as one part."""
+        entries = self.frequencies.entries
+        return np.arange(len(entries)), entries.counts, np.zeros(len(entries), np.int64)
+
+    def recoding(self, groups: Groups, at_most: int | None = None) -> FullDomainRecoding:
+        """Give the recoding to a node, with the least suppression that satisfies the policy.
+
+        If that is more than ``at_most`` rows, only so much is right about it.
+        """
+        return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
+
+    def names_of(self, columns: Iterable[int]) -> list[str]:
+        """Give the names of some columns as people know them; those that only the search knows of have none."""
+        names = [self.frequencies.columns[column] for column in columns]
+        return [name for name in names if name not in self.secret]
+
+    def infeasible(self, budget: int) -> InfeasibleError:
+        """Say why no node satisfies the policy within this budget."""
+        rows, top = self.frequencies.rows, self.frequencies.heights
+        k = self.largest_k()
+        if rows < k:
+            return InfeasibleError(
+                f"the table has {rows} eligible rows, fewer than k = {k}: nobody in it can be hidden among {k}; "
+                f"lower k or release more rows together"
+            )
+        groups, _ = self.frequencies.roll_up(top)
+        crowds = {name: CountedCrowd(crowd.of(groups).sum(keepdims=True)) for name, crowd in groups.crowds.items()}
+        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()), crowds)
+        for model in self.models:
+            if not model.satisfied(everything).all() and (reason := model.objection(everything)) is not None:
+                return InfeasibleError(reason)
+        left = int(groups.sizes[self.unsafe(groups)].sum())
+        fixed = self.names_of([column for column, height in enumerate(top) if height == 0])
+        hint = f", or give {_listed(fixed)} a hierarchy" if fixed else ""
+        return InfeasibleError(
+            f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "
+            f"but the policy allows {budget}; allow more suppression{hint}"
+        )
+
+
+def height(node: Node) -> int:
+    """The height of a node in the lattice: the sum of its levels (Samarati 2001, section 5)."""
+    return sum(node)
+
+
+def with_level(node: Node, column: int, level: int) -> Node:
+    """The node with one column at another level.
+
+    >>> with_level((0, 0, 0), 1, 2)
+    (0, 2, 0)
+    """
+    return (*node[:column], level, *node[column + 1 :])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")
