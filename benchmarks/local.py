@@ -13,7 +13,7 @@ from benchmarks import adult, data, measuring
 from benchmarks.data import Counted
 from benchmarks.setting import Figures, Setting, say
 from indistinct.algorithms import Algorithm, Task
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.recoding import LocalRecoding, Recoding
 from indistinct.registry import MEASURES
 
@@ -90,7 +90,8 @@ def _cup() -> tuple[FrequencyList, dict[str, Any]] | None:
     from indistinct.engine import open_table
 
     with open_table(place / "cup.csv", delimiter=";") as rows:
-        return FrequencyList.count(rows, ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])), columns
+        policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])
+        return FrequencyList.count(encode_eligible(rows, policy), policy), columns
 
 
 def _measured(frequencies: FrequencyList, policy: ix.Policy, algorithm: Algorithm, time_limit: float | None) -> Figures:

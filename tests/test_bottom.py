@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import Task
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.pipeline.in_fragments import fragments_of
 from indistinct.quality import measure_named
@@ -49,7 +49,7 @@ def policy_of(model: Any = None, **more: Any) -> ix.Policy:
 
 def counted(table: Any, policy: ix.Policy, max_tuples: int | None) -> FrequencyList:
     with open_table(table, max_tuples=max_tuples) as rows:
-        return FrequencyList.count(rows, policy, may_merge=True)
+        return FrequencyList.count(encode_eligible(rows, policy), policy, may_merge=True)
 
 
 @examples(15)

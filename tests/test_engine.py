@@ -176,7 +176,8 @@ def test_every_kind_has_the_same_columns_and_rows(opened: Rows) -> None:
 
 
 def test_every_kind_has_the_same_values(opened: Rows) -> None:
-    values = opened.encode(NAMES)
+    encoded = opened.encode(NAMES)
+    values = encoded.values
     assert values["name"] == ("Ann", "Bob", "Cay", "Dan", "Eve", "Fay")
     assert tuple(map(normal, values["age"])) == ("39", "41", None)
     assert values[NAMES[2]] == ("02138", "02139", "02141")
@@ -185,8 +186,9 @@ def test_every_kind_has_the_same_values(opened: Rows) -> None:
 
 
 def test_every_kind_counts_tuples_like_a_counter(opened: Rows) -> None:
-    values = opened.encode(["age", "select"])
-    counts = opened.count_by(["select", "age"])
+    encoded = opened.encode(["age", "select"])
+    values = encoded.values
+    counts = encoded.count_by(["select", "age"])
     found = {
         (values["select"][first], normal(values["age"][second])): count
         for first, second, count in zip(*counts.codes, counts.counts, strict=True)
@@ -201,8 +203,9 @@ def test_every_kind_gives_back_what_came_in(opened: Rows) -> None:
 
 
 def test_every_kind_is_recoded_alike(opened: Rows) -> None:
-    values = opened.encode(["age", NAMES[2]])
-    with opened.recode(plan_for(opened, values)) as released:
+    encoded = opened.encode(["age", NAMES[2]])
+    values = encoded.values
+    with encoded.recode(plan_for(opened, values)) as released:
         assert released.kind == opened.kind
         assert released.columns() == NAMES[1:]
         expected = Counter((row[1], "021**", row[3], row[4]) for row in TEXTS)
@@ -219,26 +222,29 @@ def test_every_kind_is_recoded_alike(opened: Rows) -> None:
 
 
 def test_every_kind_leaves_out_suppressed_groups(opened: Rows) -> None:
-    values = opened.encode(["age", NAMES[2]])
+    encoded = opened.encode(["age", NAMES[2]])
+    values = encoded.values
     suppressed = {"age": np.array([1, 1]), NAMES[2]: np.array([0, 0])}
-    with opened.recode(plan_for(opened, values, suppressed=suppressed)) as released:
+    with encoded.recode(plan_for(opened, values, suppressed=suppressed)) as released:
         assert released.count() == 4
         assert sorted(released.sizes_by(["age"])) == [1, 3]
 
 
 def test_every_kind_blanks_suppressed_groups(opened: Rows) -> None:
-    values = opened.encode(["age", NAMES[2]])
-    with opened.recode(plan_for(opened, values, suppressed={"age": np.array([1])}, blank=True)) as released:
+    encoded = opened.encode(["age", NAMES[2]])
+    values = encoded.values
+    with encoded.recode(plan_for(opened, values, suppressed={"age": np.array([1])}, blank=True)) as released:
         table = [tuple(map(normal, row)) for row in cells(released.give_back())]
     expected = Counter((row[1], "021**", *row[3:]) if row[1] != "41" else (None, None, *row[3:]) for row in TEXTS)
     assert Counter(table) == expected
 
 
 def test_every_kind_is_written_and_read_again(opened: Rows, tmp_path: Path) -> None:
-    values = opened.encode(["age", NAMES[2]])
+    encoded = opened.encode(["age", NAMES[2]])
+    values = encoded.values
     folder = tmp_path / "out"
     folder.mkdir()
-    with opened.recode(plan_for(opened, values)) as released:
+    with encoded.recode(plan_for(opened, values)) as released:
         path = released.write(folder)
         assert path.name == {"csv": "table.csv", "database": "table.duckdb", "ipc": "table.arrow"}.get(
             opened.kind, "table.parquet"
@@ -253,22 +259,23 @@ def test_every_kind_is_written_and_read_again(opened: Rows, tmp_path: Path) -> N
 
 
 def test_every_kind_finds_row_numbers(opened: Rows) -> None:
-    opened.encode([NAMES[2], "age"])
-    assert opened.rows_with(NAMES[2], [0]) == [1, 3, 6]
-    assert opened.rows_with(NAMES[2], [0, 2], limit=2) == [1, 3]
-    assert opened.rows_with("age", [2]) == [5]
-    opened.encode([NAMES[2]], [("age", "==", 39)])
-    assert opened.rows_with(NAMES[2], [0]) == [1, 6]
+    encoded = opened.encode([NAMES[2], "age"])
+    assert encoded.rows_with(NAMES[2], [0]) == [1, 3, 6]
+    assert encoded.rows_with(NAMES[2], [0, 2], limit=2) == [1, 3]
+    assert encoded.rows_with("age", [2]) == [5]
+    encoded = opened.encode([NAMES[2]], [("age", "==", 39)])
+    assert encoded.rows_with(NAMES[2], [0]) == [1, 6]
 
 
 def test_eligible_rows_alone_are_counted_and_released(opened: Rows) -> None:
-    values = opened.encode(["age", NAMES[2]], [("age", "<", 40), ("select", "present", None)])
+    encoded = opened.encode(["age", NAMES[2]], [("age", "<", 40), ("select", "present", None)])
+    values = encoded.values
     assert tuple(map(normal, values["age"])) == ("39",)
-    assert opened.count_by(["age"]).counts.tolist() == [2]
+    assert encoded.count_by(["age"]).counts.tolist() == [2]
     assert opened.count() == 6
-    with opened.recode(plan_for(opened, values)) as released:
+    with encoded.recode(plan_for(opened, values)) as released:
         assert released.count() == 2
-    with opened.recode(plan_for(opened, values, columns=("age", NAMES[2]))) as narrow:
+    with encoded.recode(plan_for(opened, values, columns=("age", NAMES[2]))) as narrow:
         assert narrow.count() == 2
 
 
@@ -288,8 +295,9 @@ def test_keys_wider_than_64_bits_are_counted() -> None:
     columns = {f"c{position}": random.integers(0, 500, 3000).astype(str) for position in range(12)}
     table = {name: np.concatenate([column, column[:1000]]) for name, column in columns.items()}
     with open_table(pa.table(table)) as rows:
-        values = rows.encode(list(table))
-        counts = rows.count_by(list(table))
+        encoded = rows.encode(list(table))
+        values = encoded.values
+        counts = encoded.count_by(list(table))
         decoded = [[values[name][code] for code in codes] for name, codes in zip(table, counts.codes, strict=True)]
         found = dict(zip(zip(*decoded, strict=True), counts.counts.tolist(), strict=True))
     assert found == Counter(zip(*table.values(), strict=True))
@@ -297,13 +305,15 @@ def test_keys_wider_than_64_bits_are_counted() -> None:
 
 def test_a_table_without_rows_goes_through_every_verb(tmp_path: Path) -> None:
     with open_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())})) as rows:
-        assert rows.encode(["a"]) == {"a": ()}
-        assert rows.count_by(["a"]).counts.tolist() == []
-        assert rows.count_by([]).counts.tolist() == []
+        encoded = rows.encode(["a"])
+        assert encoded.values == {"a": ()}
+        assert encoded.rows == 0
+        assert encoded.count_by(["a"]).counts.tolist() == []
+        assert encoded.count_by([]).counts.tolist() == []
         assert rows.sizes_by(["a"]).tolist() == []
         assert rows.sizes_by([]).tolist() == []
         plan = Plan(("a", "b"), {"a": np.array([], dtype=np.int64)}, {"a": ()}, frozenset({"a"}))
-        with rows.recode(plan) as released:
+        with encoded.recode(plan) as released:
             assert released.count() == 0
             assert released.difference(rows, ["a", "b"]) == 0
             assert released.give_back().schema.field("a").type == pa.int64()
@@ -312,9 +322,11 @@ def test_a_table_without_rows_goes_through_every_verb(tmp_path: Path) -> None:
 
 def test_no_columns_count_as_one_group() -> None:
     with open_table(arrow_table()) as rows:
-        assert rows.encode([], [("age", "==", 39)]) == {}
-        assert rows.count_by([]).counts.tolist() == [3]
-        with rows.recode(Plan(("name",), {}, {})) as released:
+        encoded = rows.encode([], [("age", "==", 39)])
+        assert encoded.values == {}
+        assert encoded.rows == 3
+        assert encoded.count_by([]).counts.tolist() == [3]
+        with encoded.recode(Plan(("name",), {}, {})) as released:
             assert sorted(released.give_back()["name"].to_pylist()) == ["Ann", "Bob", "Fay"]
 
 
@@ -340,11 +352,12 @@ def test_kept_columns_of_pandas_keep_their_types() -> None:
     )
     names = tuple(map(str, frame.columns))
     with open_table(frame) as rows:
-        values = rows.encode(names)
+        encoded = rows.encode(names)
+        values = encoded.values
         identity = {name: np.arange(len(values[name])) for name in names}
         for plan in (Plan(names, identity, values, frozenset(names)), Plan(names, {}, {})):
-            rows.encode(tuple(plan.maps))
-            with rows.recode(plan) as released:
+            encoded = rows.encode(tuple(plan.maps))
+            with encoded.recode(plan) as released:
                 back = released.give_back()
             expected = frame.assign(text=["p", "q", None]).astype({"text": "str"})
             expected["category"] = expected["category"].cat.remove_unused_categories()
@@ -355,9 +368,10 @@ def test_kept_columns_of_pandas_keep_their_types() -> None:
 def test_blanked_pandas_integers_become_nullable() -> None:
     frame = pd.DataFrame({"number": [1, 2], "flag": [True, False]})
     with open_table(frame) as rows:
-        values = rows.encode(["number", "flag"])
+        encoded = rows.encode(["number", "flag"])
+        values = encoded.values
         maps = {name: np.arange(2) for name in values}
-        with rows.recode(
+        with encoded.recode(
             Plan(("number", "flag"), maps, values, frozenset(maps), {"number": np.array([0])}, True)
         ) as out:
             back = out.give_back()
@@ -372,19 +386,20 @@ def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_catego
     )
     table = pa.table({"d": pa.array(["u", "v"]).dictionary_encode(), "m": pa.array([Decimal("1.50"), None])})
     with open_table(frame) as rows:
-        rows.encode([], [("number", "==", 1)])
-        back = rows.recode(Plan(tuple(frame.columns), {}, {})).give_back()
+        encoded = rows.encode([], [("number", "==", 1)])
+        back = encoded.recode(Plan(tuple(frame.columns), {}, {})).give_back()
         assert back.schema["enum"] == pl.Enum(["a"])
         assert back.schema["category"] == pl.Categorical
         assert back.schema["number"] == pl.Int16
         assert back.schema["day"] == pl.Date
     with open_table(table) as rows:
-        values = rows.encode(["d", "m"])
+        encoded = rows.encode(["d", "m"])
+        values = encoded.values
         assert values == {"d": ("u", "v"), "m": ("1.50", None)}
         plan = Plan(
             ("d", "m"), {name: np.arange(2) for name in values}, values, frozenset(values), {"d": np.array([1])}
         )
-        back = rows.recode(plan).give_back()
+        back = encoded.recode(plan).give_back()
         assert back.schema.types == table.schema.types
         assert back["d"].combine_chunks().dictionary.to_pylist() == ["u"]
 
@@ -401,7 +416,7 @@ def test_cells_become_plain_text() -> None:
         }
     )
     with open_table(table) as rows:
-        assert rows.encode(table.column_names) == {
+        assert rows.encode(table.column_names).values == {
             "flag": ("false", "true"),
             "day": ("2020-01-02", None),
             "moment": ("2020-01-02 03:04:00", None),
@@ -414,12 +429,12 @@ def test_cells_become_plain_text() -> None:
 @pytest.mark.parametrize("cell", [[1], {"a": 1}, b"bytes"])
 def test_nested_and_binary_cells_are_refused_by_column_name(cell: object) -> None:
     with open_table(pa.table({"ok": [1], "odd": [cell]})) as rows:
-        assert rows.encode(["ok"]) == {"ok": ("1",)}
+        assert rows.encode(["ok"]).values == {"ok": ("1",)}
         with pytest.raises(TableError, match="column 'odd' holds binary or nested cells"):
             rows.encode(["odd"])
-        rows.encode([])
+        encoded = rows.encode([])
         with pytest.raises(TableError, match="column 'odd'"):
-            rows.recode(Plan(("odd",), {}, {}))
+            encoded.recode(Plan(("odd",), {}, {}))
 
 
 @pytest.mark.parametrize(
@@ -477,7 +492,7 @@ def test_partition_folders_are_columns_of_text(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     pyarrow.parquet.write_table(pa.table({"a": [1]}), folder / "x.parquet")
     with open_table(tmp_path / "parts") as rows:
-        assert rows.encode(["a", "zip"]) == {"a": ("1",), "zip": ("01234",)}
+        assert rows.encode(["a", "zip"]).values == {"a": ("1",), "zip": ("01234",)}
     with open_table(folder / "x.parquet") as rows:
         assert rows.columns() == ("a",)
 
@@ -485,9 +500,10 @@ def test_partition_folders_are_columns_of_text(tmp_path: Path) -> None:
 def test_the_released_order_is_random_and_stays() -> None:
     numbers = np.arange(1000)
     with open_table(pa.table({"n": numbers, "group": numbers // 500})) as rows:
-        values = rows.encode(["group"])
+        encoded = rows.encode(["group"])
+        values = encoded.values
         plan = Plan(("n", "group"), {"group": np.arange(2)}, values, frozenset({"group"}))
-        first, second = (rows.recode(plan) for _ in range(2))
+        first, second = (encoded.recode(plan) for _ in range(2))
         orders = [table.give_back()["n"].to_numpy() for table in (first, second)]
         assert first.give_back()["n"].to_numpy().tolist() == orders[0].tolist()
     assert orders[0].tolist() != orders[1].tolist()
@@ -506,23 +522,24 @@ def test_rows_larger_than_the_memory_limit_are_released(tmp_path: Path) -> None:
         )
     assert path.stat().st_size > 250_000_000
     with open_table(path, memory_limit="200MB", threads=2) as rows:
-        values = rows.encode(["group", "other"])
-        counts = rows.count_by(["group", "other"])
+        encoded = rows.encode(["group", "other"])
+        values = encoded.values
+        counts = encoded.count_by(["group", "other"])
         assert counts.counts.sum() == 2_000_000
         maps = {"group": np.arange(1000) // 100, "other": np.arange(77)}
         labels = {"group": tuple(f"g{digit}" for digit in range(10)), "other": values["other"]}
         plan = Plan(("group", "other", "first", "second"), maps, labels, frozenset({"other"}))
-        with rows.recode(plan) as released:
+        with encoded.recode(plan) as released:
             assert released.sizes_by(["group"]).tolist() == [200_000] * 10
             assert released.write(tmp_path).stat().st_size > 250_000_000
 
 
 def test_closing_removes_the_private_folder_after_the_last_table() -> None:
     rows = open_table(arrow_table())
-    folder = rows._session.folder  # type: ignore[attr-defined]
+    folder = rows.source.session.folder  # type: ignore[attr-defined]
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
-    rows.encode(["age"])
-    released = rows.recode(Plan(("name",), {"age": np.zeros(3, dtype=np.int64)}, {"age": ("*",)}))
+    encoded = rows.encode(["age"])
+    released = encoded.recode(Plan(("name",), {"age": np.zeros(3, dtype=np.int64)}, {"age": ("*",)}))
     rows.close()
     rows.close()
     assert released.count() == 6
@@ -532,7 +549,7 @@ def test_closing_removes_the_private_folder_after_the_last_table() -> None:
 
 def test_forgetting_to_close_removes_the_private_folder_too() -> None:
     rows = open_table(arrow_table())
-    folder = rows._session.folder  # type: ignore[attr-defined]
+    folder = rows.source.session.folder  # type: ignore[attr-defined]
     del rows
     gc.collect()
     assert not folder.exists()
@@ -543,9 +560,9 @@ def test_nothing_is_printed_when_a_program_forgets_to_close() -> None:
         "import duckdb, numpy as np, pyarrow as pa\n"
         "from indistinct.engine import Plan, open_table\n"
         "rows = open_table(duckdb.from_arrow(pa.table({'a': ['x', 'y']})))\n"
-        "rows.encode(['a'])\n"
-        "released = rows.recode(Plan(('a',), {'a': np.zeros(2, dtype=np.int64)}, {'a': ('*',)}))\n"
-        "print(rows._session.folder, released.give_back().fetchall())\n"
+        "encoded = rows.encode(['a'])\n"
+        "released = encoded.recode(Plan(('a',), {'a': np.zeros(2, dtype=np.int64)}, {'a': ('*',)}))\n"
+        "print(rows.source.session.folder, released.give_back().fetchall())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -560,17 +577,15 @@ def test_a_failed_write_is_an_output_error(tmp_path: Path) -> None:
             rows.write(tmp_path / "missing")
 
 
-def test_verbs_that_need_an_encoding_say_so() -> None:
+def test_what_was_not_encoded_is_not_counted_or_recoded() -> None:
     with open_table(arrow_table()) as rows:
-        with pytest.raises(TableError, match="encode columns before"):
-            rows.count_by(["age"])
         with pytest.raises(TableError, match="no column 'nothing'"):
             rows.encode(["nothing"])
-        rows.encode(["age"])
+        encoded = rows.encode(["age"])
         with pytest.raises(TableError, match="'name' was not encoded"):
-            rows.count_by(["name"])
+            encoded.count_by(["name"])
         with pytest.raises(TableError, match="exactly the encoded columns"):
-            rows.recode(Plan(("name",), {}, {}))
+            encoded.recode(Plan(("name",), {}, {}))
 
 
 @pytest.mark.parametrize("changed", ["a,b\nSECRET,1\n", "a,b\nx,1\nx,2\n", "a,b\n"])
@@ -578,9 +593,90 @@ def test_a_file_that_changed_since_it_was_counted_is_not_released(tmp_path: Path
     path = tmp_path / "t.csv"
     path.write_text("a,b\nx,1\n")
     with open_table(path) as rows:
-        rows.encode(["a"])
+        encoded = rows.encode(["a"])
         path.write_text(changed)
         with pytest.raises(TableError, match="the table changed while it was read"):
-            rows.recode(Plan(("a", "b"), {"a": np.array([0])}, {"a": ("*",)}))
-        with rows.recode(Plan(("a",), {"a": np.array([0])}, {"a": ("*",)})) as released:
+            encoded.recode(Plan(("a", "b"), {"a": np.array([0])}, {"a": ("*",)}))
+        with encoded.recode(Plan(("a",), {"a": np.array([0])}, {"a": ("*",)})) as released:
             assert released.count() == 1  # the counted rows: nothing is copied, so the file is not read again
+
+
+def test_what_is_encoded_in_between_changes_nothing(opened: Rows) -> None:
+    """Codes and eligible rows belong to what was encoded, not to the table that was encoded last."""
+    first = opened.encode(["age", NAMES[2]], [("age", "==", 39)])
+    values = first.values
+    second = opened.encode([NAMES[2]], [("age", "==", 41)])
+    assert (first.rows, second.rows) == (3, 2)
+    assert first.count_by(["age"]).counts.tolist() == [3]
+    assert second.count_by([]).counts.tolist() == [2]
+    assert first.rows_with(NAMES[2], [0]) == [1, 6]
+    with first.recode(plan_for(opened, values)) as released:
+        assert {normal(cell) for cell in released.texts(["age"]).read_all()["age"].to_pylist()} == {"39"}
+        assert released.count() == 3
+    second.close()
+    assert first.count_by(["age"]).counts.tolist() == [3]
+
+
+def test_what_was_encoded_does_not_change() -> None:
+    with open_table(arrow_table()) as rows:
+        encoded = rows.encode(["age"])
+        with pytest.raises(TypeError):
+            encoded.values["age"] = ()  # type: ignore[index]
+        assert encoded.columns == ("age",)
+
+
+def tables_of(rows: Any) -> set[str]:
+    return {name for (name,) in rows.source.session.fetch("SELECT table_name FROM duckdb_tables()")}
+
+
+def test_codes_are_freed_when_they_are_closed_forgotten_or_their_table_is_closed() -> None:
+    with open_table(arrow_table()) as rows:
+        before = tables_of(rows)
+        with rows.encode(["age"]) as closed:
+            assert len(tables_of(rows) - before) == 2
+        assert tables_of(rows) == before
+        closed.close()  # twice is harmless
+        with pytest.raises(TableError, match="is closed; encode the table again"):
+            closed.count_by(["age"])
+        forgotten = rows.encode(["age"])
+        del forgotten
+        gc.collect()
+        kept = rows.encode(["name"])
+        assert len(tables_of(rows) - before) == 2
+        released = kept.recode(Plan(("name",), {"name": np.arange(6)}, {"name": ("*",) * 6}))
+        rows.close()
+        with pytest.raises(TableError, match="is closed"):
+            kept.count_by(["name"])
+        assert len(tables_of(released)) == 1
+        released.close()
+
+
+def test_a_failed_encoding_leaves_no_table_behind(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "x,1\n" * 100_000 + "y,2,3\n")
+    with open_table(path) as rows:
+        before = tables_of(rows)
+        with pytest.raises(TableError, match="has 3 cells"):
+            rows.encode(["a"])
+        assert tables_of(rows) == before
+
+
+def test_what_is_encoded_keeps_its_table_alive() -> None:
+    encoded = open_table(arrow_table()).encode(["age"])
+    gc.collect()
+    assert encoded.rows == 6
+
+
+def test_a_limit_of_tuples_does_not_stick_to_the_callers_rows() -> None:
+    with open_table(arrow_table()) as rows:
+        with open_table(rows, max_tuples=5) as limited:
+            assert limited.max_tuples == 5
+            assert limited.encode(["age"]).max_tuples == 5
+        assert rows.max_tuples is None
+        assert rows.encode(["age"]).max_tuples is None
+        assert rows.count() == 6  # closing the other let these rows be
+    with open_table(arrow_table(), max_tuples=5) as fresh:
+        assert fresh.max_tuples == 5
+        folder = fresh.source.session.folder  # type: ignore[attr-defined]
+        assert fresh.count() == 6
+    assert not folder.exists()

@@ -43,7 +43,7 @@ def test_quoted_line_ends_survive_even_in_a_parallel_scan(tmp_path: Path) -> Non
         csv.writer(file).writerows([("n", "text"), *((number, cell * 20) for number in range(100_000))])
     assert (tmp_path / "t.csv").stat().st_size > 60_000_000
     with open_table(tmp_path / "t.csv", threads=4) as rows:
-        assert rows.encode(["text"]) == {"text": (cell * 20,)}
+        assert rows.encode(["text"]).values == {"text": (cell * 20,)}
         assert rows.count() == 100_000
         assert rows.sizes_by(["n"]).max() == 1
 
@@ -72,10 +72,10 @@ def test_encodings_by_mark_and_by_name(tmp_path: Path) -> None:
 
 def test_a_lone_column_keeps_its_missing_cells(tmp_path: Path) -> None:
     with open_table(pa.table({"only": ["x", None, "y, z"]})) as frame:
-        assert frame.encode(["only"])["only"] == ("x", "y, z", None)
+        assert frame.encode(["only"]).values["only"] == ("x", "y, z", None)
     path = put(tmp_path / "t.csv", b'only\nx\n""\n"y, z"\n')
     with open_table(path) as rows:
-        assert rows.encode(["only"])["only"] == ("x", "y, z", None)
+        assert rows.encode(["only"]).values["only"] == ("x", "y, z", None)
         written = rows.write(tmp_path)
         assert written.read_bytes() == b'only\nx\n""\n"y, z"\n'
         with open_table(written, **rows.format()) as again:
@@ -158,7 +158,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     path = put(tmp_path / "t.csv", b"a\n1\n")
-    monkeypatch.setattr("indistinct.engine.delimited.open", refuse, raising=False)
+    monkeypatch.setattr("indistinct.engine.duckdb.delimited.open", refuse, raising=False)
     monkeypatch.setattr(Path, "open", refuse)  # the superuser may read everything
     with pytest.raises(TableError, match=r"t\.csv: cannot be read \(PermissionError\)"):
         read(path)
@@ -182,13 +182,14 @@ def test_any_text_survives_being_written_and_read(
         csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator=line_end).writerows([names, *table])
     with open_table(folder / "source.csv", delimiter=delimiter) as rows:
         assert rows.columns() == tuple(names)
-        values = rows.encode(names)
+        encoded = rows.encode(names)
+        values = encoded.values
         expected = [tuple(cell or None for cell in row) for row in table]
         for position, name in enumerate(names):
             present = sorted({row[position] for row in expected} - {None})
             assert values[name] == (*present, *([None] if any(row[position] is None for row in expected) else []))
         maps = {name: np.arange(len(values[name])) for name in names}
-        released = rows.recode(Plan(tuple(names), maps, values))
+        released = encoded.recode(Plan(tuple(names), maps, values))
         path = released.write(folder)
         with open_table(path, **released.format()) as again:
             found = again.give_back()

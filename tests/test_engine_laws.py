@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indistinct.engine import Plan, Rows, open_table
-from indistinct.engine.base import OPERATORS
+from indistinct.engine.plans import OPERATORS
 from indistinct.errors import TableError
 
 CELLS = st.sampled_from(["", "a", "b", "10", "9", "9.0", "-3", "2020-01-02", "1999-12-31", "Ünï", "nan"])
@@ -78,12 +78,10 @@ def test_conditions_hold_as_in_python(rows: list[tuple[str, ...]], operator: str
     if operator in ("in", "not in"):
         value = [value] * repetitions
     with open_table(as_table(rows)) as table:
-        table.encode(["y"], [("x", operator, value)])
+        encoded = table.encode(["y"], [("x", operator, value)])
         expected = [row for row in rows if holds(row[0], operator, value)]
-        assert table.count_by([]).counts.sum() == len(expected)
-        with table.recode(
-            Plan(("z",), {"y": np.zeros(len(table.encode(["y"], [("x", operator, value)])["y"]), int)}, {"y": ("*",)})
-        ) as released:
+        assert encoded.count_by([]).counts.sum() == len(expected)
+        with encoded.recode(Plan(("z",), {"y": np.zeros(len(encoded.values["y"]), int)}, {"y": ("*",)})) as released:
             assert Counter(released.give_back()["z"].to_pylist()) == Counter(row[2] or None for row in expected)
 
 
@@ -124,8 +122,9 @@ TYPED_CONDITIONS: list[tuple[str, str, Any, list[int]]] = [
 def test_conditions_on_typed_columns() -> None:
     with open_table(TYPED) as rows:
         for column, operator, value, expected in TYPED_CONDITIONS:
-            values = rows.encode(["n"], [(column, operator, value)])["n"]
-            assert rows.rows_with("n", range(len(values))) == expected, (column, operator, value)
+            encoded = rows.encode(["n"], [(column, operator, value)])
+            values = encoded.values["n"]
+            assert encoded.rows_with("n", range(len(values))) == expected, (column, operator, value)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,8 @@ def test_conditions_that_make_no_sense_are_refused(condition: Any, message: str)
 def test_values_and_names_cannot_smuggle_sql() -> None:
     name = 'x"; DROP TABLE people; --'
     with open_table(pa.table({name: ["'; DROP TABLE people; --", "b"]})) as rows:
-        values = rows.encode([name], [(name, "==", "'; DROP TABLE people; --")])
+        encoded = rows.encode([name], [(name, "==", "'; DROP TABLE people; --")])
+        values = encoded.values
         assert values[name] == ("'; DROP TABLE people; --",)
 
 
@@ -175,7 +175,8 @@ def test_recoding_agrees_with_plain_python(rows: list[tuple[str, ...]], random: 
 
 def check_recoding(open_rows: OpenRows, rows: list[tuple[str, ...]], random: Any, blank: bool) -> None:
     with open_rows(as_table(rows)) as table:
-        values = table.encode(["x", "y"])
+        encoded = table.encode(["x", "y"])
+        values = encoded.values
         labels: dict[str, tuple[str | None, ...]] = {"x": ("low", "high", "low", None), "y": values["y"]}
         maps = {
             "x": np.array([random.randrange(4) for _ in values["x"]], dtype=np.int64),
@@ -191,7 +192,7 @@ def check_recoding(open_rows: OpenRows, rows: list[tuple[str, ...]], random: Any
                 expected[z or None, y or None, labels["x"][codes[0]]] += 1
             elif blank:
                 expected[z or None, None, None] += 1
-        with table.recode(plan) as released:
+        with encoded.recode(plan) as released:
             found = released.head(len(rows))
             assert Counter(zip(*(found[name].to_pylist() for name in ("z", "y", "x")), strict=True)) == expected
             assert released.count() == expected.total()

@@ -16,7 +16,7 @@ import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.algorithms.feasibility import refusal
 from indistinct.cli import app
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
@@ -71,7 +71,7 @@ def questions(draw: st.DrawFn, algorithms: list[str], models: st.SearchStrategy[
 
 def counted(table: pa.Table, policy: ix.Policy) -> Task:
     with open_table(table) as rows:
-        return Task.of(FrequencyList.count(rows, policy), policy)
+        return Task.of(FrequencyList.count(encode_eligible(rows, policy), policy), policy)
 
 
 def check(table: pa.Table, policy: ix.Policy) -> None:

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hierarchy": {"showing"},
     "engine.plans": set(),
     "engine": {"engine.plans", "showing"},
-    "policy": {"hierarchy", "registry"},
+    "policy": {"engine.plans", "hierarchy", "registry"},
     "counting": {"hierarchy", "kernels"},
     "privacy": {"counting", "hierarchy", "showing"},
     "recoding": {"counting", "engine.plans", "hierarchy", "policy", "privacy"},
@@ -172,13 +172,8 @@ AT_THE_DOOR = {"__init__", "__main__", "cli", "studio"}
 MAY_NAME = {
     "counting": {"engine", "policy"},
     "policy": {"privacy"},
-    "recoding": {"engine"},
     "registry": {"algorithms", "privacy", "quality"},
 }
-STILL_WRONG: set[str] = {
-    "recoding/plans.py imports engine",
-}
-"""What points the wrong way today, to be turned round: nothing may be added here."""
 STILL_IN_RINGS: set[str] = {
     "indistinct.recoding.classes",
     "indistinct.recoding.full_domain",
@@ -252,7 +247,7 @@ def test_imports_point_one_way():
         wrong += [f"{file} imports {other}" for other in sorted(needed - allowed - {"__init__"})]
         may_name = allowed | MAY_NAME.get(room, set())
         wrong += [f"{file} names {other}" for other in sorted(named - may_name)]
-    assert set(wrong) == STILL_WRONG
+    assert not wrong
 
 
 def test_the_order_of_the_rooms_has_no_way_back():
@@ -415,11 +410,3 @@ def test_a_policy_and_its_schema_load_neither_compiled_code_nor_an_algorithm(cod
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'anonymise'"):
         indistinct.anonymise  # noqa: B018
-
-
-def test_policies_and_engines_know_the_same_operators():
-    """Neither may import the other, so each lists them."""
-    from indistinct.engine import base
-    from indistinct.policy import OPERATORS
-
-    assert base.OPERATORS == OPERATORS

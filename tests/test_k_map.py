@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.algorithms.search import Search
+from indistinct.counting import encode_eligible
 from indistinct.engine import open_table
 from indistinct.linkage.population import count_with_population
 from indistinct.watch import Watch
@@ -82,7 +83,7 @@ def test_every_node_is_judged_as_loops_over_people_judge_it(tables, k, budget):
     sample, people = tables
     policy = policy_of(ix.KMap(k, as_table(people)), max_suppression=budget)
     with open_table(as_table(sample)) as rows:
-        search = Search(Task.of(count_with_population(rows, policy), policy), Watch())
+        search = Search(Task.of(count_with_population(encode_eligible(rows, policy), policy), policy), Watch())
     for node in search.nodes():
         assert search.recoding(node).suppressed_rows == unsafe_rows(node, sample, people, k)
 
@@ -93,7 +94,7 @@ def test_lattice_finds_the_optimum_of_trying_all_nodes(tables, k, budget):
     sample, people = tables
     policy = policy_of(ix.KMap(k, as_table(people)), max_suppression=budget)
     with open_table(as_table(sample)) as rows:
-        search = Search(Task.of(count_with_population(rows, policy), policy), Watch())
+        search = Search(Task.of(count_with_population(encode_eligible(rows, policy), policy), policy), Watch())
     passing = [node for node in search.nodes() if unsafe_rows(node, sample, people, k) <= min(budget, len(sample) - 1)]
     measure = ix.Precision()
     if not passing:

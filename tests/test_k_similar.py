@@ -13,7 +13,7 @@ from brute_force import cases, task_of
 from indistinct import testing
 from indistinct.algorithms import KSimilar, MinGenCell, Regroup, Task, algorithm_named
 from indistinct.algorithms.bounds import cell_bound
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
@@ -24,7 +24,7 @@ from profiles import examples, scaled
 
 def task_for(table, policy):
     with open_table(table) as rows:
-        return Task.of(FrequencyList.count(rows, policy), policy)
+        return Task.of(FrequencyList.count(encode_eligible(rows, policy), policy), policy)
 
 
 def random_table(rows, seed=0, columns=3):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms import Task
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.recoding import SUPPRESSED, FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import Labels
@@ -76,7 +76,7 @@ def policy_for(k=2, **given):
 
 def frequencies_of(table, policy):
     with open_table(table) as rows:
-        return FrequencyList.count(rows, policy)
+        return FrequencyList.count(encode_eligible(rows, policy), policy)
 
 
 # Labels.

@@ -25,6 +25,7 @@ import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms.feasibility import refusal
 from indistinct.algorithms.m_invariance import _nearest, _numbers
+from indistinct.counting import encode_eligible
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.pipeline import task_for
@@ -222,8 +223,9 @@ def test_a_refusal_says_why_rows_find_no_place() -> None:
     with pytest.raises(InfeasibleError, match=r"^4 of 6 rows .* the policy allows 3 .*4 have values too frequent"):
         ix.anonymize(table(rows), asked)
     with open_table(table(rows)) as opened:
-        assert refusal(task_for(opened, asked, Watch()), Watch()) is not None
-        assert refusal(task_for(opened, replace(asked, max_suppression=4), Watch()), Watch()) is None
+        assert refusal(task_for(encode_eligible(opened, asked), asked), Watch()) is not None
+        more = replace(asked, max_suppression=4)
+        assert refusal(task_for(encode_eligible(opened, more), more), Watch()) is None
 
 
 def test_the_algorithm_needs_its_model_and_one_column() -> None:

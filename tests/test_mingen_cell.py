@@ -25,7 +25,7 @@ from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.column_generation import Effort, linear_duals
 from indistinct.algorithms.regroup import grouped
 from indistinct.algorithms.space import Space
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, InterruptedSearchError, PolicyError
 from indistinct.kernels import group_charges, row_choices
@@ -79,7 +79,7 @@ def precision_of(released):
 
 def task_for(table, policy):
     with open_table(table) as rows:
-        return Task.of(FrequencyList.count(rows, policy), policy)
+        return Task.of(FrequencyList.count(encode_eligible(rows, policy), policy), policy)
 
 
 def table_by_row(recoding, rows):

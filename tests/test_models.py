@@ -29,7 +29,7 @@ from indistinct import testing
 from indistinct.algorithms import Task
 from indistinct.algorithms.counters import GroupCounter, Stairs
 from indistinct.cli import app
-from indistinct.counting import FrequencyList, Groups, Tally
+from indistinct.counting import FrequencyList, Groups, Tally, encode_eligible
 from indistinct.engine import open_table
 from indistinct.registry import MODELS
 from indistinct.watch import Watch
@@ -534,7 +534,7 @@ class Task3:
 
     def counted(self) -> Task:
         with open_table(self.table) as rows:
-            return Task.of(FrequencyList.count(rows, self.policy), self.policy)
+            return Task.of(FrequencyList.count(encode_eligible(rows, self.policy), self.policy), self.policy)
 
 
 @st.composite

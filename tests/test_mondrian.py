@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.task import Task
-from indistinct.counting import FrequencyList, Sensitive
+from indistinct.counting import FrequencyList, Sensitive, encode_eligible
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, TCloseness
@@ -628,7 +628,7 @@ def test_adult_loses_what_it_did():
     columns = {name: ix.quasi(ix.levels(ADULT / f"adult_hierarchy_{name}.csv")) for name in ADULT_COLUMNS}
     policy = ix.Policy(columns=columns | {"salary-class": ix.other()}, privacy=[KAnonymity(5)])
     with open_table(ADULT / "adult_30162.csv") as rows:
-        frequencies = FrequencyList.count(rows, policy)
+        frequencies = FrequencyList.count(encode_eligible(rows, policy), policy)
     for (labels, choose), losses in ADULT_LOSSES.items():
         for k, loss in zip((5, 10, 25), losses, strict=True):
             task = Task.of(frequencies, replace(policy, privacy=[KAnonymity(k)]))

@@ -18,7 +18,7 @@ from brute_force import Case, cases, generalized, policy_of_case, table_of_case,
 from indistinct.algorithms import Task
 from indistinct.algorithms.blanking import least_hitting_set
 from indistinct.algorithms.mu_argus import MOST_COMBINATIONS, MuArgus
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, at, cells, policy_of, table_of
 from profiles import examples
@@ -44,7 +44,7 @@ MT = SAFE_TUPLES | {("white", None, "male", "02138"): 1, ("white", None, None, "
 
 def task(table, policy):
     with open_table(table) as rows:
-        return Task.of(FrequencyList.count(rows, policy), policy)
+        return Task.of(FrequencyList.count(encode_eligible(rows, policy), policy), policy)
 
 
 TASK_7 = task(TABLE_7, POLICY_7)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.study import profiling
@@ -200,4 +200,4 @@ def test_the_suggested_policy_fits_any_table_and_survives_its_file(table: pa.Tab
     policy = parse_policy(policy_toml(suggested_policy(found, k=2), comments(found)))
     policy.check(table.column_names)
     with open_table(table) as rows:
-        assert FrequencyList.count(rows, policy).rows == table.num_rows
+        assert FrequencyList.count(encode_eligible(rows, policy), policy).rows == table.num_rows

@@ -17,7 +17,10 @@ import pyarrow.parquet
 import pytest
 
 import indistinct as ix
+from indistinct.algorithms import algorithm_named
+from indistinct.engine import open_table
 from indistinct.engine.duckdb import DuckRows
+from indistinct.engine.duckdb.encoded import DuckEncoded
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, table_of
 
 TABLE = table_of(HOSPITAL_COLUMNS, HOSPITAL).append_column("Name", pa.array([f"n{n}" for n in range(12)]))
@@ -100,14 +103,14 @@ def test_a_release_is_closed_with_its_block():
 
 def test_a_failed_recount_is_never_released(monkeypatch):
     """Nothing leaves unverified: an engine that recodes wrongly is caught before anyone sees the table."""
-    honest = DuckRows.recode
+    honest = DuckEncoded.recode
 
     def careless(self, plan):
         return honest(
             self, dataclasses.replace(plan, suppressed={name: codes[:0] for name, codes in plan.suppressed.items()})
         )
 
-    monkeypatch.setattr(DuckRows, "recode", careless)
+    monkeypatch.setattr(DuckEncoded, "recode", careless)
     with pytest.raises(ix.VerificationError, match="2 of 7 groups fail"):
         ix.anonymize(TABLE, policy())
 
@@ -418,3 +421,41 @@ def test_no_temporary_files_are_left_behind(tmp_path, monkeypatch):
     ix.solutions(TABLE, policy())
     ix.verify(TABLE.drop_columns("Name"), policy())
     assert snapshot(tmp_path) == {}
+
+
+SITES = pa.table({"site": ["A"] * 6 + ["B"] * 6, "age": [30, 31, 30, 31, 30, 31, 50, 51, 50, 51, 50, 51]})
+
+
+def policy_of_site(site):
+    columns = {"site": ix.other(), "age": ix.quasi(ix.suppress())}
+    return ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)], eligible=[ix.where("site", "==", site)])
+
+
+def test_a_release_has_the_rows_that_were_searched_whatever_is_released_meanwhile():
+    """Two policies with different filters take turns on one open table."""
+    made = []
+
+    class Interrupted:
+        """Finds what another algorithm finds, after the same rows were released for another site."""
+
+        name = "interrupted"
+
+        def run(self, task, watch):
+            with ix.anonymize(rows, policy_of_site("B")) as other:
+                made.append(set(other.table["site"].to_pylist()))
+            return algorithm_named("samarati").run(task, watch)
+
+    with open_table(SITES) as rows, ix.anonymize(rows, policy_of_site("A"), algorithm=Interrupted()) as release:
+        assert set(release.table["site"].to_pylist()) == {"A"}
+        assert sorted(release.table["age"].to_pylist()) == [30, 30, 30, 31, 31, 31]
+    assert made == [{"B"}]
+
+
+def test_a_limit_of_tuples_for_one_release_does_not_concern_the_next():
+    table = pa.table({"n": [str(n // 2) for n in range(40)]})
+    policy = ix.Policy(columns={"n": ix.quasi(ix.suppress())}, privacy=[ix.KAnonymity(2)])
+    with open_table(table) as rows:
+        with ix.anonymize(rows, policy, max_tuples=5) as release:
+            assert release.node == {"n": 1}
+        with ix.anonymize(rows, policy) as release:
+            assert release.node == {"n": 0}

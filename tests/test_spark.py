@@ -29,10 +29,10 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.cli import app
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
-from indistinct.engine.base import OPERATORS
-from indistinct.engine.spark import SparkRows, rows, session
+from indistinct.engine.plans import OPERATORS
+from indistinct.engine.spark import SparkRows, encoding, session
 from indistinct.engine.spark.conditions import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
@@ -86,7 +86,7 @@ def test_cells_have_the_same_text_as_in_duckdb(spark: Any) -> None:
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         with open_table(ALL_TYPES) as expected, open_table(frame_of(spark, ALL_TYPES)) as found:
-            assert found.encode(names) == expected.encode(names)
+            assert found.encode(names).values == expected.encode(names).values
             assert found.texts(names).read_all().to_pydict() == expected.texts(names).read_all().to_pydict()
             assert found.difference(expected, names) == 0
             assert expected.difference(found, names) == 0
@@ -105,7 +105,7 @@ def test_columns_of_different_types_compare_by_their_texts(spark: Any) -> None:
 def test_times_without_a_zone_have_the_same_text(spark: Any) -> None:
     frame = spark.sql("SELECT TIMESTAMP_NTZ '2020-01-02 03:04:05.6' AS moment, 'Aa' COLLATE UTF8_LCASE AS word")
     with open_table(pa.table({"moment": [MOMENT]})) as expected, open_table(frame) as found:
-        assert found.encode(["moment", "word"]) == expected.encode(["moment"]) | {"word": ("Aa",)}
+        assert found.encode(["moment", "word"]).values == expected.encode(["moment"]).values | {"word": ("Aa",)}
 
 
 @pytest.mark.parametrize("sql", ["array(1)", "X'00'", "map('a', 1)", "named_struct('a', 1)", "INTERVAL '1' YEAR"])
@@ -127,8 +127,8 @@ def test_conditions_hold_as_in_python(spark: Any) -> None:
     asked = [(operator, [value] if operator.endswith("in") else value) for operator in OPERATORS for value in values]
     with open_table(frame_of(spark, pa.table({"x": cells}))) as table:
         assert isinstance(table, SparkRows)
-        claims = [eligible([("x", operator, value)], table.cell) for operator, value in asked]
-        found = table.frame.selectExpr("x0", *(f"coalesce({sql}, false)" for sql in claims)).toArrow()
+        claims = [eligible([("x", operator, value)], table.source.cell) for operator, value in asked]
+        found = table.source.frame.selectExpr("x0", *(f"coalesce({sql}, false)" for sql in claims)).toArrow()
     for number, (operator, value) in enumerate(asked, 1):
         for cell, claim in zip(found[0].to_pylist(), found[number].to_pylist(), strict=True):
             assert claim == holds(cell, operator, value), (cell, operator, value)
@@ -153,11 +153,11 @@ def test_conditions_on_typed_columns_and_on_odd_texts(spark: Any) -> None:
     asked += [("s", ">=", datetime.datetime(2020, 1, 2, 3)), ("s", "in", [5, 0.5, "1d"])]
     with open_table(pa.table({"s": texts})) as expected, open_table(frame_of(spark, pa.table({"s": texts}))) as found:
         for condition in asked:
-            assert found.encode(["s"], [condition]) == expected.encode(["s"], [condition]), condition
+            assert found.encode(["s"], [condition]).values == expected.encode(["s"], [condition]).values, condition
     with open_table(frame_of(spark, TYPED)) as table:
         assert isinstance(table, SparkRows)
-        claims = [eligible([condition[:3]], table.cell) for condition in TYPED_CONDITIONS]
-        answers = table.frame.selectExpr(*(f"coalesce({sql}, false)" for sql in claims)).toArrow()
+        claims = [eligible([condition[:3]], table.source.cell) for condition in TYPED_CONDITIONS]
+        answers = table.source.frame.selectExpr(*(f"coalesce({sql}, false)" for sql in claims)).toArrow()
     for (*condition, expected_rows), answer in zip(TYPED_CONDITIONS, answers.columns, strict=True):
         assert [row for row, holds_there in enumerate(answer.to_pylist(), 1) if holds_there] == expected_rows, condition
 
@@ -175,7 +175,7 @@ LARGER_TABLES = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=8, max_size=60
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Counting and recoding with the tuples on the driver, and without them."""
     if request.param == "many tuples":
-        monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+        monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
     return str(request.param)
 
 
@@ -199,8 +199,8 @@ def test_counts_are_those_of_duckdb(spark: Any, way: str) -> None:
         for columns in (["a", "b", "c"], ["c", "a"], []):
             counts = []
             for engine in (expected, found):
-                engine.encode(["a", "b", "c"], [("a", "!=", "3")])
-                counted = engine.count_by(columns)
+                encoded = engine.encode(["a", "b", "c"], [("a", "!=", "3")])
+                counted = encoded.count_by(columns)
                 codes = zip(*(code.tolist() for code in counted.codes), strict=True) if columns else [()]
                 counts.append(dict(zip(codes, counted.counts.tolist(), strict=True)))
             assert counts[0] == counts[1]
@@ -215,7 +215,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
     table, policy = bottom_table_of(300, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
     with ix.anonymize(table, policy, max_tuples=60) as expected:
         facts = expected.facts
-    monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+    monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
     frame = frame_of(spark, table)
     with ix.anonymize(frame, policy, max_tuples=60) as release:
         assert release.facts == facts
@@ -227,7 +227,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
 def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More tuples than the driver takes: executors recode them part by part, and the whole is proved."""
     table, policy = bottom_table_of(600, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
-    monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+    monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=ALGORITHMS_TO_CHECK[name], max_tuples=150) as release:
         facts = release.facts
@@ -260,7 +260,7 @@ def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
             return ix.Mondrian().run(task, watch)
 
     table, policy = bottom_table_of(600, 3), bottom_policy_of()
-    monkeypatch.setattr(rows, "FEW_TUPLES", 0)
+    monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=Fatal(), max_tuples=150) as release:
         assert Path(fired).exists()
@@ -273,19 +273,21 @@ def test_rows_like_tuples_are_found_as_in_duckdb(spark: Any) -> None:
     found = []
     for source in (table, frame_of(spark, table)):
         with open_table(source) as opened:
-            opened.encode(["a", "b"])
-            found.append(opened.rows_like({"b": [0, 2], "a": [0, 2]}, ["c"], limit=2).to_pydict())
+            encoded = opened.encode(["a", "b"])
+            found.append(encoded.rows_like({"b": [0, 2], "a": [0, 2]}, ["c"], limit=2).to_pydict())
     assert found[0] == found[1]
 
 
 def test_a_table_without_rows_goes_through_every_verb(spark: Any, tmp_path: Path) -> None:
     with open_table(spark.createDataFrame([], "a bigint, b string")) as table:
-        assert table.encode(["a"]) == {"a": ()}
-        assert table.count_by(["a"]).counts.tolist() == table.count_by([]).counts.tolist() == []
+        encoded = table.encode(["a"])
+        assert encoded.values == {"a": ()}
+        assert encoded.rows == 0
+        assert encoded.count_by(["a"]).counts.tolist() == encoded.count_by([]).counts.tolist() == []
         assert table.sizes_by(["a"]).tolist() == table.sizes_by([]).tolist() == []
         assert table.values_by(["a"], "b").texts == table.values_by([], "b").texts == ()
         plan = Plan(("a", "b"), {"a": np.array([], np.int64)}, {"a": ()}, frozenset({"a"}))
-        with table.recode(plan) as released:
+        with encoded.recode(plan) as released:
             assert released.count() == 0
             assert released.difference(table, ["a", "b"]) == 0
             released.write(tmp_path)
@@ -297,7 +299,7 @@ def test_a_table_without_rows_goes_through_every_verb(spark: Any, tmp_path: Path
 @functools.cache
 def counted_in_duckdb(model: str) -> FrequencyList:
     with open_table(TABLE) as table:
-        return FrequencyList.count(table, policy_for(model))
+        return FrequencyList.count(encode_eligible(table, policy_for(model)), policy_for(model))
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +311,7 @@ def counted_in_spark(spark: Any) -> Any:
         policy = policy_for(model)
         if policy.asked_sensitive not in known:
             with open_table(frame_of(spark, TABLE)) as table:
-                known[policy.asked_sensitive] = FrequencyList.count(table, policy)
+                known[policy.asked_sensitive] = FrequencyList.count(encode_eligible(table, policy), policy)
         return known[policy.asked_sensitive]
 
     return count
@@ -388,7 +390,8 @@ def rows_in_order(frame: Any) -> list[Any]:
 def test_rows_keep_their_place_when_spark_computes_them_again(spark: Any) -> None:
     """Neither the order of rows nor the group that a row of a divided tuple goes to may change with a retry."""
     with open_table(restless(spark, PEOPLE)) as table:
-        values = table.encode(["age"])
+        encoded = table.encode(["age"])
+        values = encoded.values
         plan = Plan(("age", "visit"), {"age": np.zeros(3, int)}, {"age": ("*",)})
         local = LocalPlan(
             columns=("age", "visit"),
@@ -401,7 +404,7 @@ def test_rows_keep_their_place_when_spark_computes_them_again(spark: Any) -> Non
         assert values["age"] == ("20", "21", "22")
         orders = []
         for made in (plan, plan, local):
-            released = table.recode(made)
+            released = encoded.recode(made)
             frame: Any = released.give_back()
             before = rows_in_order(frame)
             released.close()  # lets go of what was stored: the next action computes it again
@@ -425,8 +428,8 @@ def test_both_tables_of_a_release_put_a_row_into_the_same_class(spark: Any) -> N
     )
     wide = PEOPLE.filter(pa.array([(n % 3, n % 2) in {(0, 0), (1, 0), (2, 1)} for n in range(60)]))
     with open_table(restless(spark, wide)) as table:
-        table.encode(["age", "illness"])
-        divided = table.divide(plan)
+        encoded = table.encode(["age", "illness"])
+        divided = encoded.divide(plan)
         quasi, sensitive = (rows_in_order(divided[name].give_back()) for name in ("quasi", "sensitive"))
         for part in divided.values():
             part.close()
@@ -469,11 +472,11 @@ def test_a_table_that_changes_between_count_and_recode_is_not_released(spark: An
     path = tmp_path / "people.parquet"
     pyarrow.parquet.write_table(PEOPLE, path)
     with open_table(path, engine=spark) as table:
-        table.encode(["age"])
+        encoded = table.encode(["age"])
         pyarrow.parquet.write_table(PEOPLE.slice(0, 50), path)
         spark.catalog.refreshByPath(str(path))
         with pytest.raises(TableError, match="changed while it was read"):
-            table.recode(Plan(("age",), {"age": np.zeros(3, int)}, {"age": ("*",)}))
+            encoded.recode(Plan(("age",), {"age": np.zeros(3, int)}, {"age": ("*",)}))
 
 
 # Spark Connect.
@@ -579,7 +582,7 @@ def test_tables_of_the_catalog_are_opened_by_name(spark: Any, tmp_path: Path) ->
 def test_partition_folders_stay_text(spark: Any, tmp_path: Path) -> None:
     pyarrow.parquet.write_to_dataset(pa.table({"zip": ["01234"], "n": [1]}), tmp_path / "parts", partition_cols=["zip"])
     with open_table(tmp_path / "parts", engine=spark) as table:
-        assert table.encode(["zip"]) == {"zip": ("01234",)}
+        assert table.encode(["zip"]).values == {"zip": ("01234",)}
     assert spark.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled") == "true"
 
 

@@ -98,12 +98,25 @@ class PlainRows:
         return ValueCounts(by_group, by_value, rows, tuple(map(str, values)))
 
     def encode(self, columns, where=()):
-        return {name: tuple(sorted({row[self.names.index(name)] for row in self.rows})) for name in columns}
+        values = {name: tuple(sorted({row[self.names.index(name)] for row in self.rows})) for name in columns}
+        return PlainEncoded(self.names, self.rows, values)
+
+
+class PlainEncoded:
+    """Encoded rows in plain Python."""
+
+    def __init__(self, names, rows, values):
+        self.names, self.cells, self.values = names, rows, values
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
 
     def count_by(self, columns):
-        values = self.encode(columns)
-        counts = Counter(tuple(row[self.names.index(name)] for name in columns) for row in self.rows)
-        codes = [[values[name].index(cells[at]) for cells in counts] for at, name in enumerate(columns)]
+        counts = Counter(tuple(row[self.names.index(name)] for name in columns) for row in self.cells)
+        codes = [[self.values[name].index(cells[at]) for cells in counts] for at, name in enumerate(columns)]
         return Counts(tuple(np.array(code, np.uint8) for code in codes), np.array(list(counts.values()), np.int64))
 
 

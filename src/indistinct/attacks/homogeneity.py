@@ -136,9 +136,10 @@ def homogeneity(
     columns, findings = [], []
     rows = groups = 0
     with ReleasedTables.of(release, **reading).only_rows() as table:
-        values = table.encode([*policy.quasi, *sensitive])
+        encoded = table.encode([*policy.quasi, *sensitive])
+        values = encoded.values
         for name in sensitive:
-            found = table.count_by([*policy.quasi, name])
+            found = encoded.count_by([*policy.quasi, name])
             codes = [np.asarray(own, np.int64) for own in found.codes]
             number = combined(codes[:-1], len(found.counts))
             sizes = np.bincount(number, found.counts).astype(np.int64)

@@ -26,7 +26,7 @@ from indistinct.showing.words import counted
 
 BLANKING = ("mu-argus",)
 """Algorithms that blank single cells, so that a missing cell says nothing."""
-Codes = dict[str, tuple[str | None, ...]]
+Codes = Mapping[str, tuple[str | None, ...]]
 
 
 class CountedRelease(NamedTuple):
@@ -138,7 +138,8 @@ def _count_release(
     if row_by_row:
         values, codes = rows_in_order(rows, names)
         return CountedRelease(values, Counts(tuple(codes), np.ones(rows.count(), np.int64)), names, said)
-    return CountedRelease(rows.encode(names), rows.count_by(names), names, said)
+    with rows.encode(names) as encoded:
+        return CountedRelease(encoded.values, encoded.count_by(names), names, said)
 
 
 def rows_in_order(rows: Rows, names: Sequence[str]) -> tuple[Codes, list[Any]]:

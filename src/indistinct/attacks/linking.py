@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from indistinct.engine import Counts, Rows
+    from indistinct.engine import Counts, Encoded, Rows
     from indistinct.linkage.coverage import Coverage, Spelled
     from indistinct.linkage.fitting_people import Candidates
     from indistinct.policy import Policy
@@ -71,14 +71,13 @@ def link(
     with tables.quasi_rows() as released, use_table(external, **reading) as other:
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         _refuse_unknown(show, other)
-        labels = released.encode(list(pairs))
-        groups = released.count_by(list(pairs))
-        values = other.encode(list(pairs.values()))
-        people = other.count_by(list(pairs.values()))
-        coverages = [_coverage(policy, name, labels[name], values[theirs], fuzzy) for name, theirs in pairs.items()]
-        found = count_candidates(groups, people, coverages)
-        described = _Described(pairs, labels, groups, people, coverages, found)
-        worst = described.worst(other, show, most)
+        with released.encode(list(pairs)) as encoded, other.encode(list(pairs.values())) as known:
+            labels, groups = encoded.values, encoded.count_by(list(pairs))
+            values, people = known.values, known.count_by(list(pairs.values()))
+            coverages = [_coverage(policy, name, labels[name], values[theirs], fuzzy) for name, theirs in pairs.items()]
+            found = count_candidates(groups, people, coverages)
+            described = _Described(pairs, labels, groups, people, coverages, found)
+            worst = described.worst(known, show, most)
     return described.report(worst, tables.is_apart)
 
 
@@ -93,7 +92,7 @@ class _Described:
     coverages: Sequence[Coverage]
     found: Candidates
 
-    def worst(self, other: Rows, show: Sequence[str], most: int) -> tuple[LinkedGroup, ...]:
+    def worst(self, known: Encoded, show: Sequence[str], most: int) -> tuple[LinkedGroup, ...]:
         """Describe the groups that tell most: fewest people and rows, and people who fit fewest other rows."""
         import numpy as np
 
@@ -113,18 +112,18 @@ class _Described:
                     {name: self.labels[name][code] for name, code in zip(self.pairs, codes, strict=True)},
                     int(found.sizes[group]),
                     int(found.people[group]),
-                    self._persons(other, first, show),
+                    self._persons(known, first, show),
                 )
             )
         return tuple(made)
 
-    def _persons(self, other: Rows, tuples: NDArray[np.int64], show: Sequence[str]) -> tuple[Person, ...]:
+    def _persons(self, known: Encoded, tuples: NDArray[np.int64], show: Sequence[str]) -> tuple[Person, ...]:
         """Look up the rows of some tuples in the other table."""
         wanted = {
             name: [int(code) for code in codes[tuples]]
             for name, codes in zip(self.pairs.values(), self.people.codes, strict=True)
         }
-        rows = other.rows_like(wanted, show, MOST_PERSONS).to_pylist()
+        rows = known.rows_like(wanted, show, MOST_PERSONS).to_pylist()
         return tuple(
             Person(
                 row["number"],

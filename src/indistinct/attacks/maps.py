@@ -118,8 +118,9 @@ def maps(
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         keys = _keys(key, released.columns(), other.columns())
         ours, theirs = [*pairs, *keys[:1]], [*pairs.values(), *keys[1:]]
-        labels, groups = released.encode(ours), released.count_by(ours)
-        values, people = other.encode(theirs), other.count_by(theirs)
+        with released.encode(ours) as mine, other.encode(theirs) as known:
+            labels, groups = mine.values, mine.count_by(ours)
+            values, people = known.values, known.count_by(theirs)
     number = len(pairs)
     coverages, sure = (
         [

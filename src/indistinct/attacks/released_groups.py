@@ -76,8 +76,8 @@ def _count_groups(rows: Rows, policy: Policy) -> ReleasedGroups:
 
 def _sizes(rows: Rows, policy: Policy) -> dict[Labels, int]:
     """Give each combination of released quasi cells with the number of its rows."""
-    values = rows.encode(policy.quasi)
-    found = rows.count_by(policy.quasi)
+    with rows.encode(policy.quasi) as encoded:
+        values, found = encoded.values, encoded.count_by(policy.quasi)
     cells = (
         map(values[name].__getitem__, codes.tolist()) for name, codes in zip(policy.quasi, found.codes, strict=True)
     )

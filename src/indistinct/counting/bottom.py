@@ -16,23 +16,23 @@ from indistinct.errors import InfeasibleError
 from indistinct.hierarchy import CompiledHierarchy
 
 if TYPE_CHECKING:
-    from indistinct.engine import Rows
+    from indistinct.engine import Encoded
 
 Node = tuple[int, ...]
 
 
-def lowest_bottom(rows: Rows, hierarchies: Mapping[str, CompiledHierarchy], asked: Sequence[str]) -> Node:
+def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy], asked: Sequence[str]) -> Node:
     """Give a node at which the table has no more tuples than may come to the driver; none just below it would do.
 
     ``asked`` are further columns that are counted as they are. Columns are raised one level at a time, each time the
     one that leaves fewest tuples, and then lowered again where that was not needed.
     """
-    most = rows.max_tuples
+    most = encoded.max_tuples
     heights = [hierarchy.height for hierarchy in hierarchies.values()]
     node: Node = (0,) * len(heights)
 
     def tuples_at(nodes: Sequence[Node]) -> list[int]:
-        return rows.tuples_at((*hierarchies, *asked), [merged_codes(hierarchies, node) for node in nodes])
+        return encoded.tuples_at((*hierarchies, *asked), [merged_codes(hierarchies, node) for node in nodes])
 
     if most is None or tuples_at([node])[0] <= most:
         return node

@@ -21,7 +21,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import grouping
 
 if TYPE_CHECKING:
-    from indistinct.engine import Rows
+    from indistinct.engine import Encoded
     from indistinct.policy import Policy
 
 T = TypeVar("T")
@@ -73,13 +73,13 @@ class FrequencyList:
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def count(cls, rows: Rows, policy: Policy, *, may_merge: bool = False) -> FrequencyList:
-        """Count the eligible rows of a table by their quasi-identifier: the only full scan before the release.
+    def count(cls, encoded: Encoded, policy: Policy, *, may_merge: bool = False) -> FrequencyList:
+        """Count rows that were encoded for a policy by their quasi-identifier; see ``encode_eligible``.
 
-        If it ``may_merge``, tables with more tuples than ``rows.max_tuples`` are counted at a higher node.
+        If it ``may_merge``, tables with more tuples than ``encoded.max_tuples`` are counted at a higher node.
         """
         columns, asked = tuple(policy.quasi), policy.asked_sensitive
-        values = rows.encode((*columns, *asked), [condition.as_triple() for condition in policy.eligible])
+        values = encoded.values
         compiled, mistakes = {}, []
         for column in (*columns, *asked):
             try:
@@ -87,16 +87,16 @@ class FrequencyList:
             except PolicyError as error:
                 codes: tuple[int, ...] = getattr(error, "codes", ())
                 mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
-                if codes and (where := rows.rows_with(column, codes)):
+                if codes and (where := encoded.rows_with(column, codes)):
                     mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
         if mistakes:
             raise PolicyError(mistakes)
         quasi = {column: compiled[column] for column in columns}
-        bottom = lowest_bottom(rows, quasi, asked) if may_merge and rows.max_tuples is not None else ()
+        bottom = lowest_bottom(encoded, quasi, asked) if may_merge and encoded.max_tuples is not None else ()
         if any(bottom):
-            counted = rows.count_merged((*columns, *asked), merged_codes(quasi, bottom))
+            counted = encoded.count_merged((*columns, *asked), merged_codes(quasi, bottom))
         else:
-            counted = rows.count_by((*columns, *asked))
+            counted = encoded.count_by((*columns, *asked))
         weights = tuple(policy.columns[column].weight for column in columns)
         sensitive = {
             column: (Sensitive(values[column], compiled[column] if compiled[column].height else None), codes)
@@ -107,7 +107,7 @@ class FrequencyList:
         found = cls.of_codes(columns, hierarchies, of_tuples, counted.counts, weights, sensitive, bottom or None)
         if not any(bottom):
             return found
-        return replace(found, value_rows=tuple(_value_rows(rows, name, quasi[name]) for name in columns))
+        return replace(found, value_rows=tuple(_value_rows(encoded, name, quasi[name]) for name in columns))
 
     @classmethod
     def of_codes(
@@ -271,8 +271,8 @@ class FrequencyList:
         return value
 
 
-def _value_rows(rows: Rows, column: str, hierarchy: CompiledHierarchy) -> IntArray:
-    counted = rows.count_by([column])
+def _value_rows(encoded: Encoded, column: str, hierarchy: CompiledHierarchy) -> IntArray:
+    counted = encoded.count_by([column])
     found = np.zeros(len(hierarchy.values), np.int64)
     found[counted.codes[0]] = counted.counts
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import integers
-from indistinct.engine.base import ClassPlan, LocalPlan
+from indistinct.engine.plans import ClassPlan, LocalPlan
 
 NOWHERE = -1
 """The group of suppressed rows in a local plan."""

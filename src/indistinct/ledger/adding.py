@@ -8,7 +8,7 @@ from typing import Any
 from indistinct.engine import KEY, Recognition, Rows
 from indistinct.errors import LedgerError
 from indistinct.ledger.again import told_policy
-from indistinct.pipeline import task_for
+from indistinct.pipeline import encode_checked, task_for
 from indistinct.policy import Policy
 from indistinct.proof.verdict import verify
 from indistinct.release import recoded
@@ -37,10 +37,12 @@ def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path:
     policy.check(rows.columns())
     told = rows.recognise(how)
     try:
-        task = task_for(told, told_policy(policy, []), Watch())
+        asked = told_policy(policy, [])
+        encoded = encode_checked(told, asked, Watch())
+        task = task_for(encoded, asked)
         node = tuple(int(manifest["node"][column]) for column in task.frequencies.columns)
         groups, _ = task.frequencies.roll_up(node)
-        keyed = recoded(told, task.recoding(groups), policy, (KEY,))["table"]
+        keyed = recoded(encoded, task.recoding(groups), policy, (KEY,))["table"]
         try:
             _refuse_another(keyed, released, policy)
             told.write_members(keyed, path, policy.quasi, policy.with_role("sensitive"))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from indistinct.algorithms import Algorithm, MInvariant
-from indistinct.counting import IntArray
-from indistinct.engine import HISTORY, KEY, Histories, Recognition, Rows, use_table
+from indistinct.counting import IntArray, encode_eligible
+from indistinct.engine import HISTORY, KEY, Encoded, Histories, Recognition, Rows, use_table
 from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.released_labels import Based
@@ -22,7 +22,7 @@ from indistinct.ledger.policies import policy_text
 from indistinct.ledger.store.entry import Draft, Entry
 from indistinct.ledger.store.entry_files import RELEASE
 from indistinct.ledger.store.store import HeadMoved, Store
-from indistinct.pipeline import chosen_algorithm, task_for
+from indistinct.pipeline import chosen_algorithm, encode_checked, task_for
 from indistinct.policy import Policy
 from indistinct.policy.policy_file import parse_policy
 from indistinct.recoding import Recoding
@@ -333,16 +333,17 @@ class Ledger:
             _refuse_other_ways(chosen, terms)
         path, sizes = self._history(earlier, policies, policy, signed, private, reading)
         based = _based_columns(policy, earlier) if terms.again == "based" else ()
-        ground = rows.encode(based, [condition.as_triple() for condition in policy.eligible]) if based else {}
+        ground = encode_eligible(rows, policy, based).values if based else {}
         hierarchies: dict[str, Hierarchy] = {
             name: Based(policy.columns[name].hierarchy, ground[name]) for name in based
         }
         told = rows.recognise(self._recognition(policy, terms, path, based))
         try:
             asked = told_policy(policy, policies, hierarchies, signed)
-            recoding = _searched(told, asked, chosen, sizes, policies, watch)
+            encoded = encode_checked(told, asked, watch)
+            recoding = _searched(encoded, asked, chosen, sizes, policies, watch)
             watch.report("release")
-            parts = recoded(told, recoding, policy, (KEY,))
+            parts = recoded(encoded, recoding, policy, (KEY,))
             first = "quasi" if recoding.is_divided else "table"
             group = [LINK] if recoding.is_divided else policy.quasi
             told.write_members(parts[first], private / MEMBERS, group, policy.with_role("sensitive"))
@@ -413,16 +414,16 @@ class _OvertakenError(Exception):
 
 
 def _searched(
-    told: Rows, policy: Policy, chosen: Algorithm, sizes: IntArray | None, earlier: list[Policy], watch: Watch
+    encoded: Encoded, policy: Policy, chosen: Algorithm, sizes: IntArray | None, earlier: list[Policy], watch: Watch
 ) -> Recoding:
     """Search for a recoding; with earlier releases, one that keeps to them.
 
     ``sizes`` has the number of people of each history; without it, they may come and go one by one.
     """
     if not earlier:
-        return _found(told, policy, chosen, watch)[0]
+        return _found(encoded, policy, chosen, watch)[0]
     try:
-        recoding, budget = _found(told, policy, chosen, watch)
+        recoding, budget = _found(encoded, policy, chosen, watch)
     except InfeasibleError as error:
         needed = (
             " New people must be as many as the models ask for, and of those who were released before enough must stay "
@@ -463,8 +464,8 @@ def _refuse_other_ways(chosen: Algorithm, terms: Terms) -> None:
         )
 
 
-def _found(told: Rows, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[Recoding, int]:
-    task = task_for(told, policy, watch, secret=(HISTORY,))
+def _found(encoded: Encoded, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[Recoding, int]:
+    task = task_for(encoded, policy, secret=(HISTORY,))
     watch.start()
     watch.report("search")
     recoding = chosen.run(task, watch)

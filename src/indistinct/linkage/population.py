@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import CountedCrowd, Crowd, FrequencyList, Groups, IntArray, Layout, Node, UIntArray
-from indistinct.engine import Counts, Rows, use_table
+from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.text_labels import Prefix
@@ -32,9 +32,9 @@ MOST_KEPT = 16_000_000
 """So many tuples of rolled-up populations are kept for the nodes above."""
 
 
-def count_with_population(rows: Rows, policy: Policy, *, may_merge: bool = False) -> FrequencyList:
-    """Count a table by its quasi-identifier, and the populations that the policy's models ask about."""
-    frequencies = FrequencyList.count(rows, policy, may_merge=may_merge)
+def count_with_population(encoded: Encoded, policy: Policy, *, may_merge: bool = False) -> FrequencyList:
+    """Count an encoded table by its quasi-identifier, and the populations that the policy's models ask about."""
+    frequencies = FrequencyList.count(encoded, policy, may_merge=may_merge)
     asking = [model for model in policy.privacy if model.asks_population]
     if not asking:
         return frequencies
@@ -108,8 +108,8 @@ class Population:
         """Count the people of a model's population by the columns that are linked."""
         with population_of(model, policy) as (rows, linked):
             theirs = [one.theirs for one in linked]
-            values = rows.encode(theirs)
-            people = rows.count_by(theirs)
+            with rows.encode(theirs) as encoded:
+                values, people = encoded.values, encoded.count_by(theirs)
         places = tuple(frequencies.columns.index(one.name) for one in linked)
         climbs = [
             _Climb.of(one.column, frequencies.hierarchies[place], values[one.theirs])
@@ -247,8 +247,8 @@ STRANGER = object()
 
 def counted_people(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:
     """Count the groups of a released table over some columns, and the people of a population that its labels cover."""
-    labels = released.encode(columns)
-    groups = released.count_by(columns)
+    with released.encode(columns) as encoded:
+        labels, groups = encoded.values, encoded.count_by(columns)
     codes = np.stack([np.asarray(code, np.int64) for code in groups.codes])
     people = people_that_fit(labels, columns, codes, groups.counts, policy, model)
     return Groups.of_sizes(groups.counts, crowds={model.crowd: CountedCrowd(people)})
@@ -266,8 +266,8 @@ def people_that_fit(
     with population_of(model, policy) as (rows, linked):
         linked = [one for one in linked if one.name in columns]
         theirs = [one.theirs for one in linked]
-        values = rows.encode(theirs)
-        people = rows.count_by(theirs)
+        with rows.encode(theirs) as encoded:
+            values, people = encoded.values, encoded.count_by(theirs)
     coverages = [
         Coverage.of(one.column.hierarchy, labels[one.name], values[one.theirs], missing_fits=False) for one in linked
     ]

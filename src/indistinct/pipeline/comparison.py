@@ -11,7 +11,7 @@ from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of
-from indistinct.engine import Rows, use_table
+from indistinct.engine import Encoded, use_table
 from indistinct.errors import (
     IndistinctError,
     InfeasibleError,
@@ -19,7 +19,7 @@ from indistinct.errors import (
     MissingExtraError,
     PolicyError,
 )
-from indistinct.pipeline import release_of, task_for
+from indistinct.pipeline import encode_checked, release_of, task_for
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
 from indistinct.recoding import Recoding
@@ -54,9 +54,9 @@ def compare(
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     contenders = _contenders(algorithms, policy)
-    with use_table(table, **reading) as rows:
-        task = task_for(rows, policy, watch)
-        trials = tuple(_trial(contender, rows, task, workload, watch) for contender in contenders)
+    with use_table(table, **reading) as rows, encode_checked(rows, policy, watch) as encoded:
+        task = task_for(encoded, policy)
+        trials = tuple(_trial(contender, encoded, task, workload, watch) for contender in contenders)
     described = None if workload is None else workload.describe()
     return Comparison(task.frequencies.rows, len(task.frequencies.base), trials, described)
 
@@ -143,7 +143,7 @@ class _Run:
     is_warm: bool
 
 
-def _trial(contender: _Contender, rows: Rows, task: Task, workload: Workload | None, watch: Watch) -> Trial:
+def _trial(contender: _Contender, encoded: Encoded, task: Task, workload: Workload | None, watch: Watch) -> Trial:
     """Run one algorithm, release what it finds, recount that, and measure it."""
 
     def progress(stage: str, done: int | None, total: int | None) -> None:
@@ -155,7 +155,7 @@ def _trial(contender: _Contender, rows: Rows, task: Task, workload: Workload | N
         return _without_release(contender, run, run.answer)
     recoding = run.answer
     try:
-        with release_of(rows, task.policy, recoding, contender.name, allow_unsafe=True, watch=own) as release:
+        with release_of(encoded, task.policy, recoding, contender.name, allow_unsafe=True, watch=own) as release:
             verdict = release.verdict
             if workload is not None:
                 own.report("queries")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray, Sensitive
 from indistinct.counting.bottom import merged_codes
-from indistinct.engine import FragmentPlan, Rows
+from indistinct.engine import Encoded, FragmentPlan, Rows
 from indistinct.errors import InfeasibleError
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import Labels
@@ -29,20 +29,20 @@ ROWS_PER_K = 100
 """No fragment has fewer rows than so many times the largest k, so that cuts cost little."""
 
 
-def recoded_in_fragments(rows: Rows, task: Task, algorithm: Algorithm) -> tuple[Rows, LocalRecoding]:
+def recoded_in_fragments(encoded: Encoded, task: Task, algorithm: Algorithm) -> tuple[Rows, LocalRecoding]:
     """Give the released rows of a table whose tuples were counted at a higher node, and what was done to them."""
     frequencies, policy = task.frequencies, task.policy
-    assert rows.max_tuples is not None  # else all tuples would have been counted
+    assert encoded.max_tuples is not None  # else all tuples would have been counted
     hierarchies = dict(zip(frequencies.columns, frequencies.hierarchies, strict=True))
     plan = FragmentPlan(
         columns=policy.with_role("quasi", "sensitive", "other"),
         labelled=frequencies.columns,
         merged=merged_codes(hierarchies, frequencies.lowest),
         tuples={name: frequencies.tuple_codes(column) for column, name in enumerate(frequencies.columns)},
-        fragments=fragments_of(frequencies, rows.max_tuples, ROWS_PER_K * task.largest_k()),
+        fragments=fragments_of(frequencies, encoded.max_tuples, ROWS_PER_K * task.largest_k()),
         work=_work(task, algorithm),
     )
-    released, groups = rows.recode_in_fragments(plan)
+    released, groups = encoded.recode_in_fragments(plan)
     recoding = _recoding(frequencies, groups)
     if policy.max_suppression is not None and recoding.suppressed_rows > task.budget:
         released.close()

@@ -13,8 +13,8 @@ from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.mingen import MinGenCell
 from indistinct.algorithms.solutions import Solution, minimal_solutions
-from indistinct.counting import FrequencyList, kernels_are_compiled
-from indistinct.engine import Rows, open_table, use_table
+from indistinct.counting import FrequencyList, encode_eligible, kernels_are_compiled
+from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import InfeasibleError
 from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.in_fragments import recoded_in_fragments
@@ -45,20 +45,22 @@ def anonymize(
     watch = watch or Watch()
     chosen = chosen_algorithm(algorithm, policy)
     with use_table(table, **reading) as rows:  # the release holds its own rows
-        in_fragments = _works_in_fragments(chosen, rows, policy)
-        task = task_for(rows, policy, watch, may_merge=in_fragments or declaration_of(chosen).heeds_bottom)
-        watch.start()
-        if in_fragments and any(task.frequencies.lowest):
-            watch.report("release")
-            released, done = recoded_in_fragments(rows, task, chosen)
-            return _verified(Release({"table": released}, done, policy, chosen.name), allow_unsafe, watch)
-        watch.report("search")
-        recoding = chosen.run(task, watch)
-        return release_of(rows, policy, recoding, chosen.name, allow_unsafe=allow_unsafe, watch=watch)
+        with encode_checked(rows, policy, watch) as encoded:
+            in_fragments = _works_in_fragments(chosen, encoded, policy)
+            task = task_for(encoded, policy, may_merge=in_fragments or declaration_of(chosen).heeds_bottom)
+            watch.start()
+            if in_fragments and any(task.frequencies.lowest):
+                watch.report("release")
+                released, done = recoded_in_fragments(encoded, task, chosen)
+                release = Release({"table": released}, done, policy, chosen.name)
+            else:
+                watch.report("search")
+                release = recode_found(encoded, policy, chosen.run(task, watch), chosen.name, watch)
+        return verify_made(release, watch, allow_unsafe=allow_unsafe)
 
 
 def release_of(
-    rows: Rows,
+    encoded: Encoded,
     policy: Policy,
     recoding: Recoding,
     algorithm: str,
@@ -68,13 +70,19 @@ def release_of(
 ) -> Release:
     """Recode the rows that were counted, in fresh random order, and recount what will leave the house."""
     watch = watch or Watch()
+    release = recode_found(encoded, policy, recoding, algorithm, watch)
+    return verify_made(release, watch, allow_unsafe=allow_unsafe)
+
+
+def recode_found(encoded: Encoded, policy: Policy, recoding: Recoding, algorithm: str, watch: Watch) -> Release:
+    """Recode the rows that were counted, in fresh random order; raise if nothing would be left of them."""
     if recoding.released_rows == 0:
         raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
     watch.report("release")
-    return _verified(Release.build(rows, recoding, policy, algorithm), allow_unsafe, watch)
+    return Release.build(encoded, recoding, policy, algorithm)
 
 
-def _verified(release: Release, allow_unsafe: bool, watch: Watch) -> Release:
+def verify_made(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:
     """Recount what will leave the house; what fails is given only if that is allowed."""
     watch.report("verify")
     verdict = release.verify()
@@ -90,8 +98,8 @@ def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **readi
     Source: Samarati 2001, Definition 4.3.
     """
     watch = watch or Watch()
-    with open_table(table, **reading) as rows:
-        task = task_for(rows, policy, watch, may_merge=True)
+    with use_table(table, **reading) as rows, encode_checked(rows, policy, watch) as encoded:
+        task = task_for(encoded, policy, may_merge=True)
         watch.report("search")
         found = minimal_solutions(task, watch)
     if not found:
@@ -115,12 +123,12 @@ def best_tables(
     """
     watch = watch or Watch()
     chosen = algorithm or MinGenCell()
-    with open_table(table, **reading) as rows:
-        task = task_for(rows, policy, watch)
+    with use_table(table, **reading) as rows, encode_checked(rows, policy, watch) as encoded:
+        task = task_for(encoded, policy)
         watch.report("search")
         found = chosen.all_minimal(task, watch)
         with ExitStack() as made:  # closed again if one of them cannot be released
-            releases = [made.enter_context(release_of(rows, policy, one, chosen.name, watch=watch)) for one in found]
+            releases = [made.enter_context(release_of(encoded, policy, one, chosen.name, watch=watch)) for one in found]
             made.pop_all()
     return releases
 
@@ -140,10 +148,8 @@ def frontier(
     cost cannot be read from the sizes of groups.
     """
     watch = watch or Watch()
-    with open_table(table, **reading) as rows:
-        policy.check(rows.columns())
-        watch.report("count")
-        task = Task.of(FrequencyList.count(rows, policy), policy)
+    with use_table(table, **reading) as rows, encode_checked(rows, policy, watch) as encoded:
+        task = Task.of(FrequencyList.count(encoded, policy), policy)
     if task.frequencies.rows == 0:
         raise InfeasibleError("the table has no eligible rows")
     return sweep(task, watch, ks, measures)
@@ -154,33 +160,37 @@ def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatri
 
     Source: Samarati 2001, section 5 and Figure 11.
     """
-    with open_table(table, **reading) as rows:
-        return DistanceMatrix.of(task_for(rows, policy, Watch()))
+    with use_table(table, **reading) as rows, encode_checked(rows, policy, Watch()) as encoded:
+        return DistanceMatrix.of(task_for(encoded, policy))
 
 
-def task_for(rows: Any, policy: Policy, watch: Watch, *, may_merge: bool = False, secret: tuple[str, ...] = ()) -> Task:
-    """Check the policy against the table and count the table; a list that is too long is cut where it ``may_merge``.
-
-    No message of a search names the ``secret`` columns.
-    """
+def encode_checked(rows: Rows, policy: Policy, watch: Watch) -> Encoded:
+    """Check the policy against the table and encode what is counted: the only full scans before the release."""
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
-    # the only full scan before the release
+    return encode_eligible(rows, policy)
+
+
+def task_for(encoded: Encoded, policy: Policy, *, may_merge: bool = False, secret: tuple[str, ...] = ()) -> Task:
+    """Count a table that was encoded for a policy; a list that is too long is cut where it ``may_merge``.
+
+    No message of a search names the ``secret`` columns.
+    """
     # whether people of a population fit a tuple is asked about its values
     may_merge = may_merge and not any(model.asks_population for model in policy.privacy)
-    frequencies = count_with_population(rows, policy, may_merge=may_merge)
+    frequencies = count_with_population(encoded, policy, may_merge=may_merge)
     task = replace(Task.of(frequencies, policy), secret=secret)
     if frequencies.rows < max(1, task.largest_k()):
         raise task.infeasible(task.budget)
     return task
 
 
-def _works_in_fragments(algorithm: Algorithm, rows: Rows, policy: Policy) -> bool:
+def _works_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
     """Tell whether parts of a table may be recoded by themselves: no model may compare them with the whole table."""
     return (
-        rows.can_work_in_fragments
+        encoded.can_work_in_fragments
         and declaration_of(algorithm).works_in_fragments
         and policy.suppressed_rows == "remove"
         and not any(model.asks_whole_table or model.asks_population for model in policy.privacy)

@@ -11,7 +11,7 @@ from indistinct.algorithms import Task
 from indistinct.algorithms.algorithm import declaration_of
 from indistinct.algorithms.by_name import algorithm_of
 from indistinct.algorithms.feasibility import refusal
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import Rows, open_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -93,13 +93,15 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
     """Count the table, or raise one error with every column and every hierarchy that does not fit."""
     try:
         policy.check(rows.columns())
-        return count_with_population(rows, policy)
+        with encode_eligible(rows, policy) as encoded:
+            return count_with_population(encoded, policy)
     except PolicyError as error:
         fitting = _fitting_part(policy, rows.columns())
         if fitting is None or fitting is policy:
             raise
         try:
-            FrequencyList.count(rows, fitting)
+            with encode_eligible(rows, fitting) as encoded:
+                FrequencyList.count(encoded, fitting)
         except PolicyError as more:
             raise PolicyError([*error.mistakes, *more.mistakes]) from None
         raise
@@ -121,7 +123,8 @@ def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
     fitting = _fitting_part(policy, rows.columns())
     if fitting is None:
         return {}
-    values = rows.encode(fitting.quasi, [condition.as_triple() for condition in fitting.eligible])
+    with encode_eligible(rows, fitting, fitting.quasi) as encoded:
+        values = encoded.values
     unknown: dict[str, list[str | None]] = {}
     for name in fitting.quasi:
         try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from indistinct.engine.plans import OPERATORS
 from indistinct.policy.policy import (
     ALL_QUASI,
-    OPERATORS,
     Column,
     Condition,
     Policy,

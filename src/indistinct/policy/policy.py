@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from indistinct.engine.plans import OPERATORS
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
 Role = Literal["identifier", "quasi", "sensitive", "other"]
-OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "present", "missing")
 ALL_QUASI = "quasi-identifier"
 """The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
-from indistinct.policy.policy import OPERATORS
+from indistinct.engine.plans import OPERATORS
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel

@@ -7,8 +7,8 @@ from itertools import islice, product
 
 import numpy as np
 
-from indistinct.counting import Node
-from indistinct.engine import Plan, Rows
+from indistinct.counting import Node, encode_eligible
+from indistinct.engine import Encoded, Plan, Rows
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check
@@ -24,9 +24,16 @@ def prove_by_column(
 ) -> list[Check]:
     """Check truthfulness, one to one, and least suppression of a table whose columns each have one level."""
     policy.check(source.columns())
-    values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
-    hierarchies = {name: policy.columns[name].compile(values[name]) for name in policy.quasi}
-    eligible = int(source.count_by(policy.quasi).counts.sum())
+    with encode_eligible(source, policy, policy.quasi) as encoded:
+        return _prove_encoded(released, encoded, policy, hint, claimed)
+
+
+def _prove_encoded(
+    released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, claimed: int | None
+) -> list[Check]:
+    """Check the same of an original that was encoded."""
+    hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
+    eligible = source.rows
     rows = released.count()
     blank = count_blank_rows(released, policy)
     possible, lost = _possible_nodes(released, policy, hierarchies, blank > 0, hint)
@@ -66,16 +73,17 @@ def _possible_nodes(
     released: Rows,
     policy: Policy,
     hierarchies: Mapping[str, CompiledHierarchy],
-    hascount_blank_rows: bool,
+    has_blank_rows: bool,
     hint: Mapping[str, int] | None,
 ) -> tuple[list[Node], list[str]]:
     """Give the nodes whose labels include all released ones, the hinted first, and the columns that fit no level."""
-    found = released.encode(policy.quasi)
+    with released.encode(policy.quasi) as encoded:
+        found = encoded.values
     per_column: list[list[int]] = []
     lost = []
     for name in policy.quasi:
         labels = set(found[name])
-        if hascount_blank_rows:
+        if has_blank_rows:
             labels.discard(None)
         levels = [level for level, known in enumerate(hierarchies[name].labels) if labels <= set(known)]
         if not levels:

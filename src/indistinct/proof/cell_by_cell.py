@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from indistinct.counting import encode_eligible
 from indistinct.engine import Rows
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check
@@ -12,9 +13,9 @@ from indistinct.proof.truth import rows_without_original
 def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
     """Check truthfulness, one to one, of a table whose cells were generalized one by one."""
     policy.check(source.columns())
-    values = source.encode(policy.quasi, [condition.as_triple() for condition in policy.eligible])
-    hierarchies = {name: policy.columns[name].compile(values[name]) for name in policy.quasi}
-    eligible = int(source.count_by([]).counts.sum())
+    with encode_eligible(source, policy, policy.quasi) as encoded:
+        hierarchies = {name: policy.columns[name].compile(encoded.values[name]) for name in policy.quasi}
+        eligible = encoded.rows
     rows = released.count()
     false_rows = rows_without_original(released, source, policy, hierarchies)
     if false_rows:

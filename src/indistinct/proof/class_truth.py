@@ -58,8 +58,8 @@ class _Distinct:
     @classmethod
     def of(cls, table: Rows, columns: Sequence[str], where: Sequence[Condition] = ()) -> _Distinct:
         """Count a table."""
-        texts = table.encode(columns, where)
-        found = table.count_by(columns)
+        with table.encode(columns, where) as encoded:
+            texts, found = encoded.values, encoded.count_by(columns)
         codes = {name: np.asarray(code, np.int64) for name, code in zip(columns, found.codes, strict=True)}
         return cls(codes, texts, found.counts)
 

@@ -50,8 +50,8 @@ class Tuples:
     def of(cls, general: Rows, policy: Policy) -> Tuples:
         """Count a generalized table."""
         asked = policy.asked_sensitive
-        texts = general.encode((*policy.quasi, *asked))
-        counted = general.count_by((*policy.quasi, *asked))
+        with general.encode((*policy.quasi, *asked)) as encoded:
+            texts, counted = encoded.values, encoded.count_by((*policy.quasi, *asked))
         codes = [np.asarray(code, np.int64) for code in counted.codes]
         values = dict(zip(asked, codes[len(policy.quasi) :], strict=True))
         labels = {name: texts[name] for name in policy.quasi}

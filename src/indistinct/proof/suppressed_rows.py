@@ -27,5 +27,5 @@ def count_blank_rows(released: Rows, policy: Policy) -> int:
     """Give the number of released rows whose quasi-identifier is blank, if the policy lets rows be released so."""
     if policy.suppressed_rows != "blank":
         return 0
-    released.encode(policy.quasi, [(name, "missing", None) for name in policy.quasi])
-    return int(released.count_by(policy.quasi).counts.sum())
+    with released.encode(policy.quasi, [(name, "missing", None) for name in policy.quasi]) as blank:
+        return blank.rows

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.counting import IntArray, UIntArray
+from indistinct.counting import IntArray, UIntArray, encode_eligible
 from indistinct.engine import Rows
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
@@ -42,10 +42,10 @@ def rows_without_original(
     """
     quasi, others = policy.quasi, policy.with_role("sensitive", "other")
     names = [*quasi, *others]
-    source_values = source.encode(names, [condition.as_triple() for condition in policy.eligible])
-    originals = source.count_by(names)
-    released_values = released.encode(names)
-    found = released.count_by(names)
+    with encode_eligible(source, policy, names) as encoded:
+        source_values, originals = encoded.values, encoded.count_by(names)
+    with released.encode(names) as encoded:
+        released_values, found = encoded.values, encoded.count_by(names)
     columns = []
     for position, name in enumerate(names):
         original_codes = np.asarray(originals.codes[position], np.int64)

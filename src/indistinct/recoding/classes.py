@@ -12,7 +12,7 @@ from indistinct.recoding.pieces import Pieces
 from indistinct.recoding.recoding import BoolArray, GroupedRecoding
 
 if TYPE_CHECKING:
-    from indistinct.engine import ClassPlan
+    from indistinct.engine.plans import ClassPlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

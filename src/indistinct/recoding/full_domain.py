@@ -15,7 +15,7 @@ from indistinct.recoding.pieces import SUPPRESSED, Pieces
 from indistinct.recoding.recoding import BoolArray, LabelValues, Recoding
 
 if TYPE_CHECKING:
-    from indistinct.engine import Plan
+    from indistinct.engine.plans import Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

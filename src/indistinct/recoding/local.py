@@ -16,7 +16,7 @@ from indistinct.recoding.pieces import SUPPRESSED, Pieces
 from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Recoding
 
 if TYPE_CHECKING:
-    from indistinct.engine import LocalPlan
+    from indistinct.engine.plans import LocalPlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from indistinct.engine import ClassPlan, LocalPlan, Plan
+from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
 from indistinct.recoding.classes import Classes
 from indistinct.recoding.full_domain import FullDomainRecoding

@@ -22,7 +22,7 @@ from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.pieces import SUPPRESSED, Pieces
 
 if TYPE_CHECKING:
-    from indistinct.engine import ClassPlan, LocalPlan, Plan
+    from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 
 BoolArray = NDArray[np.bool_]
 

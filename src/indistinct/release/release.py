@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from indistinct.engine import ClassPlan, Rows
+from indistinct.engine import ClassPlan, Encoded, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
 from indistinct.policy.statement import policy_digest
@@ -44,9 +44,9 @@ class Release:
         self._tables: dict[str, Any] = {}
 
     @classmethod
-    def build(cls, rows: Rows, recoding: Recoding, policy: Policy, algorithm: str) -> Release:
-        """Recode the rows of the private table; identifiers are dropped, suppressed rows removed or blanked."""
-        return cls(recoded(rows, recoding, policy), recoding, policy, algorithm)
+    def build(cls, encoded: Encoded, recoding: Recoding, policy: Policy, algorithm: str) -> Release:
+        """Recode the private rows that were counted; identifiers are dropped, suppressed rows removed or blanked."""
+        return cls(recoded(encoded, recoding, policy), recoding, policy, algorithm)
 
     @property
     def table(self) -> Any:
@@ -228,14 +228,14 @@ class Release:
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 
-def recoded(rows: Rows, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
+def recoded(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
     plan = recoding.plan(policy, extra)
     if isinstance(plan, ClassPlan):
-        return rows.divide(plan)
+        return encoded.divide(plan)
     if plan.blank:
         _refuse_unsafe_blanks(recoding, policy)
-    return {"table": rows.recode(plan)}
+    return {"table": encoded.recode(plan)}
 
 
 def _what_failed(verdict: Verdict) -> set[str]:

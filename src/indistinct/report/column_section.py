@@ -148,13 +148,13 @@ def count_labels(rows: Rows, names: Sequence[str], where: Sequence[tuple[str, st
     """Count the rows of each label of some columns."""
     if not names:
         return {}
-    texts = rows.encode(names, where)
     found: dict[str, Counted] = {}
-    for name in names:
-        counts, labels = rows.count_by([name]), texts[name]
-        found[name] = dict(
-            zip([labels[code] for code in counts.codes[0].tolist()], counts.counts.tolist(), strict=True)
-        )
+    with rows.encode(names, where) as encoded:
+        for name in names:
+            counts, labels = encoded.count_by([name]), encoded.values[name]
+            found[name] = dict(
+                zip([labels[code] for code in counts.codes[0].tolist()], counts.counts.tolist(), strict=True)
+            )
     return found
 
 

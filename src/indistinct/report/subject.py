@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import count_with_population
@@ -128,9 +128,14 @@ def _subject_of_release(release: MadeRelease, edition: Edition, source: Rows | N
         if any(
             before.base.node
         ):  # counted at a higher node, since the table outgrows a machine: other groups than people form
-            before = None if source is None else count_with_population(source, release.policy)
+            before = None if source is None else _count_source(source, release.policy)
     released = release.released_tables()
     return Subject(release.policy, released, dict(released.sources), verdict, edition, before, source, release.entry)
+
+
+def _count_source(source: Rows, policy: Policy) -> FrequencyList:
+    with encode_eligible(source, policy) as encoded:
+        return count_with_population(encoded, policy)
 
 
 def _subject_of_folder(
@@ -141,5 +146,5 @@ def _subject_of_folder(
     present = {column for rows in tables.values() for column in rows.columns()}
     if not present.issuperset(policy.with_role("quasi", "sensitive")):
         verdict.raise_if_failed()  # there is nothing to report about a table without its columns
-    before = None if source is None else count_with_population(source, policy)
+    before = None if source is None else _count_source(source, policy)
     return Subject(policy, released, tables, verdict, edition, before, source)

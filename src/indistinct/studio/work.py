@@ -166,7 +166,7 @@ class Work(Settings):
                 raise TableError(f"{name}: has more than {MOST_DISTINCT:,} distinct values, too many to show")
             assert self.table is not None
             with open_table(self.table) as rows:
-                self._values[name] = rows.encode([name])[name]
+                self._values[name] = rows.encode([name]).values[name]
         return self._values[name]
 
     def preview(self, name: str, spec: Spec) -> Preview:

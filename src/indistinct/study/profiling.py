@@ -9,7 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from indistinct.engine import Rows, use_table
+from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import HierarchyError, TableError
 from indistinct.hierarchy import Hierarchy, dates, intervals, prefix, suppress
 from indistinct.hierarchy.exact_numbers import read_number
@@ -184,24 +184,27 @@ def _looks(rows: Rows, count: int, watch: Watch) -> dict[str, _Look]:
     for done, name in enumerate(names):
         watch.report("profile", done, len(names))
         distinct[name] = len(rows.sizes_by([name]))
-    values = rows.encode([name for name in names if distinct[name] <= MOST_DISTINCT])
-    missing = {name: _missing(rows, name, values[name]) for name in values}
+    with rows.encode([name for name in names if distinct[name] <= MOST_DISTINCT]) as encoded:
+        values = encoded.values
+        missing = {name: _missing(encoded, name) for name in values}
     looks = {}
     for name in names:
         if name in values:
             present = tuple(value for value in values[name] if value is not None)
             looks[name] = _Look(count, len(present), missing[name], present)
         else:
-            absent = _missing(rows, name, rows.encode([name], [(name, "missing", None)])[name])
+            with rows.encode([name], [(name, "missing", None)]) as only_missing:
+                absent = only_missing.rows
             looks[name] = _Look(count, distinct[name] - bool(absent), absent, None)
     return looks
 
 
-def _missing(rows: Rows, name: str, values: tuple[str | None, ...]) -> int:
-    """Give the number of missing cells of a column that was just encoded; missing is the last of its values."""
+def _missing(encoded: Encoded, name: str) -> int:
+    """Give the number of missing cells of an encoded column; missing is the last of its values."""
+    values = encoded.values[name]
     if not values or values[-1] is not None:
         return 0
-    counted = rows.count_by([name])
+    counted = encoded.count_by([name])
     return int(counted.counts[counted.codes[0] == len(values) - 1].sum())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.counting import IntArray
+from indistinct.counting import IntArray, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
@@ -144,8 +144,8 @@ class Workload:
         absent = [name for name in names if name not in rows.columns()]
         if absent:
             raise PolicyError([f"columns.{name}: the release has no such column" for name in absent])
-        texts = rows.encode(names)
-        found = rows.count_by(names)
+        with rows.encode(names) as encoded:
+            texts, found = encoded.values, encoded.count_by(names)
         codes = {name: np.asarray(own, np.int64) for name, own in zip(names, found.codes, strict=True)}
         is_blank = self._blank_rows(texts, codes, len(found.counts))
         labels = {}
@@ -197,8 +197,8 @@ def queries(
     with use_table(table, **reading) as rows:
         policy.check(rows.columns())
         names = (*policy.quasi, *([sensitive] if sensitive else []))
-        values = rows.encode(names, [condition.as_triple() for condition in policy.eligible])
-        found = rows.count_by(names)
+        with encode_eligible(rows, policy, names) as encoded:
+            values, found = encoded.values, encoded.count_by(names)
     if not len(found.counts):
         raise InfeasibleError("the table has no eligible rows")
     domains = _compile_hierarchies(policy, values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import Counts
+from indistinct.engine.plans import Condition, Counts
 from indistinct.engine.spark.cells import Cell
-from indistinct.errors import TableError
+from indistinct.engine.spark.conditions import eligible
+from indistinct.engine.spark.session import spark_errors
+from indistinct.engine.spark.source import SparkSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+FEW_TUPLES = 200_000
+"""So many tuples come to the driver as texts, which saves Spark several jobs; more of them come as codes."""
+Values = Mapping[str, tuple[str | None, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The latest dictionaries: ``keys`` has those of each column in the order of their codes.
+    """Dictionaries: ``keys`` has those of each column in the order of their codes.
 
     ``tuples`` is a frame of the distinct keys k0, k1, … of the eligible rows with the number of rows n. ``counted`` are
     their codes and numbers of rows, if they are few enough to be held on the driver.
@@ -34,10 +40,13 @@ class Encoding:
     counted: Counts | None
 
     def position(self, column: str) -> int:
-        """Return where a column stands among the encoded ones."""
-        if column not in self.columns:
-            raise TableError(f"column {column!r} was not encoded")
+        """Return where an encoded column stands."""
         return self.columns.index(column)
+
+    def free(self) -> None:
+        """Let go of tuples that Spark stores."""
+        if self.counted is None:
+            self.tuples.unpersist()
 
     def key_columns(self, codes: Sequence[NDArray[Any]]) -> dict[str, pa.Array]:
         """Return codes of all columns as the columns k0, k1, … of a table of keys."""
@@ -45,6 +54,41 @@ class Encoding:
             f"k{position}": keys.take(integers(np.asarray(own, np.int64)))
             for position, (keys, own) in enumerate(zip(self.keys, codes, strict=True))
         }
+
+
+def make_encoding(source: SparkSource, columns: Sequence[str], where: Sequence[Condition]) -> tuple[Encoding, Values]:
+    """Count the tuples of keys of the eligible rows; return them, and the distinct values of each column."""
+    columns = tuple(columns)
+    cells = [source.cell(column) for column in columns]
+    condition = eligible(where, source.cell)
+    names = [f"k{position}" for position in range(len(cells))]
+    with spark_errors(source.name):
+        keys = source.keys(columns, names, condition)
+        tuples = keys.groupBy(*names).count().where("count > 0").toDF(*names, "n")
+    few = source.collect(tuples.limit(FEW_TUPLES + 1))
+    is_few = len(few) <= FEW_TUPLES
+    if not is_few:
+        tuples = source.keep(tuples)
+    found = [few[name] for name in names] if is_few else _distinct_keys(source, tuples, names)
+    dictionaries = [sorted_keys(cell, own) for cell, own in zip(cells, found, strict=True)]
+    counted = None
+    if is_few:
+        codes = tuple(codes_of(own, keys) for own, keys in zip(found, dictionaries, strict=True))
+        counted = Counts(codes, numbers(few["n"]).astype(np.int64))
+    values = {
+        column: tuple(cell.text(key) for key in own)
+        for column, cell, own in zip(columns, cells, dictionaries, strict=True)
+    }
+    return Encoding(columns, tuple(map(strings, dictionaries)), tuples, condition, counted), values
+
+
+def _distinct_keys(source: SparkSource, tuples: DataFrame, names: Sequence[str]) -> list[pa.ChunkedArray]:
+    """Return the distinct keys of each column, all in one pass over the tuples."""
+    pairs = ", ".join(f"{position}, {name}" for position, name in enumerate(names))
+    stacked = tuples.selectExpr(f"stack({len(names)}, {pairs}) AS (position, key)").distinct()
+    table = source.collect(stacked)
+    positions = numbers(table["position"])
+    return [table["key"].take(integers(np.flatnonzero(positions == place))) for place in range(len(names))]
 
 
 def sorted_keys(cell: Cell, found: pa.ChunkedArray) -> list[str]:

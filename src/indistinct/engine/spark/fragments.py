@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import integers
-from indistinct.engine.base import FragmentPlan
 from indistinct.engine.pieces import NOWHERE
+from indistinct.engine.plans import FragmentPlan
 from indistinct.engine.spark.cells import literal
-from indistinct.engine.spark.frame import SparkFrame
+from indistinct.engine.spark.encoding import Encoding
 from indistinct.engine.spark.recoding import MARKER, ROW, secret
+from indistinct.engine.spark.source import SparkSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,13 +23,12 @@ PER_LABEL = {"s": "string", "v": "int", "w": "bigint", "u": "bigint"}
 """What the pieces say of each label: its text, its level, the values under it, and the rows under it."""
 
 
-def pieces_of_fragments(source: SparkFrame, plan: FragmentPlan) -> DataFrame:
+def pieces_of_fragments(source: SparkSource, encoding: Encoding, plan: FragmentPlan) -> DataFrame:
     """Return the pieces that the plan's work makes of each fragment: codes c0, c1, …, rows n, a group and its labels.
 
     The work gets the tuples of a fragment by their codes, in any order, and must depend on nothing else: Spark does it
     again wherever its result is lost.
     """
-    encoding = source.encoded()
     tuples = encoding.tuples
     for position, column in enumerate(encoding.columns):
         keys = encoding.keys[position]
@@ -48,21 +48,20 @@ def pieces_of_fragments(source: SparkFrame, plan: FragmentPlan) -> DataFrame:
     return parts.groupBy("fragment").applyInArrow(_on_codes(plan), schema)
 
 
-def groups_of_pieces(source: SparkFrame, pieces: DataFrame, plan: FragmentPlan) -> pa.Table:
+def groups_of_pieces(source: SparkSource, pieces: DataFrame, plan: FragmentPlan) -> pa.Table:
     """Return the labels of each released group, whichever fragments it comes from, with its rows n."""
     labels = [f"{name}{n}" for n in range(len(plan.labelled)) for name in PER_LABEL]
     released = pieces.where(f"goal <> {NOWHERE}")
     return source.collect(released.groupBy(*labels).agg({"n": "sum"}).toDF(*labels, "n"))
 
 
-def rows_of_pieces(source: SparkFrame, pieces: DataFrame, plan: FragmentPlan) -> DataFrame:
+def rows_of_pieces(source: SparkSource, encoding: Encoding, pieces: DataFrame, plan: FragmentPlan) -> DataFrame:
     """Return released cells r0, r1, … in no order; rows of a divided tuple are drawn as in any local recoding."""
-    encoding = source.encoded()
     own = [column for column in plan.columns if column not in plan.labelled]
     codes = [f"c{position}" for position in range(len(encoding.columns))]
     cells = [f"o{position}" for position in range(len(own))]
     texts = [f"s{number}" for number in range(len(plan.labelled))]
-    rows = source.keyed_rows(own)
+    rows = source.keyed_rows(encoding, own)
     for position, keys in enumerate(encoding.keys):
         data = {f"k{position}": keys, f"c{position}": integers(np.arange(len(keys), dtype=np.int32))}
         rows = rows.join(source.send(pa.table(data)), f"k{position}")

@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.base import ClassPlan, Counts, LocalPlan, Plan
 from indistinct.engine.pieces import NOWHERE, pieces
+from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
 from indistinct.engine.spark.cells import literal
 from indistinct.engine.spark.encoding import Encoding, are_among, keyed
-from indistinct.engine.spark.frame import SparkFrame, joined
-from indistinct.errors import TableError
+from indistinct.engine.spark.source import SparkSource, joined
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,13 +27,10 @@ ROWS_PER_PART = 250_000
 MARKER, ROW = 0, 1
 
 
-def recoded_by_column(source: SparkFrame, plan: Plan) -> tuple[DataFrame, int]:
+def recoded_by_column(source: SparkSource, encoding: Encoding, plan: Plan) -> tuple[DataFrame, int]:
     """Return released cells r0, r1, … in no order, and how many rows there must be."""
-    encoding = source.encoded()
-    if set(plan.maps) != set(encoding.columns):
-        raise TableError(f"{source.name}: a plan must map exactly the encoded columns")
     own = [column for column in plan.columns if column not in plan.maps or column in plan.kept]
-    rows = source.keyed_rows(own)
+    rows = source.keyed_rows(encoding, own)
     labelled, expected = (
         _labelled_by_column(source, rows, plan, encoding)
         if encoding.counted is None
@@ -49,10 +45,10 @@ def recoded_by_column(source: SparkFrame, plan: Plan) -> tuple[DataFrame, int]:
     return labelled.selectExpr(*shown), expected
 
 
-def recoded_locally(source: SparkFrame, plan: LocalPlan) -> tuple[DataFrame, int]:
+def recoded_locally(source: SparkSource, encoding: Encoding, plan: LocalPlan) -> tuple[DataFrame, int]:
     """Return released cells r0, r1, … in no order, and how many rows there must be."""
     own = [column for column in plan.columns if column not in plan.labels or column in plan.kept]
-    rows = placed(source, plan, own)
+    rows = placed(source, encoding, plan, own)
     expected = int(np.sum(plan.rows))
     if not plan.blank:
         rows = rows.where(f"goal <> {NOWHERE}")
@@ -73,17 +69,14 @@ def recoded_locally(source: SparkFrame, plan: LocalPlan) -> tuple[DataFrame, int
     return rows.selectExpr(*shown), expected
 
 
-def placed(source: SparkFrame, plan: LocalPlan | ClassPlan, own: Sequence[str]) -> DataFrame:
+def placed(source: SparkSource, encoding: Encoding, plan: LocalPlan | ClassPlan, own: Sequence[str]) -> DataFrame:
     """Return the rows, their cells o0, o1, … and the number of the group that each goes to.
 
     Where the rows of a tuple go to several groups, they stand in the order of a hash of their cells under a secret
     that is drawn here: rows that have the same cells may change places, others cannot, however often Spark
     computes them.
     """
-    encoding = source.encoded()
-    if set(plan.tuples) != set(encoding.columns):
-        raise TableError(f"{source.name}: a plan must place exactly the encoded columns")
-    rows = source.keyed_rows(own)
+    rows = source.keyed_rows(encoding, own)
     names = [f"k{position}" for position in range(len(encoding.columns))]
     cells = [f"o{position}" for position in range(len(own))]
     whole, shared = (keyed(part, encoding) for part in pieces(plan, encoding.columns))
@@ -122,7 +115,7 @@ def shuffled(frame: DataFrame, rows: int) -> DataFrame:
 
 
 def _labelled_by_tuple(
-    source: SparkFrame, rows: DataFrame, plan: Plan, encoding: Encoding, counted: Counts
+    source: SparkSource, rows: DataFrame, plan: Plan, encoding: Encoding, counted: Counts
 ) -> tuple[DataFrame, int]:
     """Join rows with the labels s0, s1, … of their tuples; also return how many rows there must be."""
     label_codes = [
@@ -144,11 +137,11 @@ def _labelled_by_tuple(
     return joined(rows, source.send(table), names), int(counted.counts[is_joined].sum())
 
 
-def _labelled_by_column(source: SparkFrame, rows: DataFrame, plan: Plan, encoding: Encoding) -> tuple[DataFrame, int]:
+def _labelled_by_column(source: SparkSource, rows: DataFrame, plan: Plan, encoding: Encoding) -> tuple[DataFrame, int]:
     """Join rows with the labels s0, s1, … of their cells; also return how many rows there must be."""
     tuples = encoding.tuples
     for position, column in enumerate(encoding.columns):
-        labels = _labels(source, position, column, plan)
+        labels = _labels(source, encoding.keys[position], position, column, plan)
         rows = rows.join(labels, f"k{position}")
         tuples = tuples.join(labels, f"k{position}")
     expected = source.total(encoding.tuples)
@@ -160,16 +153,16 @@ def _labelled_by_column(source: SparkFrame, rows: DataFrame, plan: Plan, encodin
     return rows.join(suppressed, on, "left_anti"), expected
 
 
-def _labels(source: SparkFrame, position: int, column: str, plan: Plan) -> DataFrame:
+def _labels(source: SparkSource, keys: pa.Array, position: int, column: str, plan: Plan) -> DataFrame:
     """Return the table from the keys of a column to label codes and, unless it keeps its cells, to labels."""
     label_codes = integers(np.asarray(plan.maps[column], np.int64))
-    data = {f"k{position}": source.encoded().keys[position], f"l{position}": label_codes}
+    data = {f"k{position}": keys, f"l{position}": label_codes}
     if column not in plan.kept:
         data[f"s{position}"] = text_column(plan.labels[column]).take(label_codes)
     return source.send(pa.table(data))
 
 
-def _suppressed(source: SparkFrame, plan: Plan, encoding: Encoding) -> DataFrame:
+def _suppressed(source: SparkSource, plan: Plan, encoding: Encoding) -> DataFrame:
     """Return the table of suppressed tuples of label codes, each once."""
     codes = [np.asarray(codes, np.int64) for codes in plan.suppressed.values()]
     names = [f"l{encoding.position(column)}" for column in plan.suppressed]

@@ -47,8 +47,8 @@ class Counted:
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[str]) -> Counted:
         """Count a table by these columns."""
-        values = rows.encode(columns)
-        found = rows.count_by(columns)
+        with rows.encode(columns) as encoded:
+            values, found = encoded.values, encoded.count_by(columns)
         sizes = [len(values[column]) for column in columns]
         layout = Layout.for_sizes(sizes)
         codes = np.stack([np.asarray(code).astype(np.uint64) for code in found.codes])

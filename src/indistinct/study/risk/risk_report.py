@@ -211,8 +211,8 @@ class _Measured:
             sizes, people = _weighted(rows, quasi, weights)
             known = population if isinstance(population, int) else round(float(people.sum()))
             return cls(quasi, sizes, people, known, True, ())
-        labels = rows.encode(quasi)
-        groups = rows.count_by(quasi)
+        with rows.encode(quasi) as encoded:
+            labels, groups = encoded.values, encoded.count_by(quasi)
         sizes = groups.counts
         if population is None:
             return cls(quasi, sizes, None, None, False, ())
@@ -320,8 +320,8 @@ def _matched(
 
     with use_table(population, **reading) as rows:
         _refuse_absent(rows, quasi, "the population")
-        values = rows.encode(quasi)
-        people = rows.count_by(quasi)
+        with rows.encode(quasi) as encoded:
+            values, people = encoded.values, encoded.count_by(quasi)
     hierarchies = {} if policy is None else {name: policy.columns[name].hierarchy for name in policy.quasi}
     coverages = [Coverage.of(hierarchies.get(name, keep()), labels[name], values[name]) for name in quasi]
     return count_candidates(groups, people, coverages).people, int(people.counts.sum())

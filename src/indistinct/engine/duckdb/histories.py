@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
-from indistinct.engine.base import ValueCounts
-from indistinct.engine.session import Session, literal, quote
+from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.plans import ValueCounts
 
 ABSENT = -1
 """The group of somebody whom a release does not contain."""

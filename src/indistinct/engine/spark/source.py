@@ -1,26 +1,30 @@
-"""SparkFrame: a DataFrame of Spark whose columns need no quoting, and what comes and goes between it and the driver."""
+"""SparkSource: a DataFrame of Spark whose columns need no quoting, and what goes between it and the driver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from indistinct.engine.session import check_names
+from indistinct.engine.arrays import numbers
+from indistinct.engine.rows import check_names
 from indistinct.engine.spark.cells import Cell
-from indistinct.engine.spark.encoding import Encoding
 from indistinct.engine.spark.session import spark_errors
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from indistinct.engine.spark.encoding import Encoding
+
 MOST_BROADCAST = 1_000_000
 """Tables of so many rows are sent to every executor; Spark decides how to join larger ones."""
 
 
-class SparkFrame:
+class SparkSource:
     """A DataFrame, classic or Connect, with columns x0, x1, … so that no name needs quoting."""
 
     def __init__(self, frame: DataFrame, name: str) -> None:
@@ -31,7 +35,6 @@ class SparkFrame:
         with spark_errors(name):
             self.kinds = dict(frame.dtypes)
         self.frame = frame.toDF(*(f"x{position}" for position in range(len(self.names))))
-        self.encoding: Encoding | None = None
 
     @property
     def session(self) -> SparkSession:
@@ -50,9 +53,8 @@ class SparkFrame:
         with spark_errors(self.name):
             return self.frame.where(where).selectExpr(*cells or ["1 AS nothing"])
 
-    def keyed_rows(self, own: Iterable[str]) -> DataFrame:
+    def keyed_rows(self, encoding: Encoding, own: Iterable[str]) -> DataFrame:
         """Return the eligible rows: k0, k1, … are keys of encoded columns, o0, o1, … cells in their own type."""
-        encoding = self.encoded()
         keys = [f"{self.cell(column).key} AS k{position}" for position, column in enumerate(encoding.columns)]
         cells = [f"{self.cell(column).own} AS o{position}" for position, column in enumerate(own)]
         with spark_errors(self.name):
@@ -87,11 +89,20 @@ class SparkFrame:
         except PySparkException:
             return frame
 
-    def encoded(self) -> Encoding:
-        """Return the latest dictionaries."""
-        if self.encoding is None:
-            raise TableError(f"{self.name}: encode columns before counting or recoding them")
-        return self.encoding
+    def numbered(self, where: str = "true") -> DataFrame:
+        """Return rows with an id that rises in the order in which Spark holds them."""
+        return self.frame.selectExpr("*", "monotonically_increasing_id() AS id").where(where)
+
+    def row_numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row numbers, from 1, of such ids, which have the part in their upper bits."""
+        if not len(ids):
+            return ids.astype(np.int64)
+        found = self.collect(self.frame.selectExpr("spark_partition_id() AS part").groupBy("part").count())
+        parts, sizes = numbers(found["part"]), numbers(found["count"])
+        size_of = np.zeros(int(parts.max()) + 2, np.int64)
+        size_of[parts + 1] = sizes
+        before: NDArray[np.int64] = np.cumsum(size_of)[ids >> 33]
+        return before + (ids & ((1 << 33) - 1)) + 1
 
 
 def joined(rows: DataFrame, other: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -7,8 +7,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb import DuckRows, Format, Restore
-from indistinct.engine.session import Session, check_names, literal
+from indistinct.engine.duckdb.rows import DuckRows, Format, Restore
+from indistinct.engine.duckdb.session import Session, literal
+from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
 

@@ -45,19 +45,6 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def check_names(table: str, names: Sequence[str]) -> None:
-    """Refuse a column without a name, and two columns whose names are equal or differ only in case, as in SQL."""
-    seen: dict[str, str] = {}
-    for position, name in enumerate(names, start=1):
-        if not name:
-            raise TableError(f"{table}: column {position} has no name; give it one")
-        twin = seen.get(name.lower())
-        if twin is not None:
-            how = "occurs twice" if twin == name else f"differs from {twin!r} only in case"
-            raise TableError(f"{table}: column {name!r} {how}; rename one of them")
-        seen[name.lower()] = name
-
-
 class Session:
     """One connection, shared by a table and everything recoded from it.
 

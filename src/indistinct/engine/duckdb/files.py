@@ -8,10 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from indistinct.engine.delimited import escape_pattern, read_layout
-from indistinct.engine.duckdb import DuckRows, Format
-from indistinct.engine.frames import restore_arrow
-from indistinct.engine.session import Session, check_names, literal, quote
+from indistinct.engine.duckdb.delimited import escape_pattern, read_layout
+from indistinct.engine.duckdb.frames import restore_arrow
+from indistinct.engine.duckdb.rows import DuckRows, Format
+from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
 PARQUET = (".parquet", ".pq")

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
-from indistinct.engine.base import OPERATORS, Condition
+from indistinct.engine.plans import OPERATORS, Condition
 from indistinct.errors import TableError
 
 Clause = tuple[str, list[object]]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from indistinct.engine.session import Session, literal, quote
+from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.duckdb.source import DuckSource
 from indistinct.errors import OutputError, TableError
 
 SUFFIXES = {"csv": ".csv", "database": ".duckdb", "ipc": ".arrow"}
@@ -18,13 +19,12 @@ def file_path(folder: Path, name: str, kind: str) -> Path:
     return Path(folder) / f"{name}{SUFFIXES.get(kind, '.parquet')}"
 
 
-def write_file(
-    session: Session, relation: str, columns: Sequence[str], path: Path, kind: str, delimiter: str, table: str
-) -> None:
+def write_file(source: DuckSource, path: Path, kind: str, delimiter: str, table: str) -> None:
     """Write all rows to a file of this kind."""
+    session, relation = source.session, source.relation
     try:
         if kind == "csv":
-            _write_csv(session, relation, columns, path, delimiter)
+            _write_csv(session, relation, tuple(source.types), path, delimiter)
         elif kind == "database":
             _write_database(session, relation, path, table)
         elif kind == "ipc":

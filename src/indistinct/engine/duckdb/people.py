@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from indistinct.engine.base import HISTORY, KEY, STATE, Recognition
-from indistinct.engine.session import Session, literal, quote
+from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.plans import HISTORY, KEY, STATE, Recognition
 from indistinct.errors import TableError
 
 DIGITS = 32

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from indistinct.engine.session import literal, quote
+from indistinct.engine.duckdb.session import literal, quote
 from indistinct.errors import TableError
 
 DELIMITERS = (",", ";", "\t", "|")

@@ -1,0 +1,17 @@
+from indistinct.engine.duckdb.histories import ABSENT as ABSENT
+from indistinct.engine.duckdb.histories import Histories as Histories
+from indistinct.engine.encoded import Encoded as Encoded
+from indistinct.engine.opening import open_table as open_table
+from indistinct.engine.opening import use_table as use_table
+from indistinct.engine.plans import HISTORY as HISTORY
+from indistinct.engine.plans import KEY as KEY
+from indistinct.engine.plans import STATE as STATE
+from indistinct.engine.plans import ClassPlan as ClassPlan
+from indistinct.engine.plans import Condition as Condition
+from indistinct.engine.plans import Counts as Counts
+from indistinct.engine.plans import FragmentPlan as FragmentPlan
+from indistinct.engine.plans import LocalPlan as LocalPlan
+from indistinct.engine.plans import Plan as Plan
+from indistinct.engine.plans import Recognition as Recognition
+from indistinct.engine.plans import ValueCounts as ValueCounts
+from indistinct.engine.rows import Rows as Rows

@@ -1,0 +1,110 @@
+"""DuckEncoded: narrow tables of codes in DuckDB, which are counted, recoded and shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engine.arrays import integers, numbers
+from indistinct.engine.duckdb.encoding import make_encoding
+from indistinct.engine.duckdb.recoding import divided, recoded_by_column, recoded_locally
+from indistinct.engine.duckdb.session import quote
+from indistinct.engine.encoded import Encoded
+from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
+
+if TYPE_CHECKING:
+    from indistinct.engine.duckdb.rows import DuckRows
+    from indistinct.engine.rows import Rows
+
+
+class DuckEncoded(Encoded):
+    """A dictionary and a table of codes, both in the session of the table that was encoded."""
+
+    def __init__(self, table: DuckRows, columns: Sequence[str], where: Sequence[Condition]) -> None:
+        self._table = table
+        self._source = table.source
+        self._made, values = make_encoding(self._source, columns, where)
+        free = partial(self._source.drop, self._made.dictionary, self._made.coded)
+        super().__init__(table, values, free)
+
+    @property
+    def rows(self) -> int:
+        self.refuse_closed()
+        return self._source.rows_of(self._made.coded)
+
+    def count_by(self, columns: Sequence[str]) -> Counts:
+        self.refuse_closed()
+        codes = [f"c{self.position(column)}" for column in columns]
+        grouping = f"GROUP BY {', '.join(codes)}" if codes else "HAVING count(*) > 0"
+        table = self._source.session.arrow(
+            f"SELECT {''.join(f'{code}, ' for code in codes)}count(*) FROM {self._made.coded} {grouping}"
+        )
+        arrays = [numbers(column) for column in table.columns]
+        return Counts(tuple(arrays[:-1]), arrays[-1].astype(np.int64))
+
+    def recode(self, plan: Plan | LocalPlan) -> DuckRows:
+        self.refuse_closed()
+        if isinstance(plan, LocalPlan):
+            self.refuse_other_columns(plan.tuples, "place")
+            stored = recoded_locally(self._source, self._made, plan)
+        else:
+            self.refuse_other_columns(plan.maps, "map")
+            stored = recoded_by_column(self._source, self._made, plan)
+        types = self._source.session.fetch(f"SELECT column_type FROM (DESCRIBE {stored})")
+        cells = [
+            f"r{position}{'::VARCHAR' if kind.startswith('ENUM') else ''} AS {quote(column)}"
+            for position, (column, (kind,)) in enumerate(zip(plan.columns, types, strict=True))
+        ]
+        return self._table.derive(cells, stored, plan.kept | frozenset(plan.copied))
+
+    def divide(self, plan: ClassPlan) -> dict[str, Rows]:
+        self.refuse_closed()
+        self.refuse_other_columns(plan.tuples, "place")
+        tables: dict[str, Rows] = {}
+        for name, stored in divided(self._source, self._made, plan).items():
+            columns = plan.tables[name]
+            cells = [f"r{n} AS {quote(column)}" for n, column in enumerate((plan.link, *columns))]
+            tables[name] = self._table.derive(cells, stored, frozenset(columns))
+        return tables
+
+    def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
+        self.refuse_closed()
+        clause, parameters = self._made.where
+        with self._source.session.registered(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
+            found = self._source.session.fetch(
+                f"SELECT number FROM (SELECT *, row_number() OVER () AS number FROM {self._source.relation}) "
+                f"WHERE {clause} AND {self._source.text(column)} IN (SELECT text FROM {self._made.dictionary} "
+                f"WHERE position = {self.position(column)} AND code IN (SELECT code FROM {wanted})) "
+                f"ORDER BY number LIMIT {int(limit)}",
+                parameters,
+            )
+        return [int(row[0]) for row in found]
+
+    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
+        self.refuse_closed()
+        text = self._source.text
+        keys = [f"{text(column)} AS k{position}" for position, column in enumerate(tuples)]
+        cells = [f"nullif({text(column)}, '') AS s{position}" for position, column in enumerate(show)]
+        wanted = {
+            f"w{position}": integers(np.asarray(codes, np.int64)) for position, codes in enumerate(tuples.values())
+        }
+        number = max((len(codes) for codes in tuples.values()), default=0)
+        texts = "".join(f", d{position}.text AS t{position}" for position in range(len(tuples)))
+        joins = "".join(
+            f" JOIN {self._made.dictionary} AS d{position} ON d{position}.position = {self.position(column)} "
+            f"AND d{position}.code = w{position}"
+            for position, column in enumerate(tuples)
+        )
+        same = " AND ".join(f"k{position} = t{position}" for position in range(len(tuples)))
+        shown = "".join(f", s{position}" for position in range(len(show)))
+        with self._source.session.registered(pa.table({"tuple": integers(np.arange(number))} | wanted)) as given:
+            return self._source.session.arrow(
+                f"SELECT tuple, number{shown} FROM "
+                f"(SELECT row_number() OVER () AS number, {', '.join([*keys, *cells])} FROM {self._source.relation}) "
+                f"JOIN (SELECT tuple{texts} FROM {given}{joins}) ON {same} "
+                f"QUALIFY row_number() OVER (PARTITION BY tuple ORDER BY number) <= {int(limit)} ORDER BY tuple, number"
+            )

@@ -1,0 +1,232 @@
+"""Recoding in DuckDB: labels are joined to codes, rows of a tuple are drawn for groups, and all stand in random order.
+
+Every function here makes a table of the session and returns its name; tables on the way are dropped again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engine.arrays import integers, text_column
+from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, refuse_unknown_codes
+from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.pieces import NOWHERE, pieces
+from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
+
+# Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text.
+SMALL_DICTIONARY = 65_000
+KEYS_PER_BATCH = 122_880
+
+
+def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str:
+    """Create the table of released cells r0, r1, … in random order."""
+    coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
+    labels = [_labels_of_codes(source, column, plan, encoding) for column in encoding.columns]
+    unordered = _labelled_by_column(source, encoding, coded, labels, plan)
+    source.drop(*labels, *([] if coded == encoding.coded else [coded]))
+    return _shuffled(source, unordered)
+
+
+def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> str:
+    """Create the table of released cells r0, r1, … in random order."""
+    coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
+    placed = _placed(source, encoding, coded, plan)
+    if coded != encoding.coded:
+        source.drop(coded)
+    unordered = _labelled_by_group(source, placed, plan)
+    source.drop(placed)
+    return _shuffled(source, unordered)
+
+
+def divided(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
+    """Create the tables of a plan, each in a random order of its own: r0 is the class, r1, r2, … are cells."""
+    coded = _copied_rows(source, encoding, plan)
+    placed = _placed(source, encoding, coded, plan)
+    source.drop(coded)
+    classes = int(np.max(plan.groups, initial=-1)) + 1
+    random_numbers = np.argsort(np.frombuffer(os.urandom(8 * classes), np.uint64)) + 1
+    names = pa.table({"goal": integers(np.arange(classes)), "class": integers(random_numbers)})
+    tables = {}
+    for name, columns in plan.tables.items():
+        unordered = source.session.fresh("unordered")
+        cells = "".join(f", rows.o{plan.copied.index(column)} AS r{n}" for n, column in enumerate(columns, 1))
+        with source.session.registered(names) as given:
+            source.session.execute(
+                f"CREATE TABLE {unordered} AS SELECT n.class AS r0{cells} "
+                f"FROM {placed} AS rows JOIN {given} AS n USING (goal)"
+            )
+        tables[name] = _shuffled(source, unordered)
+    source.drop(placed)
+    return tables
+
+
+def _copied_rows(source: DuckSource, encoding: Encoding, plan: Plan | LocalPlan | ClassPlan) -> str:
+    """Create the table of the codes and the copied cells of the eligible rows.
+
+    The rows are read again for it, so that cells nobody asked for were never held. If they are no longer
+    those that were counted, nothing is released.
+    """
+    copied = source.session.fresh("copied")
+    source.session.execute(f"CREATE TABLE {copied} AS {coded_rows(source, encoding, plan.copied)}", encoding.where[1])
+    refuse_unknown_codes(source, copied, len(encoding.columns))
+    source.refuse_changed(source.rows_of(copied) != source.rows_of(encoding.coded))
+    return copied
+
+
+def _labelled_by_column(source: DuckSource, encoding: Encoding, coded: str, labels: Sequence[str], plan: Plan) -> str:
+    """Create the table of released cells r0, r1, … in the order of the source."""
+    unordered = source.session.fresh("unordered")
+    joins = "".join(
+        f" LEFT JOIN {table} AS l{position} ON rows.c{position} = l{position}.code"
+        for position, table in enumerate(labels)
+    )
+    same = " AND ".join(
+        f"l{encoding.position(column)}.label = s.g{position}" for position, column in enumerate(plan.suppressed)
+    )
+    cells = ", ".join(
+        f"{_shown_cell(column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
+    )
+    with source.session.registered(_suppressed_groups(plan)) as suppressed:
+        source.session.execute(
+            f"CREATE TABLE {unordered} AS SELECT {cells} FROM {coded} AS rows{joins} "
+            f"LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {suppressed}) AS s ON {same or 'false'}"
+            f"{'' if plan.blank else ' WHERE s.is_suppressed IS NULL'}"
+        )
+    return unordered
+
+
+def _placed(source: DuckSource, encoding: Encoding, coded: str, plan: LocalPlan | ClassPlan) -> str:
+    """Create the table of rows with the number of the group that each goes to.
+
+    Where the rows of a tuple go to several groups they are drawn in random order: the order of the source would
+    tell something about who went where.
+    """
+    session = source.session
+    placed, drawn_from = session.fresh("placed"), session.fresh("divided")
+    undivided, shared = pieces(plan, encoding.columns)
+    same = " AND ".join(f"rows.c{position} = p.c{position}" for position in range(len(encoding.columns)))
+    others = "".join(f"rows.o{position}, " for position in range(len(plan.copied)))
+    joined = f"FROM {coded} AS rows JOIN {{}} AS p ON {same or 'true'}"
+    with session.registered(undivided) as whole:
+        session.execute(f"CREATE TABLE {placed} AS SELECT {others}p.goal {joined.format(whole)}")
+    if len(shared):
+        with session.registered(shared) as several:
+            tuples = f"(SELECT DISTINCT * EXCLUDE (goal, first, last) FROM {several})"
+            session.execute(f"CREATE TABLE {drawn_from} AS SELECT {others}p.tuple {joined.format(tuples)}")
+            with session.registered(_random_keys(source.rows_of(drawn_from))) as keys:
+                drawn = (
+                    "SELECT d.*, row_number() OVER (PARTITION BY tuple ORDER BY key) - 1 AS place "
+                    f"FROM {drawn_from} AS d POSITIONAL JOIN {keys}"
+                )
+                session.execute(
+                    f"INSERT INTO {placed} SELECT {others}p.goal FROM ({drawn}) AS rows JOIN {several} AS p "
+                    "ON rows.tuple = p.tuple AND rows.place >= p.first AND rows.place < p.last"
+                )
+            source.drop(drawn_from)
+    source.refuse_changed(source.rows_of(placed) != source.rows_of(coded))
+    return placed
+
+
+def _labelled_by_group(source: DuckSource, placed: str, plan: LocalPlan) -> str:
+    """Create the table of released cells r0, r1, … in the order of the source."""
+    unordered, labels = source.session.fresh("unordered"), source.session.fresh("labels")
+    texts = {column: text_column(plan.labels[column]) for column in plan.labels}
+    names = {column: f"l{position}" for position, column in enumerate(plan.labels)}
+    groups = np.arange(max((len(codes) for codes in plan.codes.values()), default=0))
+    data = {"goal": integers(groups)} | {
+        names[column]: texts[column].take(integers(np.asarray(plan.codes[column], np.int64))) for column in texts
+    }
+    with source.session.registered(pa.table(data)) as given:
+        cells = ", ".join(
+            f"{name}::{_storage(source, column, plan, f'SELECT {name} AS text FROM {given}')} AS {name}"
+            for column, name in names.items()
+        )
+        source.session.execute(f"CREATE TABLE {labels} AS SELECT goal{', ' if cells else ''}{cells} FROM {given}")
+    shown = ", ".join(
+        f"{f'l.{names[column]}' if column in names else f'rows.o{plan.copied.index(column)}'} AS r{position}"
+        for position, column in enumerate(plan.columns)
+    )
+    source.session.execute(
+        f"CREATE TABLE {unordered} AS SELECT {shown} FROM {placed} AS rows LEFT JOIN {labels} AS l USING (goal)"
+        f"{'' if plan.blank else f' WHERE rows.goal <> {NOWHERE}'}"
+    )
+    source.drop(labels)
+    return unordered
+
+
+def _labels_of_codes(source: DuckSource, column: str, plan: Plan, encoding: Encoding) -> str:
+    """Create the table from value codes to label codes and to the cells that are shown for them."""
+    position = encoding.position(column)
+    size = encoding.sizes[position]
+    table = source.session.fresh("labels")
+    label_codes = np.asarray(plan.maps[column], dtype=np.int64)
+    if column in plan.kept:
+        data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes)})
+        values = f"SELECT code, nullif(text, '') AS text FROM {encoding.dictionary} WHERE position = {position}"
+        query = f"SELECT * FROM ({values}) JOIN {{}} USING (code)"
+    else:
+        shown = text_column(plan.labels[column]).take(integers(label_codes))
+        data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes), "text": shown})
+        query = "SELECT * FROM {}"
+    with source.session.registered(data) as registered:
+        stored = _storage(source, column, plan, query.format(registered))
+        source.session.execute(
+            f"CREATE TABLE {table} AS SELECT code::{code_type(size)} AS code, label, text::{stored} AS shown "
+            f"FROM ({query.format(registered)})"
+        )
+    return table
+
+
+def _storage(source: DuckSource, column: str, plan: Plan | LocalPlan, labels: str) -> str:
+    """Return the type in which a released column is stored until it is read."""
+    own_type = source.types[column]
+    if column in plan.kept and own_type != "VARCHAR" and not own_type.startswith("ENUM") and own_type != '"NULL"':
+        return own_type
+    distinct = f"SELECT DISTINCT text FROM ({labels}) WHERE text IS NOT NULL"
+    if not 0 < source.rows_of(f"({distinct})") <= SMALL_DICTIONARY:
+        return "VARCHAR"
+    enum = source.session.fresh("enum")
+    source.session.execute(f"CREATE TYPE {enum} AS ENUM ({distinct})")
+    return enum
+
+
+def _shown_cell(column: str, plan: Plan, encoding: Encoding) -> str:
+    """Return the SQL of one released cell."""
+    if column not in plan.maps:
+        return f"rows.o{plan.copied.index(column)}"
+    cell = f"l{encoding.position(column)}.shown"
+    is_blanked = plan.blank and column not in plan.unblanked
+    return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if is_blanked else cell
+
+
+def _suppressed_groups(plan: Plan) -> pa.Table:
+    """Return the suppressed tuples of label codes as columns g0, g1, …"""
+    codes = [integers(np.asarray(codes, dtype=np.int64)) for codes in plan.suppressed.values()]
+    return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
+
+
+def _shuffled(source: DuckSource, unordered: str) -> str:
+    """Move the rows into a new table in the order of 64-bit keys drawn from the system's secure generator."""
+    ordered = source.session.fresh("released")
+    with source.session.registered(_random_keys(source.rows_of(unordered))) as keys:
+        source.session.execute(
+            f"CREATE TABLE {ordered} AS SELECT u.* FROM {unordered} AS u POSITIONAL JOIN {keys} ORDER BY key"
+        )
+    source.drop(unordered)
+    return ordered
+
+
+def _random_keys(rows: int) -> pa.RecordBatchReader:
+    """Return so many uniform 64-bit keys as a stream; 5 million rows collide with a chance below one in a million."""
+    schema = pa.schema([("key", pa.uint64())])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, rows, KEYS_PER_BATCH):
+            keys = np.frombuffer(os.urandom(8 * min(KEYS_PER_BATCH, rows - start)), dtype=np.uint64)
+            yield pa.record_batch([integers(keys)], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

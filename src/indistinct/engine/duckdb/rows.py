@@ -1,0 +1,188 @@
+"""DuckRows: the engine's verbs on a table, view or scan in a DuckDB session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from indistinct.engine.arrays import numbers
+from indistinct.engine.duckdb.conditions import eligible
+from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.duckdb.people import members_sql, refuse_unusable_keys, told_sql
+from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.writing import file_path, write_file
+from indistinct.engine.plans import Condition, Recognition, ValueCounts
+from indistinct.engine.rows import Rows
+
+Restore = Callable[[pa.Table, frozenset[str]], object]
+"""Makes the kind of table that came in; the names are the columns that kept their own type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What came in, and what is needed to give the same back."""
+
+    kind: str
+    restore: Restore
+    delimiter: str = ","
+    table: str = "release"
+
+
+class DuckRows(Rows):
+    """A table, view or scan in a DuckDB session. Views ``below`` and the table ``stored`` are its own."""
+
+    def __init__(
+        self,
+        session: Session,
+        relation: str,
+        form: Format,
+        typed: frozenset[str] | None = None,
+        stored: str | None = None,
+        below: tuple[str, ...] = (),
+        max_tuples: int | None = None,
+    ) -> None:
+        super().__init__(session.name, form.kind, max_tuples)
+        self.source = DuckSource(session, relation)
+        self._form = form
+        self._typed = frozenset(self.source.types) if typed is None else typed
+        self._stored = stored
+        self._below = below
+        self._count: int | None = None
+        self._closed = False
+        session.retain()
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.source.types)
+
+    def count(self) -> int:
+        if self._count is None:
+            self._count = self.source.rows_of(self.source.relation)
+        return self._count
+
+    def encode(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> DuckEncoded:
+        self.encodings.free_forgotten()
+        return DuckEncoded(self, columns, where)
+
+    def with_max_tuples(self, max_tuples: int) -> DuckRows:
+        session, relation = self.source.session, self.source.relation
+        return DuckRows(session, relation, self._form, self._typed, max_tuples=max_tuples)
+
+    def derive(self, cells: Sequence[str], stored: str, typed: frozenset[str]) -> DuckRows:
+        """Return these cells of a stored table as rows of the same kind; they own the table."""
+        view = self.source.session.fresh("view")
+        self.source.session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(cells)} FROM {stored}")
+        return DuckRows(self.source.session, view, self._form, typed, stored)
+
+    def give_back(self) -> object:
+        return self._form.restore(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
+
+    def write(self, folder: Path, name: str = "table") -> Path:
+        path = file_path(folder, name, self.kind)
+        write_file(self.source, path, self.kind, self._form.delimiter, self._form.table)
+        return path
+
+    def format(self) -> dict[str, str]:
+        return {"delimiter": self._form.delimiter} if self.kind == "csv" else {}
+
+    def difference(self, other: Rows, columns: Sequence[str]) -> int:
+        if not columns:
+            return max(0, self.count() - other.count())
+        mine = self.source.all_texts(columns)
+        if isinstance(other, DuckRows) and other.source.session is self.source.session:
+            return self._unmatched(mine, other.source.all_texts(columns), columns)
+        with self.source.session.registered(other.texts(columns)) as theirs:
+            return self._unmatched(mine, f"SELECT * FROM {theirs}", columns)
+
+    def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        grouping = f"GROUP BY {', '.join(map(self.source.text, columns))}" if columns else "HAVING count(*) > 0"
+        table = self.source.session.arrow(f"SELECT count(*) AS size FROM {self.source.relation} {grouping}")
+        return numbers(table["size"]).astype(np.int64)
+
+    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+        names = [f"g{position}" for position in range(len(columns))]
+        cells = ", ".join(f"{self.source.text(name)} AS {alias}" for name, alias in zip(columns, names, strict=True))
+        keys = ", ".join(names)
+        counted = (
+            f"SELECT {cells}{', ' if cells else ''}{self.source.text(column)} AS text, count(*) AS size "
+            f"FROM {self.source.relation} GROUP BY ALL"
+        )
+        table = self.source.session.arrow(
+            f"SELECT list(text) AS texts, list(size) AS sizes FROM ({counted}) "
+            f"{f'GROUP BY {keys} ORDER BY {keys}' if names else ''}"
+        ).combine_chunks()
+        texts, sizes = (table[name].combine_chunks() for name in ("texts", "sizes"))
+        if isinstance(texts, pa.ChunkedArray):  # no rows, no chunks
+            nothing = np.zeros(0, np.int64)
+            return ValueCounts(nothing, nothing, nothing, ())
+        lengths = np.diff(np.from_dlpack(texts.offsets))
+        coded = texts.flatten().dictionary_encode()
+        found = coded.dictionary.to_pylist()
+        order = sorted(range(len(found)), key=lambda code: (found[code] == "", found[code]))
+        number = np.empty(len(found), np.int64)
+        number[order] = np.arange(len(found))
+        return ValueCounts(
+            np.repeat(np.arange(len(lengths)), lengths),
+            number[np.from_dlpack(coded.indices)],
+            np.from_dlpack(sizes.flatten()).astype(np.int64),
+            tuple(found[code] or None for code in order),
+        )
+
+    def head(self, rows: int) -> pa.Table:
+        return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT {int(rows)}")
+
+    def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        return self.source.session.stream(self.source.all_texts(columns))
+
+    def recognise(self, how: Recognition) -> DuckRows:
+        told = self.source.session.fresh("told")
+        texts = {column: self.source.text(column) for column in self.columns()}
+        condition, parameters = eligible(how.where, self.source.text)
+        rows = f"(SELECT * FROM {self.source.relation} WHERE {condition})"
+        self.source.session.execute(f"CREATE TABLE {told} AS {told_sql(rows, texts, how)}", parameters)
+        found = self.derive(["*"], told, self._typed - set(how.based))
+        refuse_unusable_keys(self.source.session, told, how)
+        return found
+
+    def write_members(self, released: Rows, path: Path, group: Sequence[str], values: Sequence[str]) -> None:
+        assert isinstance(released, DuckRows)
+        labels = {column: released.source.text(column) for column in group}
+        cells = {column: self.source.text(column) for column in values}
+        query = members_sql(released.source.relation, self.source.relation, labels, cells)
+        self.source.session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+
+    def without(self, columns: Sequence[str]) -> DuckRows:
+        session, relation = self.source.session, self.source.relation
+        view = session.fresh("view")
+        left = [column for column in self.columns() if column not in columns]
+        session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(map(quote, left))} FROM {relation}")
+        rows = DuckRows(session, view, self._form, self._typed - set(columns), self._stored, (relation,))
+        self._stored = None
+        self.close()
+        return rows
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        session = self.source.session
+        session.release()
+        self.encodings.close()
+        if session.is_open and self._stored is not None:
+            for view in (self.source.relation, *self._below):
+                session.execute(f"DROP VIEW {view}")
+            session.execute(f"DROP TABLE {self._stored}")
+
+    def _unmatched(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
+        """Return the rows of one query beyond those of another, as multisets: one grouping instead of EXCEPT ALL."""
+        names = ", ".join(map(quote, columns))
+        found = self.source.session.fetch(
+            f"SELECT sum(surplus) FROM (SELECT sum(sign) AS surplus FROM (SELECT *, 1 AS sign FROM ({mine}) "
+            f"UNION ALL SELECT *, -1 AS sign FROM ({theirs})) GROUP BY {names}) WHERE surplus > 0"
+        )
+        return int(found[0][0] or 0)

@@ -1,0 +1,95 @@
+"""open_table(): the rows of a table of any kind, in the engine where they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from indistinct.engine.duckdb.files import open_path
+from indistinct.engine.duckdb.frames import frame_kind, open_frame
+from indistinct.engine.duckdb.session import Session
+from indistinct.engine.rows import Rows
+from indistinct.errors import TableError
+
+ACCEPTED = (
+    "a path to CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table), a pandas or Polars frame, "
+    "an Arrow table, reader or dataset, a DuckDB relation, or a DataFrame of Spark"
+)
+
+
+def open_table(
+    source: object,
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    engine: object = None,
+    master: str | None = None,
+    max_tuples: int | None = None,
+) -> Rows:
+    """Return the rows of a table of any kind, without copying them where possible.
+
+    ``memory_limit`` such as ``"4GB"`` bounds what is held in memory; the rest goes to a private
+    folder that is removed on close. ``delimiter`` and ``encoding`` are for delimited text only,
+    and are found out if they are not given. ``engine="spark"`` reads Parquet paths and tables in
+    Spark, in the session that runs or in one that is made on ``master``; ``engine`` may also be a
+    session of Spark. DataFrames of Spark stay there in any case. Where a table has more than
+    ``max_tuples`` distinct quasi-identifiers, some are generalized before they are counted.
+
+    >>> import pyarrow as pa
+    >>> with open_table(pa.table({"zip": ["02138", "02139", None]})) as rows:
+    ...     rows.encode(["zip"]).values["zip"]
+    ('02138', '02139', None)
+    """
+    if isinstance(source, Rows):
+        return source if max_tuples is None else source.with_max_tuples(max_tuples)
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    kind = frame_kind(source) if path is None else None
+    if path is None and kind is None:
+        raise TableError(f"cannot open {type(source).__name__} as a table; give {ACCEPTED}")
+    if kind == "spark" or (path is not None and engine not in (None, "duckdb")):
+        rows: Rows = _open_in_spark(source, path, engine, master, memory_limit, threads)
+    else:
+        session = Session(f"the {kind} table" if path is None else Path(path).name, memory_limit, threads)
+        try:
+            if kind is not None:
+                rows = open_frame(source, kind, session)
+            else:
+                rows = open_path(str(path), session, delimiter, encoding)
+        except BaseException:
+            session.close()
+            raise
+    if max_tuples is None:
+        return rows
+    with rows:
+        return rows.with_max_tuples(max_tuples)
+
+
+@contextmanager
+def use_table(source: object, **reading: Any) -> Iterator[Rows]:
+    """Give the rows of a table of any kind for the time of the block; rows that were open before stay open.
+
+    ``reading`` is that of ``open_table``.
+    """
+    rows = open_table(source, **reading)
+    try:
+        yield rows
+    finally:
+        if rows is not source:
+            rows.close()
+
+
+def _open_in_spark(
+    source: object, path: str | None, engine: object, master: str | None, memory_limit: str | None, threads: int | None
+) -> Rows:
+    from indistinct.engine.spark import open_in_spark, open_spark_frame
+
+    if path is None:
+        return open_spark_frame(source)
+    if isinstance(engine, str) and engine != "spark":
+        raise TableError(f"no engine {engine!r}; choose from duckdb, spark")
+    return open_in_spark(path, engine, master, memory_limit, threads)

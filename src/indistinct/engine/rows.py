@@ -1,0 +1,132 @@
+"""Rows: what an engine can do with the rows of a table, the verbs that every engine speaks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.engine.encoded import Encoded, Encodings
+from indistinct.engine.plans import Condition, Recognition, ValueCounts
+from indistinct.errors import TableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def check_names(table: str, names: Sequence[str]) -> None:
+    """Refuse a column without a name, and two columns whose names are equal or differ only in case, as in SQL."""
+    seen: dict[str, str] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise TableError(f"{table}: column {position} has no name; give it one")
+        twin = seen.get(name.lower())
+        if twin is not None:
+            how = "occurs twice" if twin == name else f"differs from {twin!r} only in case"
+            raise TableError(f"{table}: column {name!r} {how}; rename one of them")
+        seen[name.lower()] = name
+
+
+class Rows(ABC):
+    """A table whose rows stay where they are; it answers with dictionaries, counts and new tables.
+
+    Cells are compared as text. Null, NaN and empty text are all missing, and missing equals missing.
+    Close it, or use it as a context manager: it owns a private folder and, usually, a connection.
+    """
+
+    def __init__(self, name: str, kind: str, max_tuples: int | None = None) -> None:
+        self.name = name
+        """What to call the table in messages."""
+        self.kind = kind
+        """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database, ipc or spark."""
+        self.max_tuples = max_tuples
+        """How many distinct tuples may come to the driver; None for all that there are."""
+        self.encodings = Encodings()
+
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Return the column names in order."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Return the number of rows, eligible or not."""
+
+    @abstractmethod
+    def encode(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> Encoded:
+        """Return the codes of some columns of the eligible rows, to be counted and recoded; see Encoded."""
+
+    @abstractmethod
+    def with_max_tuples(self, max_tuples: int) -> Rows:
+        """Return the same rows, to be closed by themselves, of which no more distinct tuples come to the driver."""
+
+    @abstractmethod
+    def give_back(self) -> object:
+        """Return the rows as the kind of table that came in; for files, as a ``pyarrow.Table``."""
+
+    @abstractmethod
+    def write(self, folder: Path, name: str = "table") -> Path:
+        """Write the rows in their order to one file of the kind that came in, and return its path."""
+
+    @abstractmethod
+    def format(self) -> dict[str, str]:
+        """Return the options of ``open_table`` with which the file that ``write`` writes is read again."""
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of ``open_table`` with which a file is read where these rows are."""
+        return {}
+
+    @abstractmethod
+    def difference(self, other: Rows, columns: Sequence[str]) -> int:
+        """Return how many rows have no counterpart in ``other``; rows are multisets of text over ``columns``."""
+
+    @abstractmethod
+    def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Return the number of rows of each distinct combination of cells, counted from the cells themselves.
+
+        Nothing of ``encode`` or ``count_by`` is used, so that a recount shares no code with the count.
+        """
+
+    @abstractmethod
+    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+        """Return how often each value of a column occurs in each group over ``columns``, counted from the cells.
+
+        Groups have the same numbers whichever column is asked about. Like ``sizes_by`` it uses nothing of ``encode``
+        or ``count_by``.
+        """
+
+    @abstractmethod
+    def head(self, rows: int) -> pa.Table:
+        """Return the first rows, in the types of the table."""
+
+    @abstractmethod
+    def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """Return all rows as a stream of text cells, missing as null."""
+
+    def recognise(self, how: Recognition) -> Rows:
+        """Return the eligible rows with columns KEY, STATE and HISTORY, the last missing for people who are new."""
+        raise TableError(f"{self.name}: a ledger is not supported for a {self.kind} table; write it to Parquet first")
+
+    def write_members(self, released: Rows, path: Path, group: Sequence[str], values: Sequence[str]) -> None:
+        """Write who was released in which group: key, state, number of the group, its labels, and some values.
+
+        ``self`` has recognised its people, and ``released`` was made from it with KEY among its columns.
+        """
+        raise TableError(f"{self.name}: a ledger is not supported for a {self.kind} table; write it to Parquet first")
+
+    def without(self, columns: Sequence[str]) -> Rows:
+        """Return the same rows in the same order without some columns; this table is closed by it."""
+        raise TableError(f"{self.name}: columns cannot be taken out of a {self.kind} table")
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the rows; the last table on a connection closes it and removes its private folder."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
