@@ -19,20 +19,12 @@ MOST_PARAMETERS = 7
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
 STILL_TOO_LONG: set[str] = {
     "algorithms/mu_argus.py",
-    "attacks/all_attacks.py",
-    "attacks/downcoding.py",
-    "attacks/joined_releases.py",
-    "attacks/linking.py",
-    "attacks/meanings.py",
     "engine/duckdb.py",
     "ledger/ledger.py",
     "pipeline/comparison.py",
-    "proof/verdict.py",
-    "study/workload.py",
     "testing.py",
 }
 STILL_TOO_MANY_PARAMETERS: set[str] = {
-    "attacks/all_attacks.py _add",
     "engine/__init__.py open_table",
     "ledger/ledger.py _attempt",
     "ledger/ledger.py _candidate",
@@ -40,7 +32,6 @@ STILL_TOO_MANY_PARAMETERS: set[str] = {
     "ledger/ledger.py _entering",
     "ledger/ledger.py anonymize",
     "ledger/ledger.py check",
-    "proof/verdict.py _verify_two_tables",
     "release/release.py report",
     "report/page.py report_facts",
     "study/risk/risk_report.py risk",
@@ -48,7 +39,6 @@ STILL_TOO_MANY_PARAMETERS: set[str] = {
 STILL_OF_ONE_NAME: set[str] = {
     "by_name",
     "cells",
-    "opening",
     "pieces",
     "recoding",
 }
@@ -58,10 +48,7 @@ STILL_PARTICIPLES: dict[str, str] = {
         "_specialised _suppressed _tested _tried _wanted bound charged divided grouped joined known limited "
         "lowered numbered partitioned placed preferred reduced shown solved taken unpacked"
     ),
-    "attacks": (
-        "_assumed _climbed _counted _disclosed _ended _held _joined _linked _listed _marked _named _narrowed "
-        "_numbered _promised _rounded _shown _told _written combined named opened shuffled unsorted"
-    ),
+    "attacks": "unsorted",
     "cli": (
         "_chosen _counted _described _left _listed _named _opened _said _told described measured timed typed unsorted"
     ),
@@ -75,13 +62,10 @@ STILL_PARTICIPLES: dict[str, str] = {
         "promised settled"
     ),
     "pipeline": "_labelled _optimized _timed _verified ranked",
-    "proof": "_listed _opened _satisfied _shared _told _traced",
     "quality": "kept measured prepared",
     "recoding": "_quoted",
     "release": "recoded",
-    "report": "_counted _described _named _opened _said _sorted named opened remembered tried",
     "showing": "counted",
-    "study": "_compiled _counted _covered _described _drawn _matched _opened _said _weighted made recognized",
     "testing.py": "_recoded _released drawn",
 }
 """By room, the functions that are named by a bare participle."""

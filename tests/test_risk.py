@@ -20,7 +20,7 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.study.risk.individual_risk import individual_risk
 from indistinct.study.risk.population_estimates import Histogram, estimate, pitman, shlosser, uniques_of_model, zayatz
-from indistinct.study.risk.safe_harbor import IDENTIFIERS, recognized
+from indistinct.study.risk.safe_harbor import IDENTIFIERS, identifiers_like
 from profiles import examples
 
 COLUMNS = ("a", "b", "c", "d")
@@ -274,7 +274,7 @@ SHOWN = {
 @pytest.mark.parametrize("letter", IDENTIFIERS)
 def test_each_of_the_eighteen_identifiers_is_recognized(letter):
     column, values = SHOWN[letter]
-    assert [one.letter for one in recognized(column, values)] == [letter]
+    assert [one.letter for one in identifiers_like(column, values)] == [letter]
 
 
 @pytest.mark.parametrize(
@@ -289,11 +289,11 @@ def test_each_of_the_eighteen_identifiers_is_recognized(letter):
     ],
 )
 def test_what_safe_harbor_allows_is_not_recognized(column, values):
-    assert recognized(column, values) == []
+    assert identifiers_like(column, values) == []
 
 
 def test_ages_over_89_are_recognized():
-    assert [one.letter for one in recognized("age", ["17", "90"])] == ["C"]
+    assert [one.letter for one in identifiers_like("age", ["17", "90"])] == ["C"]
 
 
 def test_a_profile_says_what_safe_harbor_lists_and_by_which_columns_rows_are_told_apart():

@@ -74,26 +74,26 @@ def run(
     else:
         from indistinct.attacks.linking import link
 
-        tried.linking(link(release, external, policy, most=most, **reading))
+        tried.add_linking(link(release, external, policy, most=most, **reading))
     if ReleasedTables.of(release).is_apart:
         tried.not_run |= dict.fromkeys(("complementary", "unsorted", "homogeneity", "downcoding"), TWO_TABLES)
     else:
         if before:
             both = {**before, name: release}
-            tried.complementary(complementary(both, [*policies, policy], most=most, **reading))
+            tried.add_complementary(complementary(both, [*policies, policy], most=most, **reading))
         else:
             tried.not_run["complementary"] = "no earlier release was given"
         for (other, table), own in zip(before.items(), policies, strict=True):
-            tried.unsorted(other, unsorted(release, table, policy, earlier_policy=own, **reading))
+            tried.add_unsorted(other, unsorted(release, table, policy, earlier_policy=own, **reading))
         if original is not None:
-            tried.unsorted("the original", unsorted(release, original, policy, **reading))
+            tried.add_unsorted("the original", unsorted(release, original, policy, **reading))
         elif not before:
             tried.not_run["unsorted"] = "neither the original nor an earlier release was given"
         if policy.with_role("sensitive"):
-            tried.homogeneity(homogeneity(release, policy, most=most, **reading))
+            tried.add_homogeneity(homogeneity(release, policy, most=most, **reading))
         else:
             tried.not_run["homogeneity"] = "the policy has no sensitive column"
-        tried.downcoding(downcoding(release, policy, most=most, **reading))
+        tried.add_downcoding(downcoding(release, policy, most=most, **reading))
     order = list(SEVERITIES)
     outcomes = sorted(tried.outcomes, key=lambda one: (order.index(one.severity), list(TITLES).index(one.attack)))
     return AttackRun(name, tuple(outcomes), tried.not_run)
@@ -106,10 +106,8 @@ class _Tried:
         self.outcomes: list[Outcome] = []
         self.not_run: dict[str, str] = {}
 
-    def homogeneity(self, report: HomogeneityReport) -> None:
+    def add_homogeneity(self, report: HomogeneityReport) -> None:
         """Add what groups tell about sensitive values."""
-        from indistinct.attacks.homogeneity import ADVICE, SCOPE
-
         figures: dict[str, float] = {"groups": report.groups}
         for column in report.columns:
             figures[f"rows that share their {column.column} with their whole group"] = column.same_rows
@@ -121,13 +119,10 @@ class _Tried:
             _severity(report.is_broken, is_some),
             figures,
             [finding.sentence for finding in report.findings],
-            (ADVICE, SCOPE),
         )
 
-    def downcoding(self, report: DowncodingReport) -> None:
+    def add_downcoding(self, report: DowncodingReport) -> None:
         """Add what labels tell about what lies below them."""
-        from indistinct.attacks.downcoding_report import ADVICE, SCOPE
-
         figures = {
             "generalized cells": report.generalized_cells,
             "cells whose lower label is known": report.sharpened_cells,
@@ -140,14 +135,11 @@ class _Tried:
             _severity(False, bool(report.kinds) and (report.sharpened_cells > 0 or report.smallest_crowd < report.k)),
             figures,
             [finding.sentence for finding in report.findings],
-            (ADVICE, SCOPE),
             assumed=tuple(report.assumed.values()),
         )
 
-    def complementary(self, report: ComplementaryReport) -> None:
+    def add_complementary(self, report: ComplementaryReport) -> None:
         """Add what follows from several releases."""
-        from indistinct.attacks.complementary_report import ADVICE, SCOPE
-
         figures = {
             "releases": len(report.releases),
             "k": report.k,
@@ -163,14 +155,11 @@ class _Tried:
             _severity(report.is_broken, bool(report.kinds)),
             figures,
             [finding.sentence for finding in report.findings],
-            (ADVICE, SCOPE),
             assumed=report.assumed,
         )
 
-    def unsorted(self, against: str, report: UnsortedReport) -> None:
+    def add_unsorted(self, against: str, report: UnsortedReport) -> None:
         """Add what order tells."""
-        from indistinct.attacks.unsorted_report import ADVICE, SCOPE
-
         figures = {
             "rows": report.rows,
             "positions that agree": report.agreeing,
@@ -183,13 +172,12 @@ class _Tried:
             _severity(report.disclosed > 0, report.is_telling),
             figures,
             [f"{signal.what}, by chance {_seldom(signal.chance)}" for signal in report.signals if signal.is_telling],
-            (ADVICE, SCOPE),
             against=against,
         )
 
-    def linking(self, report: LinkReport) -> None:
+    def add_linking(self, report: LinkReport) -> None:
         """Add who of another table fits whom."""
-        from indistinct.attacks.link_report import ADVICE, SCOPE, sentence
+        from indistinct.attacks.link_report import sentence
 
         figures = {
             "released rows": report.rows,
@@ -204,7 +192,6 @@ class _Tried:
             _severity(report.one_to_one > 0, report.unique_rows > 0 or report.unique_people > 0),
             figures,
             [sentence(group) for group in report.worst],
-            (ADVICE, SCOPE),
         )
 
     def _add(
@@ -214,14 +201,23 @@ class _Tried:
         severity: Severity,
         figures: Mapping[str, float],
         findings: Sequence[str],
-        words: tuple[tuple[str, ...], str],
         against: str | None = None,
         assumed: tuple[str, ...] = (),
     ) -> None:
-        advice, scope = words
         known = (*KNOWN[attack], *(f"assumed: {one}" for one in assumed))
         self.outcomes.append(
-            Outcome(attack, against, severity, report.summary, known, figures, tuple(findings), advice, scope, report)
+            Outcome(
+                attack,
+                against,
+                severity,
+                report.summary,
+                known,
+                figures,
+                tuple(findings),
+                report.advice,
+                report.scope,
+                report,
+            )
         )
 
 

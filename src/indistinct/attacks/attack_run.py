@@ -125,16 +125,16 @@ class AttackRun:
 
     def to_markdown(self) -> str:
         """Give the whole report as Markdown."""
-        lines = [f"# Attacks on {_marked(self.release)}", "", f"**{_marked(self.summary)}.**", "", CONFIDENTIAL, ""]
+        lines = [f"# Attacks on {_markdown(self.release)}", "", f"**{_markdown(self.summary)}.**", "", CONFIDENTIAL, ""]
         lines += ["| attack | outcome | found |", "| --- | --- | --- |"]
-        lines += [f"| {_marked(one.title)} | {one.severity} | {_marked(one.summary)} |" for one in self.outcomes]
+        lines += [f"| {_markdown(one.title)} | {one.severity} | {_markdown(one.summary)} |" for one in self.outcomes]
         for one in self.outcomes:
-            lines += ["", f"## {_marked(one.title)}", "", f"**{SEVERITIES[one.severity].capitalize()}.** "]
-            lines += [f"{_marked(one.summary[:1].upper() + one.summary[1:])}."]
-            lines += ["", "What was assumed known:", *(f"- {_marked(known)}" for known in one.known)]
+            lines += ["", f"## {_markdown(one.title)}", "", f"**{SEVERITIES[one.severity].capitalize()}.** "]
+            lines += [f"{_markdown(one.summary[:1].upper() + one.summary[1:])}."]
+            lines += ["", "What was assumed known:", *(f"- {_markdown(known)}" for known in one.known)]
             lines += ["", "What was found:", *(f"- {name}: {_figure(value)}" for name, value in one.figures.items())]
             if one.findings:
-                lines += ["", "The worst of it:", *(f"- {_marked(finding)}" for finding in one.findings)]
+                lines += ["", "The worst of it:", *(f"- {_markdown(finding)}" for finding in one.findings)]
             if one.severity != "nothing":
                 lines += ["", "What to do:", *(f"- {advice}" for advice in one.advice)]
             lines += ["", f"*{one.scope}*"]
@@ -143,7 +143,7 @@ class AttackRun:
                 "",
                 "## Not run",
                 "",
-                *(f"- {TITLES[name]}: {_marked(why)}" for name, why in self.not_run.items()),
+                *(f"- {TITLES[name]}: {_markdown(why)}" for name, why in self.not_run.items()),
             ]
         return "\n".join([*lines, ""])
 
@@ -205,10 +205,10 @@ def _figure(value: float) -> str:
     return f"{value:,}"
 
 
-def _marked(text: str) -> str:
+def _markdown(text: str) -> str:
     """Give text that Markdown shows as it is.
 
-    >>> _marked("0213* | a_b <i>")
+    >>> _markdown("0213* | a_b <i>")
     '0213\\\\* \\\\| a\\\\_b &lt;i>'
     """
     for mark in "\\`*_|[]#":

@@ -114,7 +114,7 @@ def extend(
             )
     left, right = np.concatenate([[], *lefts]).astype(np.int64), np.concatenate([[], *rights]).astype(np.int64)
     met = np.concatenate([np.zeros((0, chains.labels.shape[1]), np.int64), *labels])
-    alone_left, alone_right = _ended(chains, left, releases), _others(right, len(entries.counts))
+    alone_left, alone_right = _chains_that_end(chains, left, releases), _others(right, len(entries.counts))
     made = Chains(
         np.concatenate(
             [
@@ -166,17 +166,17 @@ def is_among(numbers: IntArray, ascending: IntArray) -> BoolArray:
     return found
 
 
-def combined(columns: Sequence[IntArray], rows: int) -> IntArray:
+def number_combinations(columns: Sequence[IntArray], rows: int) -> IntArray:
     """Number the combinations of some columns of numbers, none of which is negative, in their order."""
     numbers, room = np.zeros(rows, np.int64), 1
     for column in columns:
         size = int(column.max(initial=0)) + 1
         if room * size > MOST_NUMBERS:
-            numbers = _numbered(numbers)
+            numbers = _ranks(numbers)
             room = int(numbers.max(initial=0)) + 1
         numbers = numbers * size + column
         room *= size
-    return _numbered(numbers)
+    return _ranks(numbers)
 
 
 def distinct(numbers: IntArray) -> IntArray:
@@ -188,14 +188,14 @@ def distinct(numbers: IntArray) -> IntArray:
     return found
 
 
-def _numbered(numbers: IntArray) -> IntArray:
+def _ranks(numbers: IntArray) -> IntArray:
     """Number the numbers in their order."""
     places = np.unique(numbers, return_inverse=True)[1].ravel()
     found: IntArray = places
     return found
 
 
-def _ended(chains: Chains, left: IntArray, releases: Sequence[Entries]) -> IntArray:
+def _chains_that_end(chains: Chains, left: IntArray, releases: Sequence[Entries]) -> IntArray:
     """Give the chains with a member that is in none of those that go on."""
     is_ended = np.zeros(len(chains), np.bool_)
     for position, members in enumerate(chains.members.T):
@@ -237,7 +237,7 @@ def _keys(
     columns = [np.concatenate([values, entries.values])]
     for column, block in enumerate(blocks):
         columns.append(np.concatenate([block[labels[:, column]], block[entries.labels[:, column]]]))
-    keys = combined(columns, len(values) + len(entries.values))
+    keys = number_combinations(columns, len(values) + len(entries.values))
     return keys[: len(values)], keys[len(values) :]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.showing.words import counted
 
@@ -94,6 +94,11 @@ class Joined:
 @dataclass(frozen=True, slots=True)
 class ComplementaryReport:
     """What follows from several releases together: counts, and labels that were released or lie below such."""
+
+    advice: ClassVar[tuple[str, ...]] = ADVICE
+    """What to do where something was found."""
+    scope: ClassVar[str] = SCOPE
+    """What was looked for, and what was not."""
 
     k: int
     on: tuple[str, ...]

@@ -14,8 +14,8 @@ from indistinct.attacks.chains import (
     Chains,
     IntArray,
     Step,
-    combined,
     distinct,
+    number_combinations,
 )
 from indistinct.attacks.complementary_report import ComplementaryReport, Joined, LinkedTuple, Source
 from indistinct.attacks.joined_releases import JoinedReleases
@@ -71,18 +71,18 @@ class JoinedCrowds:
             for number in linked[np.lexsort((linked, crowds.rows[linked], ~is_certain[linked]))][:most]:
                 rows = int(crowds.rows[number])
                 where = np.flatnonzero(crowds.tuples == number)
-                findings.append(self._linked(where, columns, rows, k, bool(is_certain[number])))
+                findings.append(self._linked_tuple(where, columns, rows, k, bool(is_certain[number])))
             for number in absent[np.lexsort((absent, crowds.rows_of_parts[absent]))][:most]:
                 rows = int(crowds.rows_of_parts[number])
-                findings.append(self._absent(np.flatnonzero(crowds.parts == number), columns, rows, k))
+                findings.append(self._absent_tuple(np.flatnonzero(crowds.parts == number), columns, rows, k))
         findings.sort(key=lambda one: (one.kind == "absent", not one.is_certain, one.rows))  # stable
         at_risk, possibly = self._rows_at_risk(is_small)
         return ComplementaryReport(
             k=max(requirements.values()),
             on=joined.on,
             columns=joined.columns,
-            releases=tuple(self._joined(position, step) for position, step in enumerate(steps)),
-            assumed=tuple(self._assumed()),
+            releases=tuple(self._join_figures(position, step) for position, step in enumerate(steps)),
+            assumed=tuple(self._assumptions()),
             tuples=tuples,
             smallest=0 if smallest == NO_LIMIT else smallest,
             kinds={kind: number for kind, number in kinds.items() if number},  # type: ignore[misc]
@@ -100,10 +100,10 @@ class JoinedCrowds:
         the rows that any of these releases has for them. Each entry counts once, in however many pairs it is.
         """
         chains, number = self.chains, len(self.chains)
-        tuples = combined([chains.labels[:, column] for column in columns], number)
+        tuples = number_combinations([chains.labels[:, column] for column in columns], number)
         is_there = chains.members != ABSENT
-        parts = combined([tuples, *is_there.T.astype(np.int64)], number)
-        cells = combined([parts, chains.values], number)
+        parts = number_combinations([tuples, *is_there.T.astype(np.int64)], number)
+        cells = number_combinations([parts, chains.values], number)
         fewest = np.full(int(cells.max(initial=-1)) + 1, NO_LIMIT)
         for position, entries in enumerate(self.joined.entries):
             here = np.flatnonzero(is_there[:, position])
@@ -149,12 +149,14 @@ class JoinedCrowds:
         small = np.bincount(members[here], is_small[here], len(counts))
         return int(counts[(small == number) & (number > 0)].sum()), int(counts[small > 0].sum())
 
-    def _linked(self, where: IntArray, columns: Sequence[int], rows: int, k: int, is_certain: bool) -> LinkedTuple:
+    def _linked_tuple(
+        self, where: IntArray, columns: Sequence[int], rows: int, k: int, is_certain: bool
+    ) -> LinkedTuple:
         return LinkedTuple(
             "linked", self._labels(where[0], columns), rows, k, is_certain, (), self._sources(where, columns)
         )
 
-    def _absent(self, where: IntArray, columns: Sequence[int], rows: int, k: int) -> LinkedTuple:
+    def _absent_tuple(self, where: IntArray, columns: Sequence[int], rows: int, k: int) -> LinkedTuple:
         members = self.chains.members[where[0]]
         absent = tuple(
             name for name, member in zip(self.joined.names, members.tolist(), strict=True) if member == ABSENT
@@ -164,9 +166,9 @@ class JoinedCrowds:
         )
 
     def _labels(self, chain: int, columns: Sequence[int]) -> dict[str, str | None]:
-        return self._written(self.chains.labels[chain], columns)
+        return self._label_texts(self.chains.labels[chain], columns)
 
-    def _written(self, codes: IntArray, columns: Sequence[int]) -> dict[str, str | None]:
+    def _label_texts(self, codes: IntArray, columns: Sequence[int]) -> dict[str, str | None]:
         joined = self.joined
         return {joined.columns[one]: joined.vocabularies[one].names[codes[one]] for one in columns}
 
@@ -180,10 +182,10 @@ class JoinedCrowds:
                 key = tuple(entries.labels[member].tolist())
                 rows[key] = rows.get(key, 0) + int(entries.counts[member])
             ranked = sorted(rows.items(), key=lambda item: (-item[1], item[0]))[:MOST_SOURCES]
-            found += [Source(name, self._written(np.array(key), columns), number) for key, number in ranked]
+            found += [Source(name, self._label_texts(np.array(key), columns), number) for key, number in ranked]
         return tuple(found)
 
-    def _joined(self, position: int, step: Step) -> Joined:
+    def _join_figures(self, position: int, step: Step) -> Joined:
         members = self.chains.members
         is_alone = (members[:, position] != ABSENT) & ((members != ABSENT).sum(axis=1) == 1)
         counts = self.joined.entries[position].counts
@@ -191,7 +193,7 @@ class JoinedCrowds:
         name, rows = self.joined.names[position], self.joined.entries[position].rows
         return Joined(name, rows, step.pairs, step.consistent, step.dropped, alone)
 
-    def _assumed(self) -> list[str]:
+    def _assumptions(self) -> list[str]:
         joined = self.joined
         linked = ", ".join(joined.on)
         assumed = [f"a person has the same {linked} in every release"] if linked else []

@@ -186,7 +186,7 @@ class Knowledge:
             needed = strength
             while needed and not excluded and self._local_limits(cell, parts, needed - 1) == found:
                 needed -= 1
-            yield from self._told(cell, found, needed, excluded)
+            yield from self._conclusions(cell, found, needed, excluded)
 
     def _local_limits(self, cell: Cell, parts: int | None, strength: int) -> Limits | None:
         """Bound the rows under each of the lower labels that are possible in a group of a local release."""
@@ -236,11 +236,11 @@ class Knowledge:
             is_placed |= here > 0
             found = limits(cell.rows, self._number_of_possible(cell), self.k, standing_out=here)
             assert found is not None  # there is room for those that stand out here
-            yield from self._told(cell, found, int(here > 0))
+            yield from self._conclusions(cell, found, int(here > 0))
         if is_assumed and not is_placed:
             yield Deduced("somewhere", column, None, standing_out, (), self.k - 1, strength)
 
-    def _told(
+    def _conclusions(
         self, cell: Cell, found: Limits, strength: int, excluded: frozenset[Label] = NOTHING
     ) -> Iterator[Deduced]:
         """Say what limits mean for the labels below a label, if they mean anything."""
@@ -251,7 +251,7 @@ class Knowledge:
                 if not self._is_possible(cell.column, level, lower, excluded):
                     bounds.append(Bound(lower, 0, 0))
                 elif found.least:
-                    narrowed = lower if cell.split.is_cover else self._narrowed(cell.column, level, lower, excluded)
+                    narrowed = lower if cell.split.is_cover else self._lowest_label(cell.column, level, lower, excluded)
                     bounds.append(Bound(narrowed, found.least, found.most))
         occurring = [bound for bound in bounds if bound.least]
         crowd = min([found.crowd, *(bound.most for bound in occurring)])
@@ -291,7 +291,7 @@ class Knowledge:
         below = tree.below(level, label)
         return below is None or any(self._is_possible(column, level - 1, lower, excluded) for lower in below)
 
-    def _narrowed(self, column: int, level: int, label: Label, excluded: frozenset[Label]) -> Label:
+    def _lowest_label(self, column: int, level: int, label: Label, excluded: frozenset[Label]) -> Label:
         """Go down from a label as long as only one label is possible below it, and give the last."""
         tree = self.trees[column]
         while level and (below := tree.below(level, label)) is not None:

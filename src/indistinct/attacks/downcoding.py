@@ -91,7 +91,7 @@ def downcoding(
     k = max((model.least_rows for model in policy.privacy), default=1)
     known = Knowledge.of(released, [LabelTree(policy.columns[name]) for name in released.columns], k)
     names = list(ASSUMPTIONS) if known.is_local else ["minimal"]
-    wanted = _promised(released, policy) if assume is None else assume
+    wanted = _promises(released, policy) if assume is None else assume
     strength = max((place for place, name in enumerate(names, 1) if name in wanted), default=0)
     notes = _notes(known)
     reason = _why_not_minimal(known, policy)
@@ -116,7 +116,7 @@ def _check(assume: Collection[str] | None, recoding: object) -> None:
         raise PolicyError(f"recoding: must be 'full-domain' or 'local', got {recoding!r}")
 
 
-def _promised(released: ReleasedGroups, policy: Policy) -> Collection[str]:
+def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
     """Give what the algorithm of a release promises; that it is minimal, if nothing else is known."""
     algorithm = released.algorithm or ""
     options = policy.options if algorithm == policy.algorithm else {}

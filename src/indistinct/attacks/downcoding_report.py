@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from indistinct.showing.words import counted
 
@@ -74,20 +74,22 @@ class Finding:
                 f"At least {counted(self.rows, 'row')} of the table would stand {where} if {self.column} were one "
                 f"level lower, though it does not follow which, {reason}."
             )
-        cells = ", ".join(f"{name} {_shown(label)}" for name, label in self.group.items())
+        cells = ", ".join(f"{name} {_show_label(label)}" for name, label in self.group.items())
         return f"Of the {counted(self.rows, 'row')} with {cells}: {self._what_follows()}, {reason}."
 
     def _what_follows(self) -> str:
         if self.kind == "certain":
-            return f"all have {self.column} {_shown(self.bounds[0].label)}"
-        occurring = [f"{_numbered(bound)} {self.column} {_shown(bound.label)}" for bound in self.bounds if bound.least]
-        absent = [_shown(bound.label) for bound in self.bounds if not bound.most]
-        parts = [_listed(occurring)] if occurring else []
+            return f"all have {self.column} {_show_label(self.bounds[0].label)}"
+        occurring = [
+            f"{_rows_in_words(bound)} {self.column} {_show_label(bound.label)}" for bound in self.bounds if bound.least
+        ]
+        absent = [_show_label(bound.label) for bound in self.bounds if not bound.most]
+        parts = [_join_parts(occurring)] if occurring else []
         if self.kind in ("named", "present", "crowd") and self.crowd < self.rows:
             share = "1 row has" if self.crowd == 1 else f"at most {self.crowd} share"
             parts.append(f"{share} a lower label of {self.column} that none of the others has")
         if absent:
-            parts.append(f"none has {self.column} {_listed(absent, 'or')}")
+            parts.append(f"none has {self.column} {_join_parts(absent, 'or')}")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,6 +121,11 @@ class ColumnExposure:
 @dataclass(frozen=True, slots=True)
 class DowncodingReport:
     """What follows from a release alone: counts, released labels, and labels of the policy's hierarchies."""
+
+    advice: ClassVar[tuple[str, ...]] = ADVICE
+    """What to do where something was found."""
+    scope: ClassVar[str] = SCOPE
+    """What was looked for, and what was not."""
 
     k: int
     rows: int
@@ -186,14 +193,14 @@ class DowncodingReport:
         return "\n".join([*lines, "", SCOPE])
 
 
-def _shown(label: Label) -> str:
+def _show_label(label: Label) -> str:
     return "missing" if label is None else label
 
 
-def _numbered(bound: Bound) -> str:
+def _rows_in_words(bound: Bound) -> str:
     """Say how many rows have a lower label.
 
-    >>> _numbered(Bound("clerk", 1, 1)), _numbered(Bound("clerk", 1, 4))
+    >>> _rows_in_words(Bound("clerk", 1, 1)), _rows_in_words(Bound("clerk", 1, 4))
     ('exactly 1 has', 'between 1 and 4 have')
     """
     if bound.least < bound.most:
@@ -201,10 +208,10 @@ def _numbered(bound: Bound) -> str:
     return f"exactly {bound.least} {'has' if bound.least == 1 else 'have'}"
 
 
-def _listed(parts: Sequence[str], word: str = "and", most: int = 6) -> str:
+def _join_parts(parts: Sequence[str], word: str = "and", most: int = 6) -> str:
     """Join parts as a sentence does.
 
-    >>> _listed(["a", "b", "c"]), _listed(["a", "b"], "or")
+    >>> _join_parts(["a", "b", "c"]), _join_parts(["a", "b"], "or")
     ('a, b and c', 'a or b')
     """
     if len(parts) > most:

@@ -8,7 +8,7 @@ Source: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity, ICDE 20
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
@@ -63,6 +63,11 @@ class AlikeColumn:
 @dataclass(frozen=True, slots=True)
 class HomogeneityReport:
     """How far groups tell the sensitive values of their rows: counts, and released labels."""
+
+    advice: ClassVar[tuple[str, ...]] = ADVICE
+    """What to do where something was found."""
+    scope: ClassVar[str] = SCOPE
+    """What was looked for, and what was not."""
 
     rows: int
     groups: int
@@ -125,7 +130,7 @@ def homogeneity(
     """
     import numpy as np
 
-    from indistinct.attacks.chains import combined
+    from indistinct.attacks.chains import number_combinations
     from indistinct.released.released_tables import ReleasedTables
 
     sensitive = policy.with_role("sensitive")
@@ -141,7 +146,7 @@ def homogeneity(
         for name in sensitive:
             found = encoded.count_by([*policy.quasi, name])
             codes = [np.asarray(own, np.int64) for own in found.codes]
-            number = combined(codes[:-1], len(found.counts))
+            number = number_combinations(codes[:-1], len(found.counts))
             sizes = np.bincount(number, found.counts).astype(np.int64)
             largest = np.zeros(len(sizes), np.int64)
             np.maximum.at(largest, number, found.counts)

@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.attacks.chains import (
     Entries,
     IntArray,
-    combined,
+    number_combinations,
 )
 from indistinct.attacks.label_reader import Reader
 from indistinct.attacks.meanings import EVERYTHING
@@ -220,5 +220,5 @@ def _link_codes(links: Sequence[str], held: Sequence[CountedRelease]) -> list[In
             own = [codes.setdefault(value, len(codes)) for value in one.values[name]]
             parts.append(np.array(own, np.int64)[_codes_of(one, name)])
         columns.append(np.concatenate(parts))
-    numbers = combined(columns, sum(sizes))
+    numbers = number_combinations(columns, sum(sizes))
     return np.split(numbers, np.cumsum(sizes)[:-1])

@@ -42,7 +42,7 @@ class Reader:
         if label == self._top():
             return EVERYTHING
         if isinstance(hierarchy, Listed):
-            return self._listed(label)
+            return self._read_listed(label)
         if isinstance(hierarchy, Intervals | Rounding | TopBottom):
             return self._number(label)
         if isinstance(hierarchy, Dates):
@@ -74,7 +74,7 @@ class Reader:
             return last.pop() if len(last) == 1 else None
         return hierarchy.top
 
-    def _listed(self, label: str) -> Meaning | None:
+    def _read_listed(self, label: str) -> Meaning | None:
         values = self._tree.values_under(label)
         if values:
             present = frozenset(value for value in values if value is not None)
@@ -112,12 +112,12 @@ class Reader:
         number = read_number(label)
         if number is not None:
             if isinstance(self._hierarchy, Rounding):
-                return Meaning(self._rounded(self._hierarchy, Decimal(number)))
+                return Meaning(self._read_rounded(self._hierarchy, Decimal(number)))
             return Meaning(Span((number, 0), (number, 1)))
         cover = read_label(label)
         return None if cover is None else self._cover(cover)
 
-    def _rounded(self, hierarchy: Rounding, number: Decimal) -> Span:
+    def _read_rounded(self, hierarchy: Rounding, number: Decimal) -> Span:
         """Give the numbers that are rounded to a number, on the highest level on which it can stand."""
         with localcontext(EXACT):
             possible = [level for level, unit in enumerate(hierarchy.units, 1) if number % unit == 0]

@@ -123,7 +123,7 @@ class LabelTree:
         else:
             is_daily = isinstance(hierarchy, Dates) and "day" in hierarchy.levels
             inside = _days_within(label[:4], is_daily) if isinstance(hierarchy, Dates) else _number_inside(label)
-            rows = self._climbed(inside or [])
+            rows = self._climb(inside or [])
             yield from (level for level in range(1, highest + 1) if any(row[level] == label for row in rows))
 
     def _find_below(self, level: int, label: Label) -> Labels | None:
@@ -138,7 +138,7 @@ class LabelTree:
         samples = self._samples(level, None if is_top else label)
         if samples is None:
             return None
-        labels = dict.fromkeys(row[level - 1] for row in self._climbed(samples) if row[level] == label)
+        labels = dict.fromkeys(row[level - 1] for row in self._climb(samples) if row[level] == label)
         return (*labels, *[None] * (is_top and self._may_be_missing)) or None
 
     @cached_property
@@ -176,7 +176,7 @@ class LabelTree:
             return _days_within(label, is_daily="day" in self._hierarchy.levels)
         return None
 
-    def _climbed(self, values: Sequence[str]) -> list[list[Label]]:
+    def _climb(self, values: Sequence[str]) -> list[list[Label]]:
         """Give the labels of values that were made up here; dates are then written in the ISO way."""
         hierarchy = self._hierarchy
         if isinstance(hierarchy, Dates):

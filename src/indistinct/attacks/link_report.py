@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.showing.words import counted
 
@@ -103,6 +103,11 @@ class LinkedGroup:
 @dataclass(frozen=True, slots=True)
 class LinkReport:
     """Who of another table fits whom in a release: counts, released labels, and what was to be shown of the table."""
+
+    advice: ClassVar[tuple[str, ...]] = ADVICE
+    """What to do where something was found."""
+    scope: ClassVar[str] = SCOPE
+    """What was looked for, and what was not."""
 
     rows: int
     groups: int

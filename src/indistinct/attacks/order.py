@@ -81,12 +81,12 @@ def agreement_by_position(ours: IntArray, theirs: IntArray, agreement: Agreement
     variance = squares / max(1, longest - 1)
     padded = np.append(ours, np.full(longest - len(ours), -1))
 
-    def shuffled(orders: IntArray) -> FloatArray:
+    def statistic_in(orders: IntArray) -> FloatArray:
         mixed = padded[orders][:, : len(theirs)]
         agreeing: FloatArray = np.where(mixed < 0, 0, agree(np.maximum(mixed, 0), theirs)).sum(axis=1).astype(float)
         return agreeing
 
-    return Chance(found, expected, _chance(found, expected, variance, longest, shuffled))
+    return Chance(found, expected, _chance(found, expected, variance, longest, statistic_in))
 
 
 def correlation_with_position(places: FloatArray) -> Chance:
@@ -99,11 +99,11 @@ def correlation_with_position(places: FloatArray) -> Chance:
         return Chance(0.0, 0.0, 1.0)
     found = float(ranks @ positions) / spread
 
-    def shuffled(orders: IntArray) -> FloatArray:
+    def statistic_in(orders: IntArray) -> FloatArray:
         return np.abs(ranks[orders] @ positions) / spread
 
     return Chance(
-        found, 0.0, _chance(abs(found), 0.0, 1 / max(1, len(known) - 1), len(known), shuffled, is_two_sided=True)
+        found, 0.0, _chance(abs(found), 0.0, 1 / max(1, len(known) - 1), len(known), statistic_in, is_two_sided=True)
     )
 
 
@@ -123,12 +123,12 @@ def likeness_of_neighbours(ranks: IntArray) -> Chance:
     mean_square = (1 - fourth) / (number - 1) + (1 - 2 * fourth) / ((number - 1) * (number - 2))
     variance = mean_square - expected**2
 
-    def shuffled(orders: IntArray) -> FloatArray:
+    def statistic_in(orders: IntArray) -> FloatArray:
         mixed = centred[orders]
         likeness: FloatArray = np.einsum("ij,ij->i", mixed, np.roll(mixed, -1, axis=1)) / spread
         return likeness
 
-    return Chance(found, expected, _chance(found, expected, variance, number, shuffled))
+    return Chance(found, expected, _chance(found, expected, variance, number, statistic_in))
 
 
 def _ranks(numbers: FloatArray) -> FloatArray:
@@ -144,12 +144,12 @@ def _chance(
     expected: float,
     variance: float,
     rows: int,
-    shuffled: Callable[[IntArray], FloatArray],
+    statistic_in: Callable[[IntArray], FloatArray],
     is_two_sided: bool = False,
 ) -> float:
     """Give the chance that random order gives at least what was found."""
     if rows <= SMALL:
-        as_much = sum(int((shuffled(orders) >= found - 1e-9).sum()) for orders in _orders(rows))
+        as_much = sum(int((statistic_in(orders) >= found - 1e-9).sum()) for orders in _orders(rows))
         return (1 + as_much) / (1 + SHUFFLES)
     if variance <= 0:
         return 1.0

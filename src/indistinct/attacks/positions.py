@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.attacks.chains import Entries, IntArray, combined, consistent_pairs
+from indistinct.attacks.chains import Entries, IntArray, consistent_pairs, number_combinations
 from indistinct.attacks.joined_releases import JoinedReleases, rows_in_order
 from indistinct.attacks.meanings import DISJOINT
 from indistinct.attacks.order import (
@@ -73,7 +73,7 @@ class Positions:
             columns=(*self.joined.columns, *self.joined.on),
             agreeing=int(by_position.found),
             expected=by_position.expected,
-            disclosed=self._disclosed(needed) if signals[0].is_telling else 0,
+            disclosed=self._count_disclosed(needed) if signals[0].is_telling else 0,
             signals=tuple(signals),
             significance=significance,
             notes=tuple(notes),
@@ -83,7 +83,7 @@ class Positions:
         """Number the rows of each table by how they look, and give a row of each kind."""
         kinds, first = [], []
         for entries in self.joined.entries:
-            numbers = combined([entries.values, *entries.labels.T], len(entries.values))
+            numbers = number_combinations([entries.values, *entries.labels.T], len(entries.values))
             kinds.append(numbers)
             first.append(np.unique(numbers, return_index=True)[1])
         return (kinds[0], kinds[1]), (first[0], first[1])
@@ -112,7 +112,7 @@ class Positions:
         means = np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0)
         return np.asarray(means[ours], np.float64)
 
-    def _disclosed(self, k: int) -> int:
+    def _count_disclosed(self, k: int) -> int:
         """Count the rows of which position tells something that fewer than k share."""
         earlier, release = self.joined.entries
         both = min(earlier.rows, release.rows)
@@ -124,7 +124,7 @@ class Positions:
             codes = np.array([vocabulary.meet(one, other) for one, other in distinct.tolist()], np.int64)
             met[:, column] = codes[places.ravel()]
             agrees &= met[:, column] != DISJOINT
-        tuples = combined(list(met[agrees].T), int(agrees.sum()))
+        tuples = number_combinations(list(met[agrees].T), int(agrees.sum()))
         narrower = (met[agrees] != release.labels[:both][agrees]).any(axis=1)
         sizes = np.bincount(tuples)
         return int((narrower & (sizes[tuples] < k)).sum()) if len(tuples) else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.showing.words import counted
 
@@ -39,6 +39,11 @@ class Signal:
 @dataclass(frozen=True, slots=True)
 class UnsortedReport:
     """What the order of a release tells: counts and chances, and no cell."""
+
+    advice: ClassVar[tuple[str, ...]] = ADVICE
+    """What to do where something was found."""
+    scope: ClassVar[str] = SCOPE
+    """What was looked for, and what was not."""
 
     k: int
     rows: int

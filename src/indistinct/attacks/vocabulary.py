@@ -43,7 +43,7 @@ class Vocabulary:
         pair = (min(one, other), max(one, other))
         if pair not in self._met:
             found = common(self._meanings[pair[0]], self._meanings[pair[1]], self.number_of)
-            self._met[pair] = DISJOINT if found is None else self.code(found, self._written(found))
+            self._met[pair] = DISJOINT if found is None else self.code(found, self._write_common(found))
         return self._met[pair]
 
     def components(self) -> NDArray[np.int64]:
@@ -72,7 +72,7 @@ class Vocabulary:
             joined.join_overlapping({code: body for code, body in enumerate(bodies) if isinstance(body, Span)})
         return joined.numbers()
 
-    def _written(self, meaning: Meaning) -> str | None:
+    def _write_common(self, meaning: Meaning) -> str | None:
         """Write what labels have in common where no label says it."""
         suffix = OR_MISSING if meaning.or_missing else ""
         body = meaning.body

@@ -200,12 +200,12 @@ def _chain(start: int, bags: Sequence[tuple[int, Bag]], taken: Sequence[Bag], wa
                 continue
             came_from[value] = (taker, given_up)
             if wanted[value] > 0:
-                return _traced(value, came_from)
+                return _trace(value, came_from)
             queue += [(other, value) for other, own in enumerate(taken) if own[value] > 0]
     return []
 
 
-def _traced(end: int, came_from: Mapping[int, tuple[int, int | None]]) -> list[tuple[int, int]]:
+def _trace(end: int, came_from: Mapping[int, tuple[int, int | None]]) -> list[tuple[int, int]]:
     """Give the chain that ends with a value, from its start."""
     chain, value = [], end
     while True:

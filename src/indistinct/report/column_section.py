@@ -23,7 +23,7 @@ BeforeAndAfter = Mapping[str | None, tuple[int, int]]
 
 def columns(subject: Subject) -> list[dict[str, Any]]:
     """Describe every quasi and sensitive column."""
-    after = _counted(subject)
+    after = _count_labels(subject)
     made = [_quasi(subject, name, after[name]) for name in subject.policy.quasi]
     before = _sensitive_before(subject)
     for name in subject.policy.with_role("sensitive"):
@@ -73,7 +73,7 @@ def bars(
     rows = {label: (after.get(label, 0), (before or {}).get(label, 0)) for label in labels}
     present = [label for label in labels if label is not None]
     kept = MOST_BARS - (None in rows)
-    runs = [[label] for label in _sorted(present, rows, order)]
+    runs = [[label] for label in _sort_labels(present, rows, order)]
     others: list[str] = []
     if len(runs) > kept and order is not None:
         runs = _neighbours([run[0] for run in runs], kept)
@@ -81,7 +81,7 @@ def bars(
         frequent = sorted(present, key=lambda label: (-max(rows[label]), label))
         others = frequent[kept - 1 :]
         runs = [run for run in runs if run[0] in set(frequent[: kept - 1])]
-    made = [_bar(_named(run), run, rows, before) for run in runs]
+    made = [_bar(_name_of_run(run), run, rows, before) for run in runs]
     if others:
         made.append(_bar(f"{len(others):,} others", others, rows, before) | {"is_others": True})
     if None in rows:
@@ -100,7 +100,7 @@ def _bar(name: str, labels: Sequence[str | None], rows: BeforeAndAfter, before: 
     return made
 
 
-def _named(run: Sequence[str]) -> str:
+def _name_of_run(run: Sequence[str]) -> str:
     return run[0] if len(run) == 1 else f"{run[0]} … {run[-1]}"
 
 
@@ -110,7 +110,7 @@ def _neighbours(labels: Sequence[str], most: int) -> list[list[str]]:
     return [list(labels[start : start + length]) for start in range(0, len(labels), length)]
 
 
-def _sorted(labels: Sequence[str], rows: BeforeAndAfter, order: Mapping[str | None, Any] | None) -> list[str]:
+def _sort_labels(labels: Sequence[str], rows: BeforeAndAfter, order: Mapping[str | None, Any] | None) -> list[str]:
     """Sort labels by what is given, else by the numbers in them if all have some, else the most frequent first."""
     if order is not None:
         return sorted(labels, key=lambda label: (order[label], label))
@@ -135,7 +135,7 @@ def _order(compiled: CompiledHierarchy) -> dict[str | None, Any] | None:
     return None if keys is None else dict(zip(compiled.values, keys, strict=True))
 
 
-def _counted(subject: Subject) -> dict[str, Counted]:
+def _count_labels(subject: Subject) -> dict[str, Counted]:
     """Count the released rows of each label of each quasi and sensitive column."""
     found: dict[str, Counted] = {}
     for rows in subject.tables.values():

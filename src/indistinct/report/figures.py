@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from indistinct.report.pairs import Pairs, named
+from indistinct.report.pairs import Pairs, visible_names
 from indistinct.report.risk_section import step_names
 from indistinct.showing.chart import Chart, Line
 from indistinct.showing.words import counted
@@ -31,7 +31,7 @@ def values_before(column: Mapping[str, Any]) -> str:
     """Draw the values of a column in the private table."""
     bars, rows = column["before"]["bars"], column["before"]["rows"]
     title = f"Private table: {counted(column['before']['distinct'], 'value')}"
-    names, numbers = named([bar["label"] for bar in bars]), tuple(bar["rows"] for bar in bars)
+    names, numbers = visible_names([bar["label"] for bar in bars]), tuple(bar["rows"] for bar in bars)
     return Pairs(title, names, numbers, None, (rows, rows), is_before_alone=True).svg()
 
 
@@ -43,7 +43,7 @@ def labels_after(column: Mapping[str, Any]) -> str:
     noun = "value" if column["role"] == "sensitive" or column.get("level") == 0 else "label"
     return Pairs(
         f"Release: {counted(after['distinct'], noun)}",
-        named([bar["label"] for bar in bars]),
+        visible_names([bar["label"] for bar in bars]),
         tuple(bar["rows"] for bar in bars),
         tuple(bar["before"] for bar in bars) if has_before else None,
         (sum(bar["before"] for bar in bars) if has_before else 0, after["rows"]),

@@ -44,7 +44,7 @@ class Pairs:
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
             f'role="img" font-family="{FONT}" font-size="13" fill="{INK}">',
-            f"<title>{escape(self.title)}</title><desc>{escape(self._said())}</desc>",
+            f"<title>{escape(self.title)}</title><desc>{escape(self._describe())}</desc>",
             svg_text(0, 18, self.title, size=14, weight="600"),
         ]
         top = TOP
@@ -112,7 +112,7 @@ class Pairs:
             left += 18 + LETTER * len(meaning) + 20
         return parts
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         """Give the whole picture in words, for those who cannot see it."""
         rows = []
         for place, name in enumerate(self.names):
@@ -123,10 +123,10 @@ class Pairs:
         return "; ".join(rows) or "nothing"
 
 
-def named(labels: Sequence[str]) -> tuple[str, ...]:
+def visible_names(labels: Sequence[str]) -> tuple[str, ...]:
     """Give labels as names of rows, with what cannot be seen made visible.
 
-    >>> named(["a", " ", ""])
+    >>> visible_names(["a", " ", ""])
     ('a', '(blank)', '(blank)')
     """
     return tuple(label if label.strip() else "(blank)" for label in labels)

@@ -53,7 +53,9 @@ def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) 
         "suppression": _suppression(policy),
         "columns": [_column(name, column, is_apart) for name, column in policy.columns.items()],
         "eligible": [_condition(c.column, c.op, None if is_public else c.value) for c in policy.eligible],
-        "quasi_identifiers": {} if ALL_QUASI in _named(policy) else {n: list(c) for n, c in _named(policy).items()},
+        "quasi_identifiers": {}
+        if ALL_QUASI in _quasi_identifiers(policy)
+        else {n: list(c) for n, c in _quasi_identifiers(policy).items()},
     }
 
 
@@ -120,6 +122,6 @@ def _condition(column: str, op: str, value: object) -> str:
     return f"{column} {op} {shown}"
 
 
-def _named(policy: Policy) -> Mapping[str, Any]:
+def _quasi_identifiers(policy: Policy) -> Mapping[str, Any]:
     assert policy.quasi_identifiers is not None  # set when the policy was made
     return policy.quasi_identifiers

@@ -17,7 +17,7 @@ from indistinct.policy import Column, Policy, Role, quasi
 from indistinct.privacy import KAnonymity
 from indistinct.study.column_names import is_one_of, words_of
 from indistinct.study.risk.combinations import Combination, Counted, minimal_combinations
-from indistinct.study.risk.safe_harbor import SafeHarbor, recognized
+from indistinct.study.risk.safe_harbor import SafeHarbor, identifiers_like
 from indistinct.watch import Watch
 
 IDENTIFIER_WORDS = (
@@ -211,36 +211,36 @@ def _missing(encoded: Encoded, name: str) -> int:
 def _judge(name: str, look: _Look) -> ColumnProfile:
     """Give the role of a column by its name first, then by its values."""
 
-    listed = tuple(recognized(name, look.values))
+    listed = tuple(identifiers_like(name, look.values))
 
-    def made(role: Role, reason: str, hierarchy: Hierarchy | None = None) -> ColumnProfile:
+    def column_profile(role: Role, reason: str, hierarchy: Hierarchy | None = None) -> ColumnProfile:
         if listed and role != "other":
             reason += f"; HIPAA ({', '.join(one.letter for one in listed)})"
         return ColumnProfile(name, role, hierarchy, reason, look.distinct, look.missing, listed)
 
     says = _said_by(name)
     if says == "identifier":
-        return made("identifier", "its name says that it names people")
+        return column_profile("identifier", "its name says that it names people")
     shapes = [one.reason for one in listed if one.by_values and one.letter != "C"]
     if shapes and says != "sensitive":
-        return made("identifier", shapes[0])
+        return column_profile("identifier", shapes[0])
     if look.distinct == 0:
-        return made("other", "every cell is missing")
+        return column_profile("other", "every cell is missing")
     hierarchy, shape = _hierarchy(name, look)
     if says == "sensitive" and hierarchy.kind == "dates":
-        return made("quasi", f"others may know when something happened to a person; {shape}", hierarchy)
+        return column_profile("quasi", f"others may know when something happened to a person; {shape}", hierarchy)
     if says == "sensitive":
         hint = "; nearly every value is different: make it quasi if others may know it" * look.is_nearly_unique
-        return made("sensitive", f"its name says that nobody should learn it{hint}")
+        return column_profile("sensitive", f"its name says that nobody should learn it{hint}")
     if look.distinct == 1 and not look.missing:
-        return made("other", "one value for all rows tells nobody apart")
+        return column_profile("other", "one value for all rows tells nobody apart")
     if says == "quasi":
-        return made("quasi", f"its name says that others may know it; {shape}", hierarchy)
+        return column_profile("quasi", f"its name says that others may know it; {shape}", hierarchy)
     telling = _telling(look, hierarchy)
     if telling:
-        return made("identifier", telling)
+        return column_profile("identifier", telling)
     unknown = "its name says nothing, so others may know it"
-    return made("quasi", f"{unknown}; {shape}; if nobody can link by it, make it other", hierarchy)
+    return column_profile("quasi", f"{unknown}; {shape}; if nobody can link by it, make it other", hierarchy)
 
 
 def _telling(look: _Look, hierarchy: Hierarchy) -> str:

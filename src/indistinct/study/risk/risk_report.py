@@ -93,8 +93,8 @@ class Risk:
                 "chosen": found.chosen,
                 "uniqueness": found.population_uniqueness,
             },
-            "unique": [_described(one) for one in self.unique],
-            "nearly_unique": [_described(one) for one in self.nearly_unique],
+            "unique": [_as_json(one) for one in self.unique],
+            "nearly_unique": [_as_json(one) for one in self.nearly_unique],
             "safe_harbor": [
                 {"column": one.column, "letter": one.letter, "meaning": one.meaning, "reason": one.reason}
                 for one in self.safe_harbor
@@ -106,11 +106,11 @@ class Risk:
         lines = [
             f"{counted(self.rows, 'row')} in {counted(self.groups, 'group')} by {', '.join(self.quasi)}; "
             f"{self.uniques:,} alone",
-            f"prosecutor: {_said(self.prosecutor, self.threshold)}",
+            f"prosecutor: {_in_words(self.prosecutor, self.threshold)}",
         ]
         if self.journalist is not None:
             how = "estimated " if self.is_estimated else ""
-            lines.append(f"journalist: {how}{_said(self.journalist, self.threshold)}")
+            lines.append(f"journalist: {how}{_in_words(self.journalist, self.threshold)}")
         lines.append(f"marketer: {self.marketer:.4g} of the records are found on average")
         if self.estimate is not None:
             lines.append(
@@ -128,14 +128,14 @@ class Risk:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def _said(exposure: Exposure, threshold: float) -> str:
+def _in_words(exposure: Exposure, threshold: float) -> str:
     return (
         f"highest {exposure.highest:.4g}, average {exposure.average:.4g}, "
         f"{100 * exposure.at_risk:.1f} % of the records above {threshold:g}"
     )
 
 
-def _described(combination: Combination) -> dict[str, Any]:
+def _as_json(combination: Combination) -> dict[str, Any]:
     return {"columns": list(combination.columns), "alone": combination.alone, "share": combination.share}
 
 
@@ -208,7 +208,7 @@ class _Measured:
         import numpy as np
 
         if weights is not None:
-            sizes, people = _weighted(rows, quasi, weights)
+            sizes, people = _sum_weights(rows, quasi, weights)
             known = population if isinstance(population, int) else round(float(people.sum()))
             return cls(quasi, sizes, people, known, True, ())
         with rows.encode(quasi) as encoded:
@@ -223,7 +223,7 @@ class _Measured:
                 )
             weight = population / max(1, int(sizes.sum()))
             return cls(quasi, sizes, sizes.astype(np.float64) * weight, population, True, ())
-        fitting, total = _matched(labels, groups, quasi, policy, population, reading)
+        fitting, total = _count_people(labels, groups, quasi, policy, population, reading)
         absent = int(sizes[fitting < sizes].sum())
         notes = (
             f"{counted(absent, 'row belongs', 'rows belong')} to groups with fewer people in the population than rows "
@@ -288,7 +288,7 @@ def _above(chances: NDArray[np.float64], sizes: NDArray[np.int64], threshold: fl
     return float(sizes[chances > threshold * (1 + 1e-12)].sum()) / max(1, int(sizes.sum()))
 
 
-def _weighted(rows: Rows, quasi: Sequence[str], weights: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _sum_weights(rows: Rows, quasi: Sequence[str], weights: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Count the groups, and sum the weights of each."""
     import numpy as np
 
@@ -304,7 +304,7 @@ def _weighted(rows: Rows, quasi: Sequence[str], weights: str) -> tuple[NDArray[n
     return sizes, np.maximum(people, sizes)
 
 
-def _matched(
+def _count_people(
     labels: Mapping[str, Sequence[str | None]],
     groups: Counts,
     quasi: Sequence[str],

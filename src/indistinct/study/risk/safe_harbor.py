@@ -90,14 +90,14 @@ class SafeHarbor:
         return IDENTIFIERS[self.letter]
 
 
-def recognized(column: str, values: Sequence[str] | None) -> list[SafeHarbor]:
+def identifiers_like(column: str, values: Sequence[str] | None) -> list[SafeHarbor]:
     """Give the identifiers that a column looks like; ``values`` are its distinct values, if they are known.
 
-    >>> [one.letter for one in recognized("contact", ["sue@example.org", "bob@example.org"])]
+    >>> [one.letter for one in identifiers_like("contact", ["sue@example.org", "bob@example.org"])]
     ['F']
-    >>> [one.letter for one in recognized("DateOfBirth", ["1961-09-15"])]
+    >>> [one.letter for one in identifiers_like("DateOfBirth", ["1961-09-15"])]
     ['C']
-    >>> recognized("birth year", ["1961", "1962"])
+    >>> identifiers_like("birth year", ["1961", "1962"])
     []
     """
     found = {
