@@ -69,31 +69,32 @@ def run(
     if name in before:
         raise PolicyError(f"earlier: {name} is the release itself; give the releases before it")
     tried = _Tried()
+    tables = ReleasedTables.of(release, **reading)
     if external is None:
         tried.not_run["linking"] = "no table that names people was given"
     else:
         from indistinct.attacks.linking import link
 
-        tried.add_linking(link(release, external, policy, most=most, **reading))
-    if ReleasedTables.of(release).is_apart:
+        tried.add_linking(link(tables, external, policy, most=most, **reading))
+    if tables.is_apart:
         tried.not_run |= dict.fromkeys(("complementary", "unsorted", "homogeneity", "downcoding"), TWO_TABLES)
     else:
         if before:
-            both = {**before, name: release}
+            both = {**before, name: tables}
             tried.add_complementary(complementary(both, [*policies, policy], most=most, **reading))
         else:
             tried.not_run["complementary"] = "no earlier release was given"
         for (other, table), own in zip(before.items(), policies, strict=True):
-            tried.add_unsorted(other, unsorted(release, table, policy, earlier_policy=own, **reading))
+            tried.add_unsorted(other, unsorted(tables, table, policy, earlier_policy=own, **reading))
         if original is not None:
-            tried.add_unsorted("the original", unsorted(release, original, policy, **reading))
+            tried.add_unsorted("the original", unsorted(tables, original, policy, **reading))
         elif not before:
             tried.not_run["unsorted"] = "neither the original nor an earlier release was given"
         if policy.with_role("sensitive"):
-            tried.add_homogeneity(homogeneity(release, policy, most=most, **reading))
+            tried.add_homogeneity(homogeneity(tables, policy, most=most, **reading))
         else:
             tried.not_run["homogeneity"] = "the policy has no sensitive column"
-        tried.add_downcoding(downcoding(release, policy, most=most, **reading))
+        tried.add_downcoding(downcoding(tables, policy, most=most, **reading))
     order = list(SEVERITIES)
     outcomes = sorted(tried.outcomes, key=lambda one: (order.index(one.severity), list(TITLES).index(one.attack)))
     return AttackRun(name, tuple(outcomes), tried.not_run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -72,8 +71,6 @@ def downcoding(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    # a release folder says itself how it is written
-    text = {} if (Path(release) / "manifest.json").is_file() else reading(delimiter, encoding)
     report = sharpen(
         release,
         policy,
@@ -81,8 +78,7 @@ def downcoding(
         recoding=recoding,  # type: ignore[arg-type]  # it is checked there
         suppressed=suppressed,
         most=most,
-        **reading(memory=memory, threads=threads),
-        **text,
+        **reading(delimiter, encoding, memory, threads),
     )
     if as_json:
         show.document(report.to_dict())

@@ -28,6 +28,7 @@ from indistinct.policy.policy_file import parse_policy
 from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import LINK
 from indistinct.release import Release, recoded
+from indistinct.released.manifest import read_manifest
 from indistinct.released.release_folder import refuse_occupied
 from indistinct.watch import Watch
 
@@ -241,9 +242,7 @@ class Ledger:
         """Give what enters a written release, the last step before its folder gets its name."""
 
         def enter(written: Path) -> None:
-            import json
-
-            manifest = json.loads((written / "manifest.json").read_text("utf-8"))
+            manifest = read_manifest(written)
             checked, finding = held, found
             while True:
                 head, now = self.head, self._held(terms)
