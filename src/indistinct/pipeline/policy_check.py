@@ -12,7 +12,7 @@ from indistinct.algorithms.algorithm import declaration_of
 from indistinct.algorithms.by_name import algorithm_of
 from indistinct.algorithms.feasibility import refusal
 from indistinct.counting import FrequencyList, encode_eligible
-from indistinct.engine import Rows, open_table
+from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.policy import Policy
@@ -74,8 +74,7 @@ def check(
       - column 'town' of the table is not declared; give it a role under columns (identifier, quasi, sensitive or other)
     """
     watch = watch or Watch()
-    rows = open_table(table, **reading)
-    try:
+    with use_table(table, **reading) as rows:
         watch.report("count")
         try:
             task = Task.of(_count(rows, policy), policy)
@@ -84,9 +83,6 @@ def check(
         figures = _figures(task, rows.count())
         watch.report("search")
         return PolicyCheck(figures, refusal(task, watch))
-    finally:
-        if rows is not table:
-            rows.close()
 
 
 def _count(rows: Rows, policy: Policy) -> FrequencyList:
