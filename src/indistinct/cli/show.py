@@ -41,15 +41,8 @@ STAGES = {
     "report": "counting for the report",
 }
 
-MEASURES = {
-    "precision": "precision (Sweeney): 1 leaves every cell as it is",
-    "accuracy": "accuracy (Samarati): what generalization leaves",
-    "completeness": "completeness (Samarati): the share of rows released",
-    "loss": "loss (Iyengar): 0 leaves every cell as it is",
-    "average-group-size": "average group size in rows",
-    "discernibility": "discernibility: rows that each row cannot be told from, summed",
-}
-"""The measures that a summary shows, in words; ``--json`` gives all."""
+SUMMARY = ("precision", "accuracy", "completeness", "loss", "average-group-size", "discernibility")
+"""The measures that a summary shows; ``--json`` gives all."""
 
 
 def out() -> Console:
@@ -186,9 +179,11 @@ def _mean_levels(facts_of_release: Mapping[str, Any]) -> Table:
 
 def measures(figures: Mapping[str, float]) -> Table:
     """Give the measures that people know, in words."""
+    from indistinct.registry import MEASURES
+
     made = table("Measures", "measure", "figure", right=("figure",))
-    for name, description in MEASURES.items():
-        made.add_row(description, figure(figures[name]))
+    for name in SUMMARY:
+        made.add_row(f"{name}: {MEASURES[name].title}", figure(figures[name]))
     return made
 
 

@@ -32,6 +32,12 @@ class AlphaK(PrivacyModel):
     """
 
     name: ClassVar[str] = "alpha-k"
+    title: ClassVar[str] = "Each person hides among at least k rows, and no sensitive value has a share above alpha"
+    sentence: ClassVar[str] = (
+        "Each person is hidden among at least {k} rows that look alike, and no sensitive value makes up more "
+        "than {alpha} of them."
+    )
+    usual: ClassVar[Mapping[str, float]] = {"alpha": 0.5, "k": 5}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True
 

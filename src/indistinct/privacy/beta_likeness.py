@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,9 @@ class BetaLikeness(PrivacyModel):
     """
 
     name: ClassVar[str] = "beta-likeness"
+    title: ClassVar[str] = "No value is more than 1 + beta times as likely"
+    sentence: ClassVar[str] = "No sensitive value is more frequent in a group than in the table by over {beta} times."
+    usual: ClassVar[Mapping[str, float]] = {"beta": 1.0}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True
     asks_whole_table: ClassVar[bool] = True

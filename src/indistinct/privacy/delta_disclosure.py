@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,12 @@ class DeltaDisclosure(PrivacyModel):
     """
 
     name: ClassVar[str] = "delta-disclosure"
+    title: ClassVar[str] = "The logarithm of how much likelier a value becomes stays below delta"
+    sentence: ClassVar[str] = (
+        "No group makes a sensitive value much more or less likely than the table does: the logarithm of the "
+        "ratio stays within {delta}."
+    )
+    usual: ClassVar[Mapping[str, float]] = {"delta": 1.5}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True
     asks_whole_table: ClassVar[bool] = True

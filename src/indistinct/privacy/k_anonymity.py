@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +21,9 @@ class KAnonymity(PrivacyModel):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    title: ClassVar[str] = "Each person hides among at least k rows"
+    sentence: ClassVar[str] = "Each person is hidden among at least {k} rows that look alike."
+    usual: ClassVar[Mapping[str, float]] = {"k": 5}
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True
 

@@ -32,6 +32,9 @@ class KMap(PrivacyModel):
     """
 
     name: ClassVar[str] = "k-map"
+    title: ClassVar[str] = "Each group fits at least k people of a population"
+    sentence: ClassVar[str] = "Each released combination fits at least {k} people of a population."
+    usual: ClassVar[Mapping[str, float]] = {"k": 5}
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_population: ClassVar[bool] = True

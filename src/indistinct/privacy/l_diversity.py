@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +30,9 @@ class LDiversity(PrivacyModel):
     """
 
     name: ClassVar[str] = "l-diversity"
+    title: ClassVar[str] = "Each group has at least l sensitive values"
+    sentence: ClassVar[str] = "Every group has at least {l} sensitive values."
+    usual: ClassVar[Mapping[str, float]] = {"l": 2}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,6 +29,12 @@ class MInvariance(PrivacyModel):
     """
 
     name: ClassVar[str] = "m-invariance"
+    title: ClassVar[str] = "No sensitive value surer than one in m, release by release"
+    sentence: ClassVar[str] = (
+        "No sensitive value makes up more than one in {m} of a group, and whoever is released again stays in "
+        "a group of the same values."
+    )
+    usual: ClassVar[Mapping[str, float]] = {"m": 2}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True
 

@@ -26,6 +26,12 @@ class PrivacyModel(ABC):
 
     name: ClassVar[str]
     """The model's name in policy files, reports and verdicts."""
+    title: ClassVar[str] = ""
+    """What it asks for, in one line for people who choose."""
+    sentence: ClassVar[str] = ""
+    """What it asks for, in a sentence with its terms in braces."""
+    usual: ClassVar[Mapping[str, float]] = {}
+    """The numbers with which it is offered to people who choose."""
     is_monotone: ClassVar[bool] = False
     """A satisfied group stays satisfied whatever it is merged with, so on the way up no more rows are suppressed."""
     is_monotone_unsuppressed: ClassVar[bool] = False
@@ -87,6 +93,20 @@ class PrivacyModel(ABC):
             for name, value in self.describe().items()
         }
 
+    def in_words(self) -> str:
+        """Say what the model asks for, with its terms; without a sentence of its own by its name.
+
+        >>> from indistinct import KAnonymity
+        >>> KAnonymity(5).in_words()
+        'Each person is hidden among at least 5 rows that look alike.'
+        """
+        terms = {name: _term_in_words(value) for name, value in self.terms().items()}
+        said = self.sentence.format_map(terms) if self.sentence else f"The model {self.name} holds."
+        shown = ("model", "on", *(name for name in terms if f"{{{name}}}" in self.sentence))
+        rest = [f"{name} = {value}" for name, value in terms.items() if name not in shown]
+        rest += [f"on the quasi-identifier {self.on}"] if self.on else []
+        return f"{said[:-1]} ({', '.join(rest)})." if rest else said
+
     def tallies(self, groups: Groups) -> Iterator[tuple[str, Tally]]:
         """Give each sensitive column that the model asks about, and its tally.
 
@@ -96,6 +116,10 @@ class PrivacyModel(ABC):
         if not asked:
             raise LookupError(f"{self.name} was asked about groups without a tally of their sensitive values")
         return ((column, groups.tallies[column]) for column in asked)
+
+
+def _term_in_words(value: object) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def shares_of_table(tally: Tally) -> NDArray[np.float64]:

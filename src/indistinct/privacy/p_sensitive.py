@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +21,12 @@ class PSensitive(PrivacyModel):
     """
 
     name: ClassVar[str] = "p-sensitive"
+    title: ClassVar[str] = "Each group of k has at least p sensitive values"
+    sentence: ClassVar[str] = (
+        "Each person is hidden among at least {k} rows that look alike, which have at least {p} values in "
+        "each sensitive column."
+    )
+    usual: ClassVar[Mapping[str, float]] = {"p": 2, "k": 5}
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,6 +23,9 @@ class ProsecutorRisk(PrivacyModel):
     """
 
     name: ClassVar[str] = "prosecutor-risk"
+    title: ClassVar[str] = "Nobody's risk is above a limit"
+    sentence: ClassVar[str] = "Nobody who is known to be in the release is found with a chance above {at_most}."
+    usual: ClassVar[Mapping[str, float]] = {"at_most": 0.2}
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True
 
@@ -53,6 +57,9 @@ class AverageRisk(PrivacyModel):
     """
 
     name: ClassVar[str] = "average-risk"
+    title: ClassVar[str] = "The average risk is below a limit"
+    sentence: ClassVar[str] = "On average over all released rows the chance to be found is at most {at_most}."
+    usual: ClassVar[Mapping[str, float]] = {"at_most": 0.1}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_whole_table: ClassVar[bool] = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -33,6 +34,11 @@ class TCloseness(PrivacyModel):
     """
 
     name: ClassVar[str] = "t-closeness"
+    title: ClassVar[str] = "Groups look like the whole table, up to t"
+    sentence: ClassVar[str] = (
+        "The sensitive values of every group are spread as in the whole table, within a distance of {t}."
+    )
+    usual: ClassVar[Mapping[str, float]] = {"t": 0.3}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_sensitive: ClassVar[bool] = True
     asks_whole_table: ClassVar[bool] = True

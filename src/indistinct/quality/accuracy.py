@@ -18,6 +18,7 @@ class Accuracy(AbsoluteDistance):
     """
 
     name: ClassVar[str] = "accuracy"
+    title: ClassVar[str] = "what generalization leaves (Samarati)"
 
     def value(self, recoding: Outcome) -> float:
         return 1.0 - self.loss(recoding)
@@ -31,6 +32,7 @@ class Completeness(QualityMeasure):
     """
 
     name: ClassVar[str] = "completeness"
+    title: ClassVar[str] = "the share of rows released (Samarati)"
     asks_counts_only: ClassVar[bool] = True
 
     def value(self, recoding: Outcome) -> float:

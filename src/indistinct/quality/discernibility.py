@@ -20,6 +20,7 @@ class Discernibility(QualityMeasure):
     """
 
     name: ClassVar[str] = "discernibility"
+    title: ClassVar[str] = "rows that each row cannot be told from, summed"
 
     asks_counts_only: ClassVar[bool] = True
 

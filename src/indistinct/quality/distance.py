@@ -36,6 +36,7 @@ class AbsoluteDistance(_LevelMeasure):
     """
 
     name: ClassVar[str] = "absolute-distance"
+    title: ClassVar[str] = "steps climbed in all hierarchies (Samarati)"
 
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
         steps = max(1, sum(frequencies.heights))
@@ -54,6 +55,7 @@ class RelativeDistance(_LevelMeasure):
     """
 
     name: ClassVar[str] = "relative-distance"
+    title: ClassVar[str] = "the same, each over its height (Samarati)"
 
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
         whole = sum(frequencies.weights) or 1.0

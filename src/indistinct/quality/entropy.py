@@ -25,6 +25,7 @@ class NonUniformEntropy(CellMeasure):
     """
 
     name: ClassVar[str] = "entropy"
+    title: ClassVar[str] = "what labels leave open, by how frequent values are, 0 to 1"
 
     def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
         bits: FloatArray = np.log2(frequencies.rows / np.maximum(labels.rows, 1))

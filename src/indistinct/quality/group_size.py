@@ -21,6 +21,7 @@ class AverageGroupSize(QualityMeasure):
     """
 
     name: ClassVar[str] = "average-group-size"
+    title: ClassVar[str] = "rows of a group on average"
     asks_counts_only: ClassVar[bool] = True
 
     k: int = 1
@@ -46,6 +47,7 @@ class DistinctTuples(QualityMeasure):
     """
 
     name: ClassVar[str] = "distinct-tuples"
+    title: ClassVar[str] = "the combinations of labels that are left"
     asks_counts_only: ClassVar[bool] = True
 
     def value(self, recoding: Outcome) -> float:

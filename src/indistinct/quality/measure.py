@@ -45,6 +45,8 @@ class QualityMeasure(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """What the figure says, in one line for readers who do not know its name."""
     asks_counts_only: ClassVar[bool] = False
     """The measure asks nothing but what an Outcome has, so a search need not build recodings for it."""
 

@@ -26,6 +26,7 @@ class Precision(CellMeasure):
     """
 
     name: ClassVar[str] = "precision"
+    title: ClassVar[str] = "1 leaves every cell as it is (Sweeney)"
 
     count_suppressed_top: bool = True
 

@@ -13,6 +13,7 @@ from typing import Any
 import indistinct
 from indistinct.errors import OutputError
 from indistinct.policy import Policy
+from indistinct.registry import MEASURES
 from indistinct.report import figures
 from indistinct.report.attack_section import attack_outcomes
 from indistinct.report.column_section import columns
@@ -26,21 +27,6 @@ from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
 from indistinct.study.risk.risk_report import THRESHOLD
 from indistinct.watch import Watch
-
-MEASURES = {
-    "precision": "1 leaves every cell as it is (Sweeney)",
-    "accuracy": "what generalization leaves (Samarati)",
-    "completeness": "the share of rows released (Samarati)",
-    "loss": "0 leaves every cell as it is (Iyengar)",
-    "ncp": "how wide labels are, 0 to 1 (Xu)",
-    "entropy": "what labels leave open, by how frequent values are, 0 to 1",
-    "discernibility": "rows that each row cannot be told from, summed",
-    "average-group-size": "rows of a group on average",
-    "distinct-tuples": "the combinations of labels that are left",
-    "absolute-distance": "steps climbed in all hierarchies (Samarati)",
-    "relative-distance": "the same, each over its height (Samarati)",
-}
-"""What each measure says, for readers who do not know its name."""
 
 
 def report_facts(
@@ -109,7 +95,7 @@ def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
         title=title,
         style=_picture((here / "page.css").read_text("utf-8")),
         draw=figures,
-        means=MEASURES,
+        means={name: measure.title for name, measure in MEASURES.items()},
         threshold=THRESHOLD,
     )
 

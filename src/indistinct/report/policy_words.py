@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from indistinct.policy import ALL_QUASI, Column, Policy
-from indistinct.privacy.model import PrivacyModel
 from indistinct.showing.words import counted
 
 ROLES = {
@@ -18,32 +17,13 @@ ROLES = {
 PUBLISHED = "others may know it and link by it: published as it is, apart from what is sensitive"
 """What a quasi column is to a release of two tables."""
 
-MODELS = {
-    "k-anonymity": "Each person is hidden among at least {k} rows that look alike.",
-    "k-map": "Each released combination fits at least {k} people of a population.",
-    "alpha-k": "Each person is hidden among at least {k} rows that look alike, and no sensitive value makes up more "
-    "than {alpha} of them.",
-    "l-diversity": "Every group has at least {l} sensitive values.",
-    "t-closeness": "The sensitive values of every group are spread as in the whole table, within a distance of {t}.",
-    "beta-likeness": "No sensitive value is more frequent in a group than in the table by over {beta} times.",
-    "delta-disclosure": "No group makes a sensitive value much more or less likely than the table does: the logarithm "
-    "of the ratio stays within {delta}.",
-    "p-sensitive": "Each person is hidden among at least {k} rows that look alike, which have at least {p} values in "
-    "each sensitive column.",
-    "m-invariance": "No sensitive value makes up more than one in {m} of a group, and whoever is released again stays "
-    "in a group of the same values.",
-    "prosecutor-risk": "Nobody who is known to be in the release is found with a chance above {at_most}.",
-    "average-risk": "On average over all released rows the chance to be found is at most {at_most}.",
-}
-"""What each model asks for; a model that is not listed is shown by its name and terms."""
-
 
 def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) -> dict[str, Any]:
     """Give what a policy asks for; a public edition names no value that a filter compares with.
 
     A release of two tables (``is_apart``) has classes for groups, and changes no quasi cell.
     """
-    requirements = [model_in_words(model) for model in policy.privacy]
+    requirements = [model.in_words() for model in policy.privacy]
     if is_apart:
         requirements = [
             said.replace("rows that look alike", "rows of a class").replace("group", "class") for said in requirements
@@ -59,24 +39,6 @@ def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) 
     }
 
 
-def model_in_words(model: PrivacyModel) -> str:
-    """Say what a model asks for.
-
-    >>> from indistinct import KAnonymity
-    >>> model_in_words(KAnonymity(5))
-    'Each person is hidden among at least 5 rows that look alike.'
-    """
-    terms = model.terms()
-    if model.name in MODELS:
-        said = MODELS[model.name].format_map({name: _term(value) for name, value in terms.items()})
-    else:
-        said = f"The model {model.name} holds."
-    shown = ("model", "on", *(name for name in terms if f"{{{name}}}" in MODELS.get(model.name, "")))
-    rest = [f"{name} = {_term(value)}" for name, value in terms.items() if name not in shown]
-    rest += [f"on the quasi-identifier {terms['on']}"] if terms.get("on") else []
-    return f"{said[:-1]} ({', '.join(rest)})." if rest else said
-
-
 def hierarchy_in_words(levels: list[str], kind: str) -> str:
     """Name a hierarchy and its levels.
 
@@ -84,10 +46,6 @@ def hierarchy_in_words(levels: list[str], kind: str) -> str:
     'dates: value → month → year'
     """
     return f"{kind}: {' → '.join(levels)}" if len(levels) > 1 else "never made coarser; rows can only be left out"
-
-
-def _term(value: object) -> str:
-    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _suppression(policy: Policy) -> str:

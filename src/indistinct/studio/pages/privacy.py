@@ -9,26 +9,12 @@ from nicegui import ui
 
 from indistinct.algorithms.algorithm import declaration_of
 from indistinct.algorithms.by_name import options_of
-from indistinct.registry import ALGORITHMS, MEASURES
+from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 from indistinct.studio import controls
 from indistinct.studio.page_frame import frame, needs_table, next_step
 from indistinct.studio.work import Work
 
 LEAD = "What must hold for every group of people in the release, and what may be given up for it."
-MODELS: dict[str, tuple[str, dict[str, tuple[str, float | int]]]] = {
-    "k-anonymity": ("Each person hides among at least k rows", {"k": ("k", 5)}),
-    "alpha-k": ("… and no sensitive value has a share above alpha", {"alpha": ("alpha", 0.5), "k": ("k", 5)}),
-    "l-diversity": ("Each group has at least l sensitive values", {"l": ("l", 2)}),
-    "p-sensitive": ("Each group of k has at least p sensitive values", {"p": ("p", 2), "k": ("k", 5)}),
-    "m-invariance": ("No sensitive value surer than one in m, release by release", {"m": ("m", 2)}),
-    "t-closeness": ("Groups look like the whole table, up to t", {"t": ("t", 0.3)}),
-    "beta-likeness": ("No value is more than 1 + beta times as likely", {"beta": ("beta", 1.0)}),
-    "delta-disclosure": ("The logarithm of that ratio stays below delta", {"delta": ("delta", 1.5)}),
-    "k-map": ("Each group fits at least k people of a population", {"k": ("k", 5)}),
-    "prosecutor-risk": ("Nobody's risk is above a limit", {"at_most": ("at most", 0.2)}),
-    "average-risk": ("The average risk is below a limit", {"at_most": ("at most", 0.1)}),
-}
-"""What each model says, and its numbers with what they are when it is added."""
 
 
 def page(work: Work, query: Mapping[str, str]) -> None:
@@ -65,8 +51,8 @@ def _models(work: Work, changed: Callable[[], Any]) -> None:
             controls.button("Add", lambda: add(new["name"]))
 
     def add(name: str) -> None:
-        added: dict[str, Any] = {"model": name} | {key: value for key, (_, value) in MODELS[name][1].items()}
-        work.models.append(added | ({"population": ""} if name == "k-map" else {}))
+        added: dict[str, Any] = {"model": name} | dict(MODELS[name].usual)
+        work.models.append(added | ({"population": ""} if MODELS[name].asks_population else {}))
         model_list.refresh()
         changed()
 
@@ -76,7 +62,7 @@ def _models(work: Work, changed: Callable[[], Any]) -> None:
 def _model(
     work: Work, place: int, model: dict[str, Any], changed: Callable[[], Any], redraw: Callable[[], Any]
 ) -> None:
-    words, numbers = MODELS.get(model["model"], ("", {}))
+    known = MODELS[model["model"]]
 
     def remove() -> None:
         work.models.pop(place)
@@ -87,13 +73,13 @@ def _model(
         with controls.box("div", "spread"):
             controls.Words("h3", model["model"]).style("margin: 0")
             controls.button("Remove", remove, "plain slim", aria_label=f"Remove {model['model']}")
-        controls.Words("p", words, "quiet small").style("margin: 0 0 8px")
+        controls.Words("p", known.title, "quiet small").style("margin: 0 0 8px")
         with controls.box("div", "row-line"):
-            for key, (label, usual) in numbers.items():
-                _number(model, key, label, isinstance(usual, int), changed)
+            for key, usual in known.usual.items():
+                _number(model, key, key.replace("_", " "), isinstance(usual, int), changed)
             if "population" in model:
                 _population(model, changed)
-            if _asks_sensitive(model["model"]):
+            if known.asks_sensitive:
                 _column(work, model, changed)
 
 
@@ -125,12 +111,6 @@ def _column(work: Work, model: dict[str, Any], changed: Callable[[], Any]) -> No
 
     options = {"": "every sensitive column", **{name: name for name in names}}
     controls.choice("Asks about", options, model.get("column", ""), heard)
-
-
-def _asks_sensitive(name: str) -> bool:
-    from indistinct.registry import MODELS as KNOWN
-
-    return bool(KNOWN[name].asks_sensitive)
 
 
 def _budget(work: Work, changed: Callable[[], Any]) -> None:
