@@ -11,6 +11,7 @@ from indistinct.cli import (
     attack_complementary,
     attack_homogeneity,
     attack_link,
+    attack_maps,
     attack_unsorted,
     show,
 )
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="attack", help="Try to undo a release, as a recipient could.", no_args_is_help=True)
 app.command(cls=Command)(attack_link.link)
+app.command(cls=Command)(attack_maps.maps)
 app.command(cls=Command)(attack_complementary.complementary)
 app.command(cls=Command)(attack_unsorted.unsorted)
 app.command(cls=Command)(attack_homogeneity.homogeneity)

@@ -59,7 +59,7 @@ def link(
         Path(release) if Path(release).is_dir() else release,
         external,
         read_policy(policy_path),
-        on=None if on is None else _pairs(on),
+        on=None if on is None else read_pairs(on),
         show=shown or (),
         fuzzy=fuzzy,
         most=most,
@@ -71,10 +71,10 @@ def link(
     _show(report)
 
 
-def _pairs(on: list[str]) -> dict[str, str]:
+def read_pairs(on: list[str]) -> dict[str, str]:
     """Read the columns to link by.
 
-    >>> _pairs(["ZIP", "DateOfBirth=DOB"])
+    >>> read_pairs(["ZIP", "DateOfBirth=DOB"])
     {'ZIP': 'ZIP', 'DateOfBirth': 'DOB'}
     """
     split = [text.partition("=") for text in on]

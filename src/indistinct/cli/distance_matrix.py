@@ -1,0 +1,69 @@
+"""``indistinct distance-matrix``: the distance vectors between the outliers and all tuples of a small table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    from indistinct.algorithms.distance_matrix import DistanceMatrix
+
+MOST_SHOWN = 12
+"""The tuples and outliers that fit a screen; ``--json`` gives all."""
+
+
+def distance_matrix(
+    policy_path: PolicyPath,
+    table: Table,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show at which levels each outlier of a small table becomes equal to each other tuple (Samarati 2001, Figure 11).
+
+    Outliers are the tuples that fewer than k rows have. Tuples are shown by number, never by their values.
+    """
+    from indistinct.pipeline import distance_matrix as compute
+    from indistinct.policy.policy_file import read_policy
+
+    policy = read_policy(policy_path)
+    matrix = compute(table, policy, **reading(delimiter, encoding, memory, threads))
+    if as_json:
+        show.document({"columns": list(policy.quasi), **_describe(matrix)})
+        return
+    _print_matrix(matrix)
+    show.say(f"a vector gives the levels of {', '.join(policy.quasi)}", show.QUIET)
+    show.say(f"no minimal generalization lies above {list(matrix.upper_bound())}", show.QUIET)
+    show.next_steps(["solutions", policy_path, table])
+
+
+def _describe(matrix: DistanceMatrix) -> dict[str, Any]:
+    """Give the matrix as JSON takes it: tuples by number."""
+    return {
+        "k": matrix.k,
+        "heights": list(matrix.heights),
+        "counts": matrix.counts.tolist(),
+        "outliers": matrix.outliers.tolist(),
+        "vectors": matrix.vectors.tolist(),
+        "minimal_vectors": [[list(v) for v in matrix.minimal_vectors(row)] for row in range(len(matrix.outliers))],
+        "upper_bound": list(matrix.upper_bound()),
+    }
+
+
+def _print_matrix(matrix: DistanceMatrix) -> None:
+    """Print the corner of the matrix that fits a screen, one outlier a line."""
+    outliers, tuples = len(matrix.outliers), len(matrix.counts)
+    columns = [f"t{number + 1}" for number in range(min(tuples, MOST_SHOWN))]
+    title = f"{counted(outliers, 'outlier')} by {counted(tuples, 'tuple')}, k = {matrix.k}"
+    made = show.table(title, "outlier", *columns, right=columns)
+    for row in range(min(outliers, MOST_SHOWN)):
+        vectors = matrix.vectors[row, : len(columns)].tolist()
+        made.add_row(f"t{matrix.outliers[row] + 1}", *(",".join(map(str, vector)) for vector in vectors))
+    show.out().print(made)
+    if max(outliers, tuples) > MOST_SHOWN:
+        show.say(f"only the first {MOST_SHOWN} are shown; --json gives all", show.QUIET)
