@@ -1,4 +1,4 @@
-"""All attacks: every attack that applies to a release, told so that whoever answers for the data can decide.
+"""All attacks: every attack that applies to a release and what it finds, for whoever answers for the data.
 
 For each attack it says what somebody was assumed to know, what was found, how bad that is, and what to do.
 """

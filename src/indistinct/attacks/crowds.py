@@ -41,7 +41,7 @@ class Crowds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinedCrowds:
-    """The chains through all releases, ready to be counted and told."""
+    """The chains through all releases, whose people are counted and described here."""
 
     joined: JoinedReleases
     chains: Chains

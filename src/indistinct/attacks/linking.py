@@ -76,14 +76,14 @@ def link(
             values, people = known.values, known.count_by(list(pairs.values()))
             coverages = [_coverage(policy, name, labels[name], values[theirs], fuzzy) for name, theirs in pairs.items()]
             found = count_candidates(groups, people, coverages)
-            described = _Described(pairs, labels, groups, people, coverages, found)
-            worst = described.worst(known, show, most)
-    return described.report(worst, tables.is_apart)
+            counts = _LinkCounts(pairs, labels, groups, people, coverages, found)
+            worst = counts.worst(known, show, most)
+    return counts.report(worst, tables.is_apart)
 
 
 @dataclass(frozen=True, slots=True)
-class _Described:
-    """What was counted, ready to be told."""
+class _LinkCounts:
+    """What was counted, to be summed up in a report."""
 
     pairs: Mapping[str, str]
     labels: Mapping[str, Sequence[Label]]

@@ -1,4 +1,4 @@
-"""Attacks tried: what a recipient could conclude from the release, counted for every reader and told to its holder."""
+"""Attacks tried: what a recipient could conclude, in numbers for every reader and in full for the internal edition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_FINDINGS = 5
 def attack_outcomes(
     subject: Subject, release: Any, external: Any = None, earlier: Sequence[Any] = (), **reading: Any
 ) -> list[dict[str, Any]]:
-    """Give the outcome of each attack, worst first; what exactly was found is told in an internal edition only.
+    """Give the outcome of each attack, worst first; only an internal edition says what exactly was found.
 
     A sharpened label may be a cell of the private table that is not in the release, so a public edition has counts.
     """
