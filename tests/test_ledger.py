@@ -22,7 +22,7 @@ from indistinct.algorithms import Task
 from indistinct.cli.commands import app
 from indistinct.engine import HISTORY, KEY, STATE
 from indistinct.errors import LedgerError, RefusedError, TableError
-from indistinct.ledger.ledger import MEMBERS
+from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch

@@ -29,11 +29,11 @@ import indistinct as ix
 import ledger_writers
 from indistinct.cli import app
 from indistinct.examples import save_examples
-from indistinct.ledger.policies import policy_text
 from indistinct.ledger.store import database
 from indistinct.ledger.store import entry_files as files
 from indistinct.ledger.store.entry import Draft, Entry, Unreadable, canonical, chain_findings, from_row, to_row
 from indistinct.ledger.store.store import HeadMoved, Store
+from indistinct.ledger.terms import policy_text
 from indistinct.policy.statement import policy_digest
 
 PLACE = "0123456789abcdef" * 2

@@ -25,10 +25,9 @@ import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms.feasibility import refusal
 from indistinct.algorithms.m_invariance import _nearest, _numbers
-from indistinct.counting import encode_eligible
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
-from indistinct.pipeline import task_for
+from indistinct.pipeline import count
 from indistinct.watch import Watch
 from profiles import examples, scaled
 
@@ -223,9 +222,8 @@ def test_a_refusal_says_why_rows_find_no_place() -> None:
     with pytest.raises(InfeasibleError, match=r"^4 of 6 rows .* the policy allows 3 .*4 have values too frequent"):
         ix.anonymize(table(rows), asked)
     with open_table(table(rows)) as opened:
-        assert refusal(task_for(encode_eligible(opened, asked), asked), Watch()) is not None
-        more = replace(asked, max_suppression=4)
-        assert refusal(task_for(encode_eligible(opened, more), more), Watch()) is None
+        assert refusal(count(opened, asked, Watch()).task, Watch()) is not None
+        assert refusal(count(opened, replace(asked, max_suppression=4), Watch()).task, Watch()) is None
 
 
 def test_the_algorithm_needs_its_model_and_one_column() -> None:
@@ -375,7 +373,7 @@ def members(ledger: ix.Ledger, number: int) -> dict[str, int]:
     """Give the group of each person in a release: what the adversary is taken to know, from the ledger's own notes."""
     import pyarrow.parquet
 
-    from indistinct.ledger.ledger import MEMBERS
+    from indistinct.ledger.store.entry_files import MEMBERS
 
     found = pyarrow.parquet.read_table(ledger.store.files.path(ledger.store.entry(number), MEMBERS))
     return dict(zip(found["key"].to_pylist(), found["group"].to_pylist(), strict=True))
@@ -385,7 +383,7 @@ def value_sets(ledger: ix.Ledger, number: int) -> dict[str, Counter[str]]:
     """Give for each person the values that her group has in a release, with their numbers."""
     import pyarrow.parquet
 
-    from indistinct.ledger.ledger import MEMBERS
+    from indistinct.ledger.store.entry_files import MEMBERS
 
     found = pyarrow.parquet.read_table(ledger.store.files.path(ledger.store.entry(number), MEMBERS))
     values: dict[int, Counter[str]] = defaultdict(Counter)

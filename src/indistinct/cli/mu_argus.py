@@ -46,7 +46,7 @@ def mu_argus(
     """
     from indistinct.cli.anonymize import described, summarize
     from indistinct.engine import open_table
-    from indistinct.pipeline import encode_checked, release_of, task_for
+    from indistinct.pipeline import count, recode, recount
     from indistinct.policy.policy_file import read_policy
     from indistinct.released.release_folder import refuse_occupied
 
@@ -55,17 +55,14 @@ def mu_argus(
     algorithm = _algorithm(policy)
     with open_table(table, **reading(delimiter, encoding, memory, threads)) as rows:
         with show.progress() as watch:
-            encoded = encode_checked(rows, policy, watch)
-            task = task_for(encoded, policy)
-        session = algorithm.session(task)
+            counted = count(rows, policy, watch)
+        session = algorithm.session(counted.task)
         _discuss(session, show.words() if as_json else show.out())
         recoding = session.finish()
         try:
             with (
                 show.progress() as watch,
-                release_of(
-                    encoded, policy, recoding, algorithm.name, allow_unsafe=allow_unsafe, watch=watch
-                ) as release,
+                recount(recode(counted, recoding, algorithm.name, watch), watch, allow_unsafe=allow_unsafe) as release,
             ):
                 watch.report("write")
                 written = release.write(output, replace=replace, allow_unsafe=allow_unsafe)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from indistinct.engine import KEY, Recognition, Rows
+from indistinct.engine import Recognition, Rows
 from indistinct.errors import LedgerError
-from indistinct.ledger.again import told_policy
-from indistinct.pipeline import encode_checked, task_for
+from indistinct.ledger.recognised import (
+    count_recognised,
+    recode_recognised,
+    recognise_people,
+    with_internal_columns,
+)
 from indistinct.policy import Policy
 from indistinct.proof.verdict import verify
-from indistinct.release import recoded
 from indistinct.released.manifest import MANIFEST, has_manifest
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.watch import Watch
 
 
-def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path: Path) -> dict[str, Any]:
-    """Write who was released in which group of a release folder, and give its manifest.
+def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path: Path) -> None:
+    """Write who was released in which group of a release folder.
 
     The release is made anew from its original and must come out the same, row by row; that is possible where every
     column was taken to one level.
@@ -27,7 +29,7 @@ def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path:
         raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
     released = ReleasedTables.of(folder)
     verify(released, policy).raise_if_failed()
-    manifest = dict(released.said)
+    manifest = released.said
     if manifest["node"] is None or released.is_apart:
         raise LedgerError(
             f"{folder} cannot be entered afterwards: nothing in it tells which of its groups a person went to, since "
@@ -35,22 +37,13 @@ def members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path:
             "with the ledger"
         )
     policy.check(rows.columns())
-    told = rows.recognise(how)
-    try:
-        asked = told_policy(policy, [])
-        encoded = encode_checked(told, asked, Watch())
-        task = task_for(encoded, asked)
-        node = tuple(int(manifest["node"][column]) for column in task.frequencies.columns)
-        groups, _ = task.frequencies.roll_up(node)
-        keyed = recoded(encoded, task.recoding(groups), policy, (KEY,))["table"]
-        try:
-            _refuse_another(keyed, released, policy)
-            told.write_members(keyed, path, policy.quasi, policy.with_role("sensitive"))
-        finally:
-            keyed.close()
-    finally:
-        told.close()
-    return manifest
+    with recognise_people(rows, how) as recognised:
+        with count_recognised(recognised, with_internal_columns(policy), Watch()) as counted:
+            node = tuple(int(manifest["node"][column]) for column in counted.task.frequencies.columns)
+            recoding = counted.task.recoding(counted.task.frequencies.roll_up(node)[0])
+            made = recode_recognised(recognised, counted, recoding, policy, path)["table"]
+        with made:
+            _refuse_another(made, released, policy)
 
 
 def _refuse_another(made: Rows, released: ReleasedTables, policy: Policy) -> None:

@@ -13,74 +13,151 @@ Source: Sweeney 2002, "k-anonymity: a model for protecting privacy", Sections 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from indistinct.counting import FrequencyList, IntArray
-from indistinct.engine import HISTORY, KEY, STATE
+from indistinct.algorithms import Algorithm, MInvariant
+from indistinct.counting import FrequencyList, IntArray, encode_eligible
+from indistinct.engine import HISTORY, Rows
+from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.hierarchy import Hierarchy, keep
-from indistinct.policy import Column, Policy, identifier, quasi, sensitive
+from indistinct.hierarchy.released_labels import Based
+from indistinct.ledger.earlier_signatures import signed_column
+from indistinct.ledger.history import Earlier
+from indistinct.ledger.recognised import with_internal_columns
+from indistinct.ledger.terms import Terms
+from indistinct.pipeline import Counted, search
+from indistinct.policy import Policy, quasi, sensitive
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.m_invariance import Signed
 from indistinct.recoding import SUPPRESSED, Pieces, Recoding
+from indistinct.watch import Watch
 
 
-def told_policy(
-    policy: Policy,
-    earlier: Sequence[Policy],
-    hierarchies: dict[str, Hierarchy] | None = None,
-    signed: str | None = None,
-) -> Policy:
-    """Give the policy for rows that were recognised: histories are never mixed, and earlier promises still hold.
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a search is told of earlier releases; without any it is told nothing."""
 
-    Without earlier releases the history plays no part. ``hierarchies`` take the place of the columns' own. With
-    ``signed``, a sensitive column, the history is the values that people's groups had in that column; groups may mix
-    them, but everybody must stay with the same values.
-    """
-    columns: dict[str, Column] = {
-        name: replace(column, hierarchy=hierarchies[name]) if hierarchies and name in hierarchies else column
-        for name, column in policy.columns.items()
-    }
-    history = identifier() if not earlier else quasi(keep()) if signed is None else sensitive()
-    columns |= {KEY: identifier(), STATE: identifier(), HISTORY: history}
-    assert policy.quasi_identifiers is not None  # set when the policy was made
-    more = (HISTORY,) if earlier and signed is None else ()
-    models = [*policy.privacy, *_still_promised(policy, earlier)]
-    if earlier and signed is not None:
+    policies: tuple[Policy, ...] = ()
+    """The policies of the earlier releases, whose promises still hold."""
+    path: Path | None = None
+    """The file with the history of each person who was released before."""
+    sizes: IntArray | None = None
+    """The people of each history; None where they may come and go one by one."""
+    signed: str | None = None
+    """The sensitive column whose values must stay the same in people's groups, if m-invariance was promised."""
+    based: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """The columns in which nothing may become more specific, each with a hierarchy that knows earlier labels."""
+
+    def policy(self, policy: Policy) -> Policy:
+        """Give the policy of the search: histories are never mixed, and earlier promises still hold.
+
+        With a ``signed`` column groups may mix histories, but everybody must stay with the same values.
+        """
+        based = {name: replace(policy.columns[name], hierarchy=one) for name, one in self.based.items()}
+        policy = replace(policy, columns={**policy.columns, **based})
+        if not self.policies:
+            return with_internal_columns(policy)
+        models = [*policy.privacy, *_still_promised(policy, self.policies)]
+        if self.signed is None:
+            assert policy.quasi_identifiers is not None  # set when the policy was made
+            named = {name: (*columns, HISTORY) for name, columns in policy.quasi_identifiers.items()}
+            told = with_internal_columns(policy, quasi(keep()), named)
+            return replace(told, privacy=models)
         asks_all = [model.asks_sensitive and model.column is None for model in models]
         models = [
-            replace(model, column=signed) if asks else model  # type: ignore[type-var]  # models are dataclasses
+            replace(model, column=self.signed) if asks else model  # type: ignore[type-var]  # models are dataclasses
             for model, asks in zip(models, asks_all, strict=True)
         ]
-        models.append(Signed(HISTORY))
-    return replace(
-        policy,
-        columns=columns,
-        privacy=models,
-        quasi_identifiers={name: (*names, *more) for name, names in policy.quasi_identifiers.items()},
-        eligible=(),  # rows that are not eligible were left out when the others were recognised
-    )
+        return replace(with_internal_columns(policy, sensitive()), privacy=[*models, Signed(HISTORY)])
 
 
-def _still_promised(policy: Policy, earlier: Sequence[Policy]) -> list[PrivacyModel]:
-    """Give the models of earlier policies that a release under this one can be asked to keep, each once."""
-    own = [model.describe() for model in policy.privacy]
-    declared = policy.with_role("sensitive")
-    models: list[PrivacyModel] = []
-    for model in (model for one in earlier for model in one.privacy):
-        column = getattr(model, "column", None)
-        is_known = not model.asks_sensitive or (column in declared if column is not None else bool(declared))
-        if getattr(model, "on", None) is not None:
-            model = replace(model, on=None)  # type: ignore[type-var]  # models are dataclasses
-        if is_known and model.describe() not in own:
-            own.append(model.describe())
-            models.append(model)
-    return models
+def tell_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earlier, private: Path) -> History:
+    """Write the history of everybody who was released before to a private folder, and say what a search must keep to.
+
+    Where m-invariance was promised, it is the values that a person's group had; nobody is counted then, since people
+    may come and go one by one.
+    """
+    signed = signed_column(terms.policy, earlier.policies)
+    if not earlier.entries:
+        return History()
+    path, columns = private / "history.parquet", _columns_shown_last(terms.policy, earlier)
+    if signed is not None:
+        _refuse_other_ways(algorithm, terms)
+        showing = [number for number, one in enumerate(earlier.policies) if signed in one.with_role("sensitive")]
+        if not showing:
+            return History(earlier.policies, signed=signed)
+        with earlier.histories() as histories:
+            histories.write_signatures(path, showing, signed)
+        return History(earlier.policies, path, signed=signed)
+    with earlier.histories() as histories:
+        histories.write(path, columns)
+        sizes = histories.cells()[1]
+    if terms.again != "based" or not columns:
+        return History(earlier.policies, path, sizes)
+    with encode_eligible(rows, terms.policy, columns) as encoded:
+        values = encoded.values
+    based = {name: Based(terms.policy.columns[name].hierarchy, values[name]) for name in columns}
+    return History(earlier.policies, path, sizes, based=based)
 
 
-def settled(recoding: Recoding, sizes: IntArray, k: int) -> Recoding:
+def _columns_shown_last(policy: Policy, earlier: Earlier) -> tuple[str, ...]:
+    """Give the quasi columns that the latest of the releases generalized, which the next one can be based on."""
+    is_one_table = earlier.entries[-1].manifest.get("form") is None
+    return tuple(name for name in policy.quasi if name in earlier.policies[-1].quasi) if is_one_table else ()
+
+
+def _refuse_other_ways(algorithm: Algorithm, terms: Terms) -> None:
+    """Raise if a release that must be m-invariant with earlier ones is asked for in a way that does not see to it."""
+    if algorithm.name != MInvariant.name:
+        raise LedgerError(
+            f"m-invariance over several releases is seen to by the algorithm {MInvariant.name!r} alone, not by "
+            f"{algorithm.name!r}: say algorithm = {MInvariant.name!r}"
+        )
+    if terms.again == "based":
+        raise LedgerError(
+            "with m-invariance people move between groups, so a release cannot be based on an earlier "
+            "one: say again='consistent' (--again consistent)"
+        )
+
+
+def search_again(counted: Counted, algorithm: Algorithm, history: History, watch: Watch) -> Recoding:
+    """Search for a recoding that keeps to earlier releases, if there are any; refuse if there is none."""
+    if not history.policies:
+        return search(counted, algorithm, watch)
+    try:
+        recoding = search(counted, algorithm, watch)
+    except InfeasibleError as error:
+        needed = (
+            ". New people must be as many as the models ask for, and of those who were released before enough must "
+            "stay or go together: allow more suppression, or wait until more have changed"
+        )
+        raise RefusedError(
+            f"no release under this policy keeps to the earlier ones: {error}{'' if history.sizes is None else needed}"
+        ) from None
+    if history.sizes is None:
+        return recoding
+    if recoding.is_divided:
+        raise RefusedError(
+            "a release of two tables cannot be made to keep to earlier ones; release one table, or check it without "
+            "again"
+        )
+    budget = max(counted.task.budget, recoding.suppressed_rows)
+    models = (model for one in (counted.policy, *history.policies) for model in one.privacy)
+    recoding = leave_out_enough(recoding, history.sizes, max((model.least_rows for model in models), default=1))
+    if recoding.suppressed_rows > budget or recoding.released_rows == 0:
+        raise RefusedError(
+            f"to keep to the earlier releases {recoding.suppressed_rows} of {recoding.rows} rows must be suppressed, "
+            f"but the policy allows {budget}: people who are gone would be missed in too small a group; allow more "
+            "suppression"
+        )
+    return recoding
+
+
+def leave_out_enough(recoding: Recoding, sizes: IntArray, k: int) -> Recoding:
     """Give a recoding in which nobody is missed: of each history at least ``k`` people are left out, or none.
 
     ``sizes`` has the number of people of each history, also of those who are no longer in the table: if a few of them
@@ -114,3 +191,19 @@ def _history_of_pieces(frequencies: FrequencyList, pieces: Pieces) -> IntArray:
     numbers = np.array([-1 if value is None else int(value) for value in values], np.int64)
     history_of: IntArray = numbers[frequencies.entry_codes(column)[pieces.tuples]]
     return history_of
+
+
+def _still_promised(policy: Policy, earlier: Sequence[Policy]) -> list[PrivacyModel]:
+    """Give the models of earlier policies that a release under this one can be asked to keep, each once."""
+    own = [model.describe() for model in policy.privacy]
+    declared = policy.with_role("sensitive")
+    models: list[PrivacyModel] = []
+    for model in (model for one in earlier for model in one.privacy):
+        column = getattr(model, "column", None)
+        is_known = not model.asks_sensitive or (column in declared if column is not None else bool(declared))
+        if getattr(model, "on", None) is not None:
+            model = replace(model, on=None)  # type: ignore[type-var]  # models are dataclasses
+        if is_known and model.describe() not in own:
+            own.append(model.describe())
+            models.append(model)
+    return models

@@ -67,7 +67,7 @@ class Signatures:
         fails: BoolArray = ~holds & (own != ABSENT)
         return fails
 
-    def left(self, is_asked: BoolArray) -> int:
+    def values_left(self, is_asked: BoolArray) -> int:
         """Give the fewest values that are possible for somebody in these cells, by all releases that show them."""
         fewest = len(frozenset().union(*self.values))
         for row in np.unique(self.numbers[is_asked], axis=0).tolist():
@@ -90,7 +90,7 @@ def others_shown(policy: Policy, column: str) -> list[str]:
     return [name for name in policy.with_role("sensitive", "other") if name != column]
 
 
-def promised(policy: Policy) -> dict[str, int]:
+def promised_columns(policy: Policy) -> dict[str, int]:
     """Give the columns for which a policy promises m-invariance, each with its m."""
     found: dict[str, int] = {}
     for model in policy.privacy:
@@ -102,7 +102,7 @@ def promised(policy: Policy) -> dict[str, int]:
 
 def signed_column(policy: Policy, earlier: Sequence[Policy]) -> str | None:
     """Give the column whose values must stay the same in people's groups, if m-invariance was promised for one."""
-    columns = {column for one in (policy, *earlier) for column in promised(one) if shows(policy, column)}
+    columns = {column for one in (policy, *earlier) for column in promised_columns(one) if shows(policy, column)}
     for column in columns:
         refuse_linkable(policy, column)
     return columns.pop() if columns else None

@@ -9,8 +9,9 @@ values alone and against an adversary who cannot link rows; ``signatures`` judge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,11 @@ import numpy as np
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.engine import ABSENT, Histories
 from indistinct.errors import PolicyError
-from indistinct.ledger.earlier_signatures import Signatures, promised
+from indistinct.ledger.earlier_signatures import Signatures, promised_columns
+from indistinct.ledger.store.entry import Entry
+from indistinct.ledger.store.entry_files import MEMBERS, Files
 from indistinct.policy import Policy, sensitive_columns
+from indistinct.policy.policy_file import parse_policy
 from indistinct.privacy import MInvariance, PrivacyModel
 from indistinct.privacy.model import BoolArray
 from indistinct.showing.words import counted
@@ -67,7 +71,7 @@ class Linked:
     @property
     def reason(self) -> str:
         """Say in one sentence what was found; no cell is quoted."""
-        which = _listed(self.entries)
+        which = _entries_text(self.entries)
         if self.passed:
             if not self.entries:
                 return "there is no earlier release that could be joined with this one"
@@ -115,7 +119,40 @@ class Linked:
         }
 
 
-def linked(histories: Histories, entries: Sequence[int], policies: Sequence[Policy]) -> Linked:
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Releases that somebody holds already, the oldest first: their policies, and who was in which of their groups."""
+
+    entries: tuple[Entry, ...]
+    policies: tuple[Policy, ...]
+    members: tuple[Path, ...]
+    limits: Mapping[str, Any]
+    """What the engine may use: memory_limit and threads."""
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], files: Files, reading: Mapping[str, Any]) -> Earlier:
+        """Take the releases of some entries; ``files`` are those of the ledger."""
+        policies = tuple(parse_policy(entry.policy) for entry in entries)
+        members = tuple(files.path(entry, MEMBERS) for entry in entries)
+        limits = {name: reading[name] for name in ("memory_limit", "threads") if name in reading}
+        return cls(tuple(entries), policies, members, limits)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the entries."""
+        return tuple(entry.number for entry in self.entries)
+
+    def histories(self) -> Histories:
+        """Open what was released of everybody, release by release; close it, or use it as a context manager."""
+        return Histories(list(self.members), **self.limits)
+
+    def joined_with(self, members: Path, policy: Policy) -> Linked:
+        """Tell what one more release would reveal together with these."""
+        with Histories([members, *self.members], **self.limits) as histories:
+            return judge_together(histories, [0, *self.numbers], [policy, *self.policies])
+
+
+def judge_together(histories: Histories, entries: Sequence[int], policies: Sequence[Policy]) -> Linked:
     """Tell what all these releases together reveal; entry 0 is the release that is checked.
 
     A cell must satisfy the models of every policy under which its people were released. m-invariance is judged by the
@@ -124,17 +161,17 @@ def linked(histories: Histories, entries: Sequence[int], policies: Sequence[Poli
     groups, sizes = histories.cells()
     signatures = {
         column: Signatures.of(histories, groups, policies, column)
-        for column in sorted({column for policy in policies for column in promised(policy)})
+        for column in sorted({column for policy in policies for column in promised_columns(policy)})
     }
     is_broken = np.zeros(len(sizes), np.bool_)
     failures: list[Failure] = []
     for release, policy in enumerate(policies):
         is_present = groups[:, release] != ABSENT
-        for column, m in promised(policy).items():
+        for column, m in promised_columns(policy).items():
             failing = signatures[column].failing(release, m)
             is_broken |= failing
             found = _failures(MInvariance(m), entries, release, groups, sizes, failing)
-            failures += [replace(failure, values=signatures[column].left(failing)) for failure in found]
+            failures += [replace(failure, values=signatures[column].values_left(failing)) for failure in found]
         for model in policy.privacy:
             if isinstance(model, MInvariance):
                 continue
@@ -194,16 +231,16 @@ def _name(model: PrivacyModel) -> str:
 
 def _where(failure: Failure) -> str:
     """Say in which releases the people of a failing cell are, and in which they are not."""
-    here = _named(failure.present)
-    return f"in {here}" + (f", not in {_named(failure.absent)}" if failure.absent else "")
+    here = _releases_text(failure.present)
+    return f"in {here}" + (f", not in {_releases_text(failure.absent)}" if failure.absent else "")
 
 
-def _named(entries: Sequence[int]) -> str:
+def _releases_text(entries: Sequence[int]) -> str:
     earlier = tuple(entry for entry in sorted(entries) if entry)
-    parts = [_listed(earlier)] if earlier else []
+    parts = [_entries_text(earlier)] if earlier else []
     return " and ".join([*parts, *["this release"] * (0 in entries)])
 
 
-def _listed(entries: Sequence[int]) -> str:
+def _entries_text(entries: Sequence[int]) -> str:
     shown = ", ".join(map(str, entries[:6])) + (", …" if len(entries) > 6 else "")
     return f"{'entry' if len(entries) == 1 else 'entries'} {shown}"

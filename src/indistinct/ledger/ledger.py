@@ -4,58 +4,26 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from indistinct.algorithms import Algorithm, MInvariant
-from indistinct.counting import IntArray, encode_eligible
-from indistinct.engine import HISTORY, KEY, Encoded, Histories, Recognition, Rows, use_table
-from indistinct.errors import InfeasibleError, LedgerError, PolicyError, RefusedError
-from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.released_labels import Based
-from indistinct.ledger.again import settled, told_policy
-from indistinct.ledger.earlier_signatures import promised, refuse_linkable, signed_column
-from indistinct.ledger.history import Linked, linked
-from indistinct.ledger.policies import policy_text
+from indistinct.algorithms import Algorithm
+from indistinct.engine import use_table
+from indistinct.errors import RefusedError
+from indistinct.ledger.history import Earlier, Linked
+from indistinct.ledger.offer import Offer, recognition
 from indistinct.ledger.store.entry import Draft, Entry
-from indistinct.ledger.store.entry_files import RELEASE
+from indistinct.ledger.store.entry_files import MEMBERS, RELEASE
 from indistinct.ledger.store.store import HeadMoved, Store
-from indistinct.pipeline import chosen_algorithm, encode_checked, task_for
+from indistinct.ledger.terms import Again, Colluding, Terms
+from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
-from indistinct.policy.policy_file import parse_policy
-from indistinct.recoding import Recoding
-from indistinct.recoding.link_column import LINK
-from indistinct.release import Release, recoded
+from indistinct.release import Release
 from indistinct.released.manifest import read_manifest
 from indistinct.released.release_folder import refuse_occupied
 from indistinct.watch import Watch
-
-MEMBERS = "members.parquet"
-"""The private file of an entry: who was released in which group, by digests of their keys."""
-PUBLIC = "public"
-"""The recipient of what everybody may have."""
-
-Again = Literal["consistent", "based"]
-"""How a search keeps to earlier releases: no history is split too finely, or nothing becomes more specific either."""
-Colluding = Literal["all", "none"] | Sequence[str]
-"""Who might put releases together with the recipient: everybody, nobody, or these recipients."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """For whom a release is, of whom it is about, and by what they are recognised."""
-
-    recipient: str
-    source: str
-    colluding: Colluding
-    key: tuple[str, ...]
-    is_numbered: bool
-    """Equal keys are numbered: the key is the whole row, which nothing else names."""
-    again: Again | None
-    policy: str
-    """The policy as the ledger keeps it."""
 
 
 class Ledger:
@@ -113,17 +81,18 @@ class Ledger:
         keep to what was released before, ``again="based"`` also lets nothing become more specific than it was in the
         latest of those releases. With ``folder`` the release is written there as well, whole or not at all.
         """
-        watch = watch or Watch()
-        chosen = chosen_algorithm(algorithm, policy)
+        chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
             refuse_occupied(Path(folder), replace)
-        terms = _terms(policy, recipient, source, colluding, key, again)
+        terms = Terms(policy, recipient, source, purpose, key, colluding, again)
         with use_table(table, **reading) as rows:
             while True:
-                try:
-                    return self._attempt(rows, policy, terms, purpose, chosen, folder, replace, watch, reading)
-                except _OvertakenError:
-                    continue  # somebody else released in the meantime, and what was found does not hold any more
+                with _private_folder() as private:
+                    offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
+                    try:
+                        return self._give(offer, folder, replace)
+                    except _OvertakenError:
+                        continue  # somebody else released in the meantime, and what was found does not hold any more
 
     def check(
         self,
@@ -140,13 +109,13 @@ class Ledger:
         **reading: Any,
     ) -> Linked:
         """Tell what a release would reveal together with earlier ones, without making an entry or giving it away."""
-        chosen = chosen_algorithm(algorithm, policy)
-        terms = _terms(policy, recipient, source, colluding, key, again)
-        with use_table(table, **reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
-            held = self._held(terms)
-            release = self._candidate(rows, policy, terms, held, chosen, Path(private), watch or Watch(), reading)
-            release.close()
-            return self._linked(Path(private) / MEMBERS, policy, held, reading)
+        terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
+        chosen = choose_algorithm(algorithm, policy)
+        with use_table(table, **reading) as rows, _private_folder() as private:
+            earlier = self._earlier(terms, reading)
+            offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
+            offer.make(earlier, self._secret).close()
+            return earlier.joined_with(offer.members, policy)
 
     def add(
         self,
@@ -164,24 +133,19 @@ class Ledger:
 
         It has left the house already, so it is entered whatever is found. The original shows who was in which group.
         """
-        from indistinct.ledger.adding import members_of
+        from indistinct.ledger.adding import write_members_of
 
-        terms = _terms(policy, recipient, source, "all", key, None)
-        with use_table(original, **reading) as rows, tempfile.TemporaryDirectory(prefix="indistinct-") as private:
-            manifest = members_of(
-                Path(release), rows, policy, self._recognition(policy, terms), Path(private) / MEMBERS
-            )
+        terms = Terms(policy, recipient, source, purpose, key)
+        with use_table(original, **reading) as rows, _private_folder() as private:
+            members = private / MEMBERS
+            write_members_of(Path(release), rows, policy, recognition(terms, self._secret), members)
             while True:
-                head, held = self.head, self._held(terms)  # in this order: no entry can come in between unseen
-                found = self._linked(Path(private) / MEMBERS, policy, held, reading)
+                head, earlier = self.head, self._earlier(terms, reading)  # no entry can come in between unseen
+                found = earlier.joined_with(members, policy)
                 try:
-                    details = {"added": True}
-                    entry = self._enter(
-                        Path(release), Path(private), manifest, policy, terms, purpose, found, head, details
-                    )
+                    return self._append(terms, Path(release), members, found, head, {"added": True}), found
                 except HeadMoved:
                     continue
-                return entry, found
 
     def export(self, number: int, folder: str | Path) -> Path:
         """Write the release of an entry once more, as its recipient got it."""
@@ -197,92 +161,68 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _attempt(
-        self,
-        rows: Rows,
-        policy: Policy,
-        terms: Terms,
-        purpose: str,
-        chosen: Algorithm,
-        folder: str | Path | None,
-        replace: bool,
-        watch: Watch,
-        reading: dict[str, Any],
-    ) -> Release:
-        """Make a release, check it, enter it and give it; raise _OvertakenError if it must be made anew."""
-        with tempfile.TemporaryDirectory(prefix="indistinct-") as private:
-            held = self._held(terms)
-            release = self._candidate(rows, policy, terms, held, chosen, Path(private), watch, reading)
-            try:
-                watch.report("ledger")
-                found = self._linked(Path(private) / MEMBERS, policy, held, reading)
-                _refuse(found, terms)
-                watch.report("write")
-                enter = self._entering(release, Path(private), policy, terms, purpose, held, found, reading)
-                if folder is None:
-                    release.write(Path(private) / RELEASE, before_naming=enter)
-                else:
-                    release.write(folder, replace=replace, before_naming=enter)
-            except BaseException:
-                release.close()
-                raise
-            return release
+    @property
+    def _secret(self) -> str:
+        """What makes digests of keys that nobody else can compute."""
+        return self.store.secret.hex()
 
-    def _entering(
-        self,
-        release: Release,
-        private: Path,
-        policy: Policy,
-        terms: Terms,
-        purpose: str,
-        held: list[Entry],
-        found: Linked,
-        reading: dict[str, Any],
-    ) -> Callable[[Path], None]:
-        """Give what enters a written release, the last step before its folder gets its name."""
+    def _earlier(self, terms: Terms, reading: Mapping[str, Any]) -> Earlier:
+        """Give the releases that the recipient and those who might collude with her hold."""
+        entries = terms.entries_held(self.store.entries(source=terms.source))
+        return Earlier.of(entries, self.store.files, reading)
+
+    def _give(self, offer: Offer, folder: str | Path | None, replace: bool) -> Release:
+        """Make a release, check it, enter it and give it; raise _OvertakenError if it must be made anew."""
+        earlier = self._earlier(offer.terms, offer.reading)
+        release = offer.make(earlier, self._secret)
 
         def enter(written: Path) -> None:
-            manifest = read_manifest(written)
-            checked, finding = held, found
-            while True:
-                head, now = self.head, self._held(terms)
-                if [entry.number for entry in now] != [entry.number for entry in checked]:
-                    checked, finding = now, self._linked(private / MEMBERS, policy, now, reading)
-                    if not finding.passed and terms.again is not None:
-                        raise _OvertakenError
-                    _refuse(finding, terms)
-                try:
-                    details = {} if terms.again is None else {"again": terms.again}
-                    entry = self._enter(written, private, manifest, policy, terms, purpose, finding, head, details)
-                except HeadMoved:
-                    continue
-                release.entry = entry.number
-                return
+            """Enter the written release, the last step before its folder gets its name."""
+            release.entry = self._enter(offer, written, earlier, found).number
 
-        return enter
+        try:
+            offer.watch.report("ledger")
+            found = earlier.joined_with(offer.members, offer.terms.policy)
+            _refuse_undoing(found, offer.terms)
+            offer.watch.report("write")
+            if folder is None:
+                release.write(offer.private / RELEASE, before_naming=enter)
+            else:
+                release.write(folder, replace=replace, before_naming=enter)
+        except BaseException:
+            release.close()
+            raise
+        return release
 
-    def _enter(
-        self,
-        written: Path,
-        private: Path,
-        manifest: dict[str, Any],
-        policy: Policy,
-        terms: Terms,
-        purpose: str,
-        found: Linked,
-        head: str,
-        details: dict[str, Any],
+    def _enter(self, offer: Offer, written: Path, checked: Earlier, found: Linked) -> Entry:
+        """Enter a written release that was checked; what was entered in the meantime is checked as well."""
+        terms = offer.terms
+        while True:
+            head, now = self.head, self._earlier(terms, offer.reading)
+            if now.numbers != checked.numbers:
+                checked, found = now, now.joined_with(offer.members, terms.policy)
+                if not found.passed and terms.again is not None:
+                    raise _OvertakenError
+                _refuse_undoing(found, terms)
+            try:
+                details = {} if terms.again is None else {"again": terms.again}
+                return self._append(terms, written, offer.members, found, head, details)
+            except HeadMoved:
+                continue
+
+    def _append(
+        self, terms: Terms, written: Path, members: Path, found: Linked, head: str, details: Mapping[str, Any]
     ) -> Entry:
         """Store the files of a release and append its entry, if the ledger still ends where it did."""
 
         def write(folder: Path) -> None:
-            shutil.copyfile(private / MEMBERS, folder / MEMBERS)
+            shutil.copyfile(members, folder / MEMBERS)
             (folder / RELEASE).mkdir()
             for path in written.iterdir():
                 shutil.copyfile(path, folder / RELEASE / path.name)
 
         known = {
-            "key": "whole row" if terms.is_numbered else list(terms.key),
+            "key": terms.key_kept,
             "checked_against": list(found.entries),
             "people": found.people,
             "cells": found.cells,
@@ -292,227 +232,29 @@ class Ledger:
         with self.store.stage(write) as staged:
             draft = Draft(
                 recipient=terms.recipient,
-                purpose=purpose,
+                purpose=terms.purpose,
                 source=terms.source,
-                manifest=manifest,
-                policy=terms.policy,
+                manifest=read_manifest(written),
+                policy=terms.policy_kept,
                 files=staged.digests,
                 place=staged.place,
-                details=known | details,
+                details={**known, **details},
             )
             return self.store.append(draft, head)
-
-    def _held(self, terms: Terms) -> list[Entry]:
-        """Give the entries that the recipient and those who might collude with her hold, the oldest first."""
-        entries = list(self.store.entries(source=terms.source))
-        if terms.colluding != "all" and terms.recipient != PUBLIC:
-            others = () if terms.colluding == "none" else terms.colluding
-            entries = [entry for entry in entries if entry.recipient in (terms.recipient, PUBLIC, *others)]
-        for entry in entries:
-            _refuse_other_key(entry, terms)
-        return entries
-
-    def _candidate(
-        self,
-        rows: Rows,
-        policy: Policy,
-        terms: Terms,
-        held: list[Entry],
-        chosen: Algorithm,
-        private: Path,
-        watch: Watch,
-        reading: dict[str, Any],
-    ) -> Release:
-        """Make a release and write who is in which of its groups; nothing of it is given away yet."""
-        policy.check(rows.columns())
-        earlier = held if terms.again is not None else []
-        policies = [parse_policy(entry.policy) for entry in earlier]
-        signed = signed_column(policy, policies)
-        if signed is not None and earlier:
-            _refuse_other_ways(chosen, terms)
-        path, sizes = self._history(earlier, policies, policy, signed, private, reading)
-        based = _based_columns(policy, earlier) if terms.again == "based" else ()
-        ground = encode_eligible(rows, policy, based).values if based else {}
-        hierarchies: dict[str, Hierarchy] = {
-            name: Based(policy.columns[name].hierarchy, ground[name]) for name in based
-        }
-        told = rows.recognise(self._recognition(policy, terms, path, based))
-        try:
-            asked = told_policy(policy, policies, hierarchies, signed)
-            encoded = encode_checked(told, asked, watch)
-            recoding = _searched(encoded, asked, chosen, sizes, policies, watch)
-            watch.report("release")
-            parts = recoded(encoded, recoding, policy, (KEY,))
-            first = "quasi" if recoding.is_divided else "table"
-            group = [LINK] if recoding.is_divided else policy.quasi
-            told.write_members(parts[first], private / MEMBERS, group, policy.with_role("sensitive"))
-            parts[first] = parts[first].without([KEY])
-        finally:
-            told.close()
-        release = Release(parts, recoding.without_column(HISTORY), policy, chosen.name)
-        watch.report("verify")
-        verdict = release.verify()
-        if not verdict.passed:
-            release.close()
-            verdict.raise_if_failed()
-        return release
-
-    def _history(
-        self,
-        entries: list[Entry],
-        policies: list[Policy],
-        policy: Policy,
-        signed: str | None,
-        private: Path,
-        reading: dict[str, Any],
-    ) -> tuple[Path | None, IntArray | None]:
-        """Write the history of everybody who was released before; also give the number of people of each history.
-
-        With a ``signed`` column it is the values that a person's group had there; None are counted then, since people
-        may come and go one by one.
-        """
-        if not entries:
-            return None, None
-        path = private / "history.parquet"
-        with Histories([self._members(entry) for entry in entries], **_limits(reading)) as histories:
-            if signed is None:
-                histories.write(path, _based_columns(policy, entries))
-                return path, histories.cells()[1]
-            showing = [release for release, one in enumerate(policies) if signed in one.with_role("sensitive")]
-            if not showing:
-                return None, None
-            histories.write_signatures(path, showing, signed)
-            return path, None
-
-    def _linked(self, members: Path, policy: Policy, held: list[Entry], reading: dict[str, Any]) -> Linked:
-        """Tell what a release reveals together with those that are held already."""
-        files = [members, *(self._members(entry) for entry in held)]
-        policies = [policy, *(parse_policy(entry.policy) for entry in held)]
-        with Histories(files, **_limits(reading)) as histories:
-            return linked(histories, [0, *(entry.number for entry in held)], policies)
-
-    def _members(self, entry: Entry) -> Path:
-        return self.store.files.path(entry, MEMBERS)
-
-    def _recognition(
-        self, policy: Policy, terms: Terms, earlier: Path | None = None, based: tuple[str, ...] = ()
-    ) -> Recognition:
-        return Recognition(
-            key=terms.key,
-            state=policy.quasi,
-            secret=self.store.secret.hex(),
-            numbered=terms.is_numbered,
-            earlier=earlier,
-            based=based,
-            where=tuple(condition.as_triple() for condition in policy.eligible),
-        )
 
 
 class _OvertakenError(Exception):
     """Another release was entered while this one was made, and this one must be made anew."""
 
 
-def _searched(
-    encoded: Encoded, policy: Policy, chosen: Algorithm, sizes: IntArray | None, earlier: list[Policy], watch: Watch
-) -> Recoding:
-    """Search for a recoding; with earlier releases, one that keeps to them.
-
-    ``sizes`` has the number of people of each history; without it, they may come and go one by one.
-    """
-    if not earlier:
-        return _found(encoded, policy, chosen, watch)[0]
-    try:
-        recoding, budget = _found(encoded, policy, chosen, watch)
-    except InfeasibleError as error:
-        needed = (
-            " New people must be as many as the models ask for, and of those who were released before enough must stay "
-            "or go together: allow more suppression, or wait until more have changed"
-        )
-        raise RefusedError(
-            f"no release under this policy keeps to the earlier ones: {error}{'' if sizes is None else '.' + needed}"
-        ) from None
-    if sizes is None:
-        return recoding
-    if recoding.is_divided:
-        raise RefusedError(
-            "a release of two tables cannot be made to keep to earlier ones; release one table, or check it without "
-            "again"
-        )
-    k = max((model.least_rows for one in (policy, *earlier) for model in one.privacy), default=1)
-    recoding = settled(recoding, sizes, k)
-    if recoding.suppressed_rows > budget or recoding.released_rows == 0:
-        raise RefusedError(
-            f"to keep to the earlier releases {recoding.suppressed_rows} of {recoding.rows} rows must be suppressed, "
-            f"but the policy allows {budget}: people who are gone would be missed in too small a group; allow more "
-            "suppression"
-        )
-    return recoding
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Give a folder for what must not be seen, which is gone after the block."""
+    with tempfile.TemporaryDirectory(prefix="indistinct-") as folder:
+        yield Path(folder)
 
 
-def _refuse_other_ways(chosen: Algorithm, terms: Terms) -> None:
-    """Raise if a release that must be m-invariant with earlier ones is asked for in a way that does not see to it."""
-    if chosen.name != MInvariant.name:
-        raise LedgerError(
-            f"m-invariance over several releases is seen to by the algorithm {MInvariant.name!r} alone, not by "
-            f"{chosen.name!r}: say algorithm = {MInvariant.name!r}"
-        )
-    if terms.again == "based":
-        raise LedgerError(
-            "with m-invariance people move between groups, so a release cannot be based on an earlier "
-            "one: say again='consistent' (--again consistent)"
-        )
-
-
-def _found(encoded: Encoded, policy: Policy, chosen: Algorithm, watch: Watch) -> tuple[Recoding, int]:
-    task = task_for(encoded, policy, secret=(HISTORY,))
-    watch.start()
-    watch.report("search")
-    recoding = chosen.run(task, watch)
-    if recoding.released_rows == 0:
-        raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
-    return recoding, max(task.budget, recoding.suppressed_rows)
-
-
-def _terms(
-    policy: Policy,
-    recipient: str,
-    source: str,
-    colluding: Colluding,
-    key: Sequence[str] | str | None,
-    again: Again | None,
-) -> Terms:
-    """Bring together what a release is made under; raise if it makes no sense."""
-    if again not in (None, "consistent", "based"):
-        raise LedgerError(f"again must be 'consistent' or 'based', got {again!r}")
-    if isinstance(colluding, str) and colluding not in ("all", "none"):
-        raise LedgerError(f"colluding must be 'all', 'none' or a list of recipients, got {colluding!r}")
-    if again is not None and policy.suppressed_rows == "blank":
-        raise LedgerError(
-            "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
-        )
-    for column in promised(policy):
-        refuse_linkable(policy, column)
-    named = (key,) if isinstance(key, str) else tuple(key or policy.with_role("identifier"))
-    for name in named:
-        if name not in policy.columns:
-            raise LedgerError(f"the key names {name!r}, which is no column of the policy")
-    return Terms(recipient, source, colluding, named or tuple(policy.columns), not named, again, _kept(policy))
-
-
-def _kept(policy: Policy) -> str:
-    """Give a policy as a text by which later releases can be held to it."""
-    text = policy_text(policy)
-    try:
-        parse_policy(text)
-    except PolicyError:
-        raise LedgerError(
-            "a model or hierarchy of the policy cannot be written in a policy file, so the ledger could not hold later "
-            "releases to it; use the models and hierarchies of indistinct"
-        ) from None
-    return text
-
-
-def _refuse(found: Linked, terms: Terms) -> None:
+def _refuse_undoing(found: Linked, terms: Terms) -> None:
     """Raise a RefusedError if a release would undo earlier ones."""
     if found.passed:
         return
@@ -523,26 +265,3 @@ def _refuse(found: Linked, terms: Terms) -> None:
     else:
         advice = "let the search keep to them: again='consistent' or 'based' (--again)"
     raise RefusedError(f"refused: {found.reason}; {advice}")
-
-
-def _refuse_other_key(entry: Entry, terms: Terms) -> None:
-    """Raise if an earlier release recognised people by other columns, so that nobody would be recognised."""
-    known = entry.details.get("key")
-    now = "whole row" if terms.is_numbered else list(terms.key)
-    if known != now:
-        before = known if isinstance(known, str) else ", ".join(map(repr, known or []))
-        raise LedgerError(
-            f"entry {entry.number} recognises people by {before}; give the same key, or name another source if these "
-            "are other people"
-        )
-
-
-def _based_columns(policy: Policy, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Give the quasi columns that the latest of the releases generalized, which the next one can be based on."""
-    latest = parse_policy(entries[-1].policy).quasi if entries else ()
-    is_one_table = bool(entries) and entries[-1].manifest.get("form") is None
-    return tuple(name for name in policy.quasi if name in latest) if is_one_table else ()
-
-
-def _limits(reading: dict[str, Any]) -> dict[str, Any]:
-    return {name: reading[name] for name in ("memory_limit", "threads") if name in reading}

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from indistinct.pipeline.pipeline import (
-    anonymize,
-    best_tables,
-    chosen_algorithm,
-    distance_matrix,
-    encode_checked,
-    frontier,
-    release_of,
-    solutions,
-    task_for,
-)
+from indistinct.pipeline.exploring import best_tables, distance_matrix, frontier, solutions
+from indistinct.pipeline.pipeline import anonymize
+from indistinct.pipeline.stages import Counted, choose_algorithm, count, recode, recount, refuse_nothing, search
 
 __all__ = [
+    "Counted",
     "anonymize",
     "best_tables",
-    "chosen_algorithm",
+    "choose_algorithm",
+    "count",
     "distance_matrix",
-    "encode_checked",
     "frontier",
-    "release_of",
+    "recode",
+    "recount",
+    "refuse_nothing",
+    "search",
     "solutions",
-    "task_for",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of
-from indistinct.engine import Encoded, use_table
+from indistinct.engine import use_table
 from indistinct.errors import (
     IndistinctError,
     InfeasibleError,
@@ -19,7 +19,7 @@ from indistinct.errors import (
     MissingExtraError,
     PolicyError,
 )
-from indistinct.pipeline import encode_checked, release_of, task_for
+from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
 from indistinct.recoding import Recoding
@@ -54,11 +54,11 @@ def compare(
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     contenders = _contenders(algorithms, policy)
-    with use_table(table, **reading) as rows, encode_checked(rows, policy, watch) as encoded:
-        task = task_for(encoded, policy)
-        trials = tuple(_trial(contender, encoded, task, workload, watch) for contender in contenders)
+    with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
+        trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)
     described = None if workload is None else workload.describe()
-    return Comparison(task.frequencies.rows, len(task.frequencies.base), trials, described)
+    frequencies = counted.task.frequencies
+    return Comparison(frequencies.rows, len(frequencies.base), trials, described)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _contenders(asked: Sequence[Algorithm | str] | None, policy: Policy) -> list
         mistakes.append("algorithms: name at least one, or leave them out for all")
     if mistakes:
         raise PolicyError(mistakes)
-    return _labelled(found)
+    return _with_labels(found)
 
 
 def _contender(asked: Algorithm | str, policy: Policy) -> _Contender:
@@ -101,7 +101,7 @@ def _contender(asked: Algorithm | str, policy: Policy) -> _Contender:
     return _Contender(asked.name, asked)
 
 
-def _labelled(found: Sequence[_Contender]) -> list[_Contender]:
+def _with_labels(found: Sequence[_Contender]) -> list[_Contender]:
     """Label each by its name, and where several have the same also by their options."""
     names = [one.name for one in found]
     labels: list[str] = []
@@ -143,19 +143,19 @@ class _Run:
     is_warm: bool
 
 
-def _trial(contender: _Contender, encoded: Encoded, task: Task, workload: Workload | None, watch: Watch) -> Trial:
+def _trial(contender: _Contender, counted: Counted, workload: Workload | None, watch: Watch) -> Trial:
     """Run one algorithm, release what it finds, recount that, and measure it."""
 
     def progress(stage: str, done: int | None, total: int | None) -> None:
         watch.report(f"{contender.label}: {stage}", done, total)
 
     own = Watch(watch.time_limit, progress, watch.is_cancelled)
-    run = _timed(contender.algorithm, task, own)
+    run = _time_search(contender.algorithm, counted.task, own)
     if isinstance(run.answer, IndistinctError):
         return _without_release(contender, run, run.answer)
     recoding = run.answer
     try:
-        with release_of(encoded, task.policy, recoding, contender.name, allow_unsafe=True, watch=own) as release:
+        with recount(recode(counted, recoding, contender.name, own), own, allow_unsafe=True) as release:
             verdict = release.verdict
             if workload is not None:
                 own.report("queries")
@@ -179,7 +179,7 @@ def _trial(contender: _Contender, encoded: Encoded, task: Task, workload: Worklo
         node=recoding.levels,
         is_proven=recoding.is_proven,
         gap=recoding.gap,
-        optimum_of=_optimized(contender) if recoding.is_proven else None,
+        optimum_of=_proven_measure(contender) if recoding.is_proven else None,
         measures={measure: float(scale.value(recoding)) for measure, scale in scales.items()},
         losses={measure: float(scale.loss(recoding)) for measure, scale in scales.items()},
         has_two_tables=recoding.is_divided,
@@ -188,15 +188,15 @@ def _trial(contender: _Contender, encoded: Encoded, task: Task, workload: Worklo
     )
 
 
-def _timed(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
+def _time_search(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
     """Run a search in a process that has its code at hand, on a list that remembers nothing of other searches."""
-    run = _once(algorithm, task, watch)
+    run = _run_once(algorithm, task, watch)
     if not run.is_warm and run.seconds < REPEATED_BELOW:
-        run = _once(algorithm, task, watch)
+        run = _run_once(algorithm, task, watch)
     return run
 
 
-def _once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
+def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
     known = task.frequencies
     # what one search has worked out and kept would be a present to the next
     forgetful = replace(known, _memory={})
@@ -232,7 +232,7 @@ def _without_release(contender: _Contender, run: _Run, error: IndistinctError) -
     return Trial(contender.label, contender.name, ending, str(error), run.seconds, run.cpu_seconds, run.is_warm)
 
 
-def _optimized(contender: _Contender) -> str | None:
+def _proven_measure(contender: _Contender) -> str | None:
     """Give the measure of which an algorithm proves the optimum, if that is among those compared here."""
     algorithm = declaration_of(contender.algorithm)
     measure = algorithm.optimizes if algorithm.is_exact else None

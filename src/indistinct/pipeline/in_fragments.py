@@ -16,26 +16,30 @@ from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray, Sensitive
 from indistinct.counting.bottom import merged_codes
-from indistinct.engine import Encoded, FragmentPlan, Rows
+from indistinct.engine import FragmentPlan
 from indistinct.errors import InfeasibleError
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import Labels
+from indistinct.release import Release
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
     from indistinct.algorithms import Algorithm, Task
+    from indistinct.pipeline.stages import Counted
 
 ROWS_PER_K = 100
 """No fragment has fewer rows than so many times the largest k, so that cuts cost little."""
 
 
-def recoded_in_fragments(encoded: Encoded, task: Task, algorithm: Algorithm) -> tuple[Rows, LocalRecoding]:
-    """Give the released rows of a table whose tuples were counted at a higher node, and what was done to them."""
-    frequencies, policy = task.frequencies, task.policy
+def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch) -> Release:
+    """Search and recode a table whose tuples were counted at a higher node, each fragment where its rows are."""
+    encoded, task, frequencies = counted.encoded, counted.task, counted.task.frequencies
     assert encoded.max_tuples is not None  # else all tuples would have been counted
+    watch.start()
+    watch.report("release")
     hierarchies = dict(zip(frequencies.columns, frequencies.hierarchies, strict=True))
     plan = FragmentPlan(
-        columns=policy.with_role("quasi", "sensitive", "other"),
+        columns=counted.policy.with_role("quasi", "sensitive", "other"),
         labelled=frequencies.columns,
         merged=merged_codes(hierarchies, frequencies.lowest),
         tuples={name: frequencies.tuple_codes(column) for column, name in enumerate(frequencies.columns)},
@@ -44,13 +48,13 @@ def recoded_in_fragments(encoded: Encoded, task: Task, algorithm: Algorithm) -> 
     )
     released, groups = encoded.recode_in_fragments(plan)
     recoding = _recoding(frequencies, groups)
-    if policy.max_suppression is not None and recoding.suppressed_rows > task.budget:
+    if counted.policy.max_suppression is not None and recoding.suppressed_rows > task.budget:
         released.close()
         raise InfeasibleError(
             f"{recoding.suppressed_rows} of {recoding.rows} rows must be suppressed, but the policy allows "
             f"{task.budget}; allow more suppression, or raise max_tuples, so that fewer cuts are made"
         )
-    return released, recoding
+    return Release({"table": released}, recoding, counted.policy, algorithm.name)
 
 
 def fragments_of(frequencies: FrequencyList, most: int, least: int) -> IntArray:

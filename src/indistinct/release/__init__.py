@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from indistinct.release.release import Release, recoded
+from indistinct.release.release import Release, recode_rows
 
-__all__ = ["Release", "recoded"]
+__all__ = ["Release", "recode_rows"]

@@ -43,11 +43,6 @@ class Release:
         self._parts = dict(parts)
         self._tables: dict[str, Any] = {}
 
-    @classmethod
-    def build(cls, encoded: Encoded, recoding: Recoding, policy: Policy, algorithm: str) -> Release:
-        """Recode the private rows that were counted; identifiers are dropped, suppressed rows removed or blanked."""
-        return cls(recoded(encoded, recoding, policy), recoding, policy, algorithm)
-
     @property
     def table(self) -> Any:
         """The released table, of the kind that came in (an Arrow table for a file)."""
@@ -228,7 +223,7 @@ class Release:
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 
-def recoded(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
+def recode_rows(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
     plan = recoding.plan(policy, extra)
     if isinstance(plan, ClassPlan):

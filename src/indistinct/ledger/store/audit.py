@@ -43,7 +43,9 @@ def audit(rows: Sequence[Entry | Unreadable], start: str, files: Files, head: st
 
 def _chain(rows: Sequence[Entry | Unreadable], start: str) -> Check:
     findings = [str(finding) for finding in chain_findings(rows, start)]
-    return Check("chain", not findings, _told(findings) or f"{counted(len(rows), 'entry', 'entries')}, none changed")
+    return Check(
+        "chain", not findings, _findings_text(findings) or f"{counted(len(rows), 'entry', 'entries')}, none changed"
+    )
 
 
 def _files(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
@@ -54,7 +56,7 @@ def _files(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
         for wrong in files.findings(entry)
     ]
     number = sum(len(entry.files) for entry in rows if isinstance(entry, Entry))
-    return Check("files", not findings, _told(findings) or f"{counted(number, 'file')}, none changed")
+    return Check("files", not findings, _findings_text(findings) or f"{counted(number, 'file')}, none changed")
 
 
 def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> Check:
@@ -78,6 +80,6 @@ def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
     return Check("store", True, told if number else "nothing without an entry")
 
 
-def _told(findings: Sequence[str]) -> str:
+def _findings_text(findings: Sequence[str]) -> str:
     more = len(findings) - MOST_FINDINGS
     return "; ".join(findings[:MOST_FINDINGS]) + (f"; and {more} more" if more > 0 else "")

@@ -141,7 +141,7 @@ class Database:
             raise
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()
-            raise LedgerError(_told(self.name, reason[0] if reason else type(error.orig).__name__)) from None
+            raise LedgerError(_error_text(self.name, reason[0] if reason else type(error.orig).__name__)) from None
 
 
 @contextlib.contextmanager
@@ -233,7 +233,7 @@ def _postgresql(url: URL) -> Engine:
     )
 
 
-def _told(name: str, reason: str) -> str:
+def _error_text(name: str, reason: str) -> str:
     """Say what is wrong with a database, and what to do."""
     if "not a database" in reason:
         return f"{name} is no ledger; make one with: indistinct ledger init"

@@ -26,6 +26,8 @@ from indistinct.ledger.store.entry import PLACE, Entry, file_names_mistake
 
 RELEASE = "release"
 """The folder inside an entry's folder that holds the release as its recipient got it; all else is private."""
+MEMBERS = "members.parquet"
+"""The private file of an entry: who was released in which group, by digests of their keys."""
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 LEFT_OVER_AFTER = 3600.0
@@ -69,7 +71,7 @@ class Files:
         try:
             folder.mkdir(PRIVATE_FOLDER)
             write(folder)
-            return Staged(place, _flushed(folder))
+            return Staged(place, _flush_and_digest(folder))
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise LedgerError(f"cannot write to the store {self.folder}: {error.strerror or error}") from None
@@ -196,7 +198,7 @@ def make_private_folder(folder: Path) -> None:
         _flush(place.parent)
 
 
-def _flushed(folder: Path) -> dict[str, str]:
+def _flush_and_digest(folder: Path) -> dict[str, str]:
     """Make files private, bring them and their folders to the disk, and give the digest of each."""
     names = sorted(_names(folder))
     for name in names:

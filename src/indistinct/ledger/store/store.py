@@ -70,7 +70,7 @@ class Store:
         try:
             files = Files(_folder(database.path, folder))
             with contextlib.ExitStack() as stack:
-                new = database if database.path is None else stack.enter_context(_unnamed(database.path, files))
+                new = database if database.path is None else stack.enter_context(_new_database(database.path, files))
                 with new.writing() as connection:
                     if new is database and database.meta() is not None:
                         raise LedgerError(f"{database.name} holds a ledger already")
@@ -243,7 +243,7 @@ class Store:
 
 
 @contextlib.contextmanager
-def _unnamed(path: Path, files: Files) -> Iterator[Database]:
+def _new_database(path: Path, files: Files) -> Iterator[Database]:
     """Give a new SQLite database that gets its name at the end; take the store away again if that fails."""
     if path.exists():
         raise LedgerError(f"{path} is there already; name a new file for the ledger")

@@ -1,0 +1,68 @@
+"""Offer: a release that is made for a recipient, before anything of it is given away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from indistinct.algorithms import Algorithm
+from indistinct.engine import Recognition, Rows
+from indistinct.ledger.again import History, search_again, tell_history
+from indistinct.ledger.history import Earlier
+from indistinct.ledger.recognised import count_recognised, recode_recognised, recognise_people, without_history
+from indistinct.ledger.store.entry_files import MEMBERS
+from indistinct.ledger.terms import Terms
+from indistinct.pipeline import recount
+from indistinct.release import Release
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a release is made of, for whom, how, and in which folder its private files are until it is entered."""
+
+    rows: Rows
+    terms: Terms
+    algorithm: Algorithm
+    private: Path
+    watch: Watch
+    reading: Mapping[str, Any]
+
+    @property
+    def members(self) -> Path:
+        """The file that tells who was released in which group."""
+        return self.private / MEMBERS
+
+    def make(self, earlier: Earlier, secret: str) -> Release:
+        """Make the release that the terms ask for, and write who is in which of its groups.
+
+        The path is that of ``anonymize``, on rows whose people were recognised; with ``again`` the search is told of
+        the earlier releases.
+        """
+        policy, watch = self.terms.policy, self.watch
+        policy.check(self.rows.columns())
+        history = History()
+        if self.terms.again is not None:
+            history = tell_history(self.rows, self.terms, self.algorithm, earlier, self.private)
+        how, asked = recognition(self.terms, secret, history), history.policy(policy)
+        with recognise_people(self.rows, how) as recognised, count_recognised(recognised, asked, watch) as counted:
+            recoding = search_again(counted, self.algorithm, history, watch)
+            watch.report("release")
+            parts = recode_recognised(recognised, counted, recoding, policy, self.members)
+        return recount(Release(parts, without_history(recoding), policy, self.algorithm.name), watch)
+
+
+def recognition(terms: Terms, secret: str, history: History | None = None) -> Recognition:
+    """Say how people are recognised under these terms, and what is known of them already."""
+    history = history or History()
+    return Recognition(
+        key=terms.key,
+        state=terms.policy.quasi,
+        secret=secret,
+        numbered=terms.is_numbered,
+        earlier=history.path,
+        based=tuple(history.based),
+        where=tuple(condition.as_triple() for condition in terms.policy.eligible),
+    )

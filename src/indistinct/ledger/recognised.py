@@ -1,0 +1,65 @@
+"""Recognised people: a table with three columns that no release shows, by which the ledger knows who is who.
+
+The key names a person by a digest, the state tells whether her quasi cells have changed, and the history says what was
+released of her before. Only here and in ``again`` are these columns known: a search is told of the history, and of a
+release nothing is left of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from indistinct.engine import HISTORY, KEY, STATE, Recognition, Rows
+from indistinct.pipeline import Counted, count
+from indistinct.policy import Column, Policy, identifier
+from indistinct.recoding import Recoding
+from indistinct.recoding.link_column import LINK
+from indistinct.release import recode_rows
+from indistinct.watch import Watch
+
+
+@contextmanager
+def recognise_people(rows: Rows, how: Recognition) -> Iterator[Rows]:
+    """Give the eligible rows with the key, the state and the history of each person, for the time of the block."""
+    recognised = rows.recognise(how)
+    try:
+        yield recognised
+    finally:
+        recognised.close()
+
+
+def with_internal_columns(
+    policy: Policy, history: Column | None = None, quasi_identifiers: Mapping[str, Sequence[str]] | None = None
+) -> Policy:
+    """Give the policy for rows whose people were recognised; the history plays a part only if it has a role."""
+    return replace(
+        policy,
+        columns={**policy.columns, KEY: identifier(), STATE: identifier(), HISTORY: history or identifier()},
+        quasi_identifiers=quasi_identifiers or policy.quasi_identifiers,
+        eligible=(),  # rows that are not eligible were left out when the others were recognised
+    )
+
+
+def count_recognised(recognised: Rows, policy: Policy, watch: Watch) -> Counted:
+    """Count rows whose people were recognised, under a policy that knows of the internal columns."""
+    return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY))
+
+
+def recode_recognised(
+    recognised: Rows, counted: Counted, recoding: Recoding, policy: Policy, members: Path
+) -> dict[str, Rows]:
+    """Recode rows whose people were recognised, and write who is in which group; the policy is that of the release."""
+    parts = recode_rows(counted.encoded, recoding, policy, (KEY,))
+    first = "quasi" if recoding.is_divided else "table"
+    group = [LINK] if recoding.is_divided else policy.quasi
+    recognised.write_members(parts[first], members, group, policy.with_role("sensitive"))
+    parts[first] = parts[first].without([KEY])
+    return parts
+
+
+def without_history(recoding: Recoding) -> Recoding:
+    """Give a recoding as it looks in the release, which knows nothing of histories."""
+    return recoding.without_column(HISTORY)

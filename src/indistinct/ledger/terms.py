@@ -1,0 +1,120 @@
+"""Terms: for whom a release is and of whom it is about, what she may hold already, and what it keeps to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from indistinct.errors import LedgerError, PolicyError
+from indistinct.hierarchy.listed import Levels
+from indistinct.ledger.earlier_signatures import promised_columns, refuse_linkable
+from indistinct.ledger.store.entry import Entry
+from indistinct.policy import Column, Policy
+from indistinct.policy.policy_file import parse_policy, policy_toml
+from indistinct.policy.statement import policy_described
+
+PUBLIC = "public"
+"""The recipient of what everybody may have."""
+
+Again = Literal["consistent", "based"]
+"""How a search keeps to earlier releases: no history is split too finely, or nothing becomes more specific either."""
+Colluding = Literal["all", "none"] | Sequence[str]
+"""Who might put releases together with the recipient: everybody, nobody, or these recipients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a release is made under; nonsense is refused when they are made."""
+
+    policy: Policy
+    recipient: str
+    source: str = "main"
+    purpose: str = ""
+    named_key: Sequence[str] | str | None = None
+    """The columns by which people are recognised; by default the policy's identifiers, or else the whole row."""
+    colluding: Colluding = "all"
+    again: Again | None = None
+    key: tuple[str, ...] = field(init=False)
+    """The columns by which people are recognised."""
+    is_numbered: bool = field(init=False)
+    """Equal keys are numbered: the key is the whole row, which nothing else names."""
+    policy_kept: str = field(init=False)
+    """The policy as the ledger keeps it."""
+
+    def __post_init__(self) -> None:
+        if self.again not in (None, "consistent", "based"):
+            raise LedgerError(f"again must be 'consistent' or 'based', got {self.again!r}")
+        if isinstance(self.colluding, str) and self.colluding not in ("all", "none"):
+            raise LedgerError(f"colluding must be 'all', 'none' or a list of recipients, got {self.colluding!r}")
+        if self.again is not None and self.policy.suppressed_rows == "blank":
+            raise LedgerError(
+                "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
+            )
+        for column in promised_columns(self.policy):
+            refuse_linkable(self.policy, column)
+        named = (self.named_key,) if isinstance(self.named_key, str) else tuple(self.named_key or ())
+        named = named or self.policy.with_role("identifier")
+        for name in named:
+            if name not in self.policy.columns:
+                raise LedgerError(f"the key names {name!r}, which is no column of the policy")
+        object.__setattr__(self, "key", named or tuple(self.policy.columns))
+        object.__setattr__(self, "is_numbered", not named)
+        object.__setattr__(self, "policy_kept", _readable_text(self.policy))
+
+    @property
+    def key_kept(self) -> str | list[str]:
+        """The key as an entry states it."""
+        return "whole row" if self.is_numbered else list(self.key)
+
+    def entries_held(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Give those of a source's entries that the recipient, and who might collude with her, hold; oldest first."""
+        if self.colluding != "all" and self.recipient != PUBLIC:
+            others = () if self.colluding == "none" else self.colluding
+            entries = [entry for entry in entries if entry.recipient in (self.recipient, PUBLIC, *others)]
+        for entry in entries:
+            self._refuse_other_key(entry)
+        return list(entries)
+
+    def _refuse_other_key(self, entry: Entry) -> None:
+        """Raise if an earlier release recognised people by other columns, so that nobody would be recognised."""
+        known: Any = entry.details.get("key")
+        if known != self.key_kept:
+            before = known if isinstance(known, str) else ", ".join(map(repr, known or []))
+            raise LedgerError(
+                f"entry {entry.number} recognises people by {before}; give the same key, or name another source if "
+                "these are other people"
+            )
+
+
+def _readable_text(policy: Policy) -> str:
+    """Give a policy as a text by which later releases can be held to it."""
+    text = policy_text(policy)
+    try:
+        parse_policy(text)
+    except PolicyError:
+        raise LedgerError(
+            "a model or hierarchy of the policy cannot be written in a policy file, so the ledger could not hold later "
+            "releases to it; use the models and hierarchies of indistinct"
+        ) from None
+    return text
+
+
+def policy_text(policy: Policy) -> str:
+    """Give a policy as the text of a policy file, with the rows of every hierarchy that was read from a file.
+
+    A policy that no file can hold, because one of its models, measures or options was made elsewhere, is described in
+    JSON as a manifest does.
+    """
+    columns = {name: _without_file(column) for name, column in policy.columns.items()}
+    try:
+        return policy_toml(replace(policy, columns=columns))
+    except PolicyError:
+        return json.dumps(policy_described(policy), sort_keys=True, default=str)
+
+
+def _without_file(column: Column) -> Column:
+    if isinstance(column.hierarchy, Levels) and column.hierarchy.source is not None:
+        return replace(column, hierarchy=replace(column.hierarchy, source=None, delimiter=None))
+    return column

@@ -1,0 +1,97 @@
+"""Looking at what a policy allows before one release is made: all solutions, the whole trade-off, the best tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from indistinct.algorithms import Samarati, Task
+from indistinct.algorithms.distance_matrix import DistanceMatrix
+from indistinct.algorithms.frontier import Frontier, sweep
+from indistinct.algorithms.mingen import MinGenCell
+from indistinct.algorithms.solutions import Solution, minimal_solutions
+from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.engine import use_table
+from indistinct.errors import InfeasibleError
+from indistinct.pipeline.stages import count, recode, recount
+from indistinct.policy import Policy
+from indistinct.quality import QualityMeasure
+from indistinct.release import Release
+from indistinct.watch import Watch
+
+
+def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **reading: Any) -> list[Solution]:
+    """Give every k-minimal generalization of a table: no column can stay lower without suppressing too many rows.
+
+    Source: Samarati 2001, Definition 4.3.
+    """
+    watch = watch or Watch()
+    with use_table(table, **reading) as rows, count(rows, policy, watch, algorithm=Samarati()) as counted:
+        task = counted.task
+        watch.report("search")
+        found = minimal_solutions(task, watch)
+    if not found:
+        raise task.infeasible(task.budget)
+    return found
+
+
+def best_tables(
+    table: Any,
+    policy: Policy,
+    *,
+    algorithm: MinGenCell | None = None,
+    watch: Watch | None = None,
+    **reading: Any,
+) -> list[Release]:
+    """Give every k-anonymous table of greatest precision, cell by cell, for tables of some 15 to 20 rows.
+
+    They are there to choose from. Let one of them leave the house: two together say more than k-anonymity allows.
+
+    Source: Sweeney 2002, Figures 5 and 7.
+    """
+    watch = watch or Watch()
+    chosen = algorithm or MinGenCell()
+    with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
+        watch.report("search")
+        with ExitStack() as made:  # closed again if one of them cannot be released
+            releases = [
+                made.enter_context(recount(recode(counted, found, chosen.name, watch), watch))
+                for found in chosen.all_minimal(counted.task, watch)
+            ]
+            made.pop_all()
+    return releases
+
+
+def frontier(
+    table: Any,
+    policy: Policy,
+    *,
+    ks: Sequence[int] | None = None,
+    measures: Sequence[QualityMeasure | str] | None = None,
+    watch: Watch | None = None,
+    **reading: Any,
+) -> Frontier:
+    """Give the whole trade-off: for every node and every k the rows to suppress and the measures, in one sweep.
+
+    The policy's own k and suppression limit play no part in it. Models other than k-anonymity are refused: what they
+    cost cannot be read from the sizes of groups.
+    """
+    watch = watch or Watch()
+    with use_table(table, **reading) as rows:
+        policy.check(rows.columns())
+        watch.report("count")
+        with encode_eligible(rows, policy) as encoded:
+            task = Task.of(FrequencyList.count(encoded, policy), policy)
+    if task.frequencies.rows == 0:
+        raise InfeasibleError("the table has no eligible rows")
+    return sweep(task, watch, ks, measures)
+
+
+def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatrix:
+    """Give the matrix of distance vectors between the outliers and all tuples of a small table.
+
+    Source: Samarati 2001, section 5 and Figure 11.
+    """
+    with use_table(table, **reading) as rows, count(rows, policy, Watch()) as counted:
+        return DistanceMatrix.of(counted.task)

@@ -1,0 +1,124 @@
+"""The stages that every release goes through: count, search, recode, recount.
+
+``anonymize`` goes from one to the next; so do fragments, ``compare``, µ-Argus's dialogue and the ledger, each with
+something of its own in between. What a stage needs goes in, what it found comes out, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.algorithms.algorithm import declaration_of
+from indistinct.counting import encode_eligible, kernels_are_compiled
+from indistinct.engine import Encoded, Rows
+from indistinct.errors import InfeasibleError
+from indistinct.linkage.population import count_with_population
+from indistinct.policy import Policy
+from indistinct.recoding import Recoding
+from indistinct.release import Release, recode_rows
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A table that was counted for a policy: what a search is asked, and the rows that its answer can recode."""
+
+    encoded: Encoded
+    task: Task
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that it was counted for."""
+        return self.task.policy
+
+    def works_in_fragments(self, algorithm: Algorithm) -> bool:
+        """Tell whether it was counted at a higher node, for an algorithm that recodes parts of it by themselves."""
+        is_merged = any(self.task.frequencies.lowest)
+        return is_merged and _can_work_in_fragments(algorithm, self.encoded, self.policy)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.encoded.close()
+
+
+def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
+    """Give the algorithm that was asked for, by itself or by its name, or else the policy's."""
+    if algorithm is None:
+        return algorithm_of(policy)
+    if not isinstance(algorithm, str):
+        return algorithm
+    return algorithm_of(policy) if algorithm == policy.algorithm else algorithm_named(algorithm)
+
+
+def count(
+    rows: Rows, policy: Policy, watch: Watch, *, algorithm: Algorithm | None = None, secret: tuple[str, ...] = ()
+) -> Counted:
+    """Check the policy against the table, encode what is counted and count it: the only full scans before the release.
+
+    A list that is too long is counted at a higher node, if the ``algorithm`` that it is for can do with that. No
+    message names ``secret`` columns. Close it, or use it as a context manager, when its rows were recoded.
+    """
+    policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
+    if not kernels_are_compiled():
+        watch.report("compile")  # said first, though kernels are compiled when they are first used
+    watch.report("count")
+    encoded = encode_eligible(rows, policy)
+    may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
+    frequencies = count_with_population(encoded, policy, may_merge=may_merge)
+    task = replace(Task.of(frequencies, policy), secret=secret)
+    if frequencies.rows < max(1, task.largest_k()):
+        raise task.infeasible(task.budget)
+    return Counted(encoded, task)
+
+
+def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
+    """Have an algorithm find a recoding of what was counted; its time limit begins here."""
+    watch.start()
+    watch.report("search")
+    recoding = algorithm.run(counted.task, watch)
+    refuse_nothing(recoding)
+    return recoding
+
+
+def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -> Release:
+    """Recode the rows that were counted, in fresh random order; ``algorithm`` is the name of what found the way."""
+    refuse_nothing(recoding)
+    watch.report("release")
+    return Release(recode_rows(counted.encoded, recoding, counted.policy), recoding, counted.policy, algorithm)
+
+
+def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:
+    """Recount what will leave the house; a release that fails is closed and refused, unless that is allowed."""
+    watch.report("verify")
+    verdict = release.verify()
+    if not verdict.passed and not allow_unsafe:
+        release.close()
+        verdict.raise_if_failed()
+    return release
+
+
+def refuse_nothing(recoding: Recoding) -> None:
+    """Raise if nothing would be released."""
+    if recoding.released_rows == 0:
+        raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
+
+
+def _may_merge(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
+    """Tell whether an algorithm can do with tuples that were merged before they were counted."""
+    if any(model.asks_population for model in policy.privacy):
+        return False  # whether people of a population fit a tuple is asked about its values
+    return declaration_of(algorithm).heeds_bottom or _can_work_in_fragments(algorithm, encoded, policy)
+
+
+def _can_work_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
+    """Tell whether parts of a table may be recoded by themselves: no model may compare them with the whole table."""
+    return (
+        encoded.can_work_in_fragments
+        and declaration_of(algorithm).works_in_fragments
+        and policy.suppressed_rows == "remove"
+        and not any(model.asks_whole_table or model.asks_population for model in policy.privacy)
+    )
