@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import Task
-from indistinct.counting import FrequencyList
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from profiles import examples
 
@@ -23,7 +23,7 @@ def task_of(rows: list[tuple[str, str]]) -> Task:
     )
     table = pa.table({"a": [a for a, _ in rows], "b": [b for _, b in rows]})
     with open_table(table) as opened:
-        return Task.of(FrequencyList.count(opened, policy), policy)
+        return Task.of(FrequencyList.count(encode_eligible(opened, policy), policy), policy)
 
 
 def suppressed(rows: list[tuple[str, str]]) -> set[tuple[str, str]]:

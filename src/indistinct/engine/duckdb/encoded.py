@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import pyarrow as pa
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb.encoding import make_encoding
 from indistinct.engine.duckdb.recoding import divided, recoded_by_column, recoded_locally
-from indistinct.engine.duckdb.session import quote
+from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.encoded import Encoded
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
 
@@ -28,7 +29,7 @@ class DuckEncoded(Encoded):
         self._table = table
         self._source = table.source
         self._made, values = make_encoding(self._source, columns, where)
-        free = partial(self._source.drop, self._made.dictionary, self._made.coded)
+        free = partial(_drop, weakref.ref(self._source.session), (self._made.dictionary, self._made.coded))
         super().__init__(table, values, free)
 
     @property
@@ -108,3 +109,10 @@ class DuckEncoded(Encoded):
                 f"JOIN (SELECT tuple{texts} FROM {given}{joins}) ON {same} "
                 f"QUALIFY row_number() OVER (PARTITION BY tuple ORDER BY number) <= {int(limit)} ORDER BY tuple, number"
             )
+
+
+def _drop(session: weakref.ref[Session], tables: Sequence[str]) -> None:
+    """Drop some tables, if their session still is open; what waits to be freed must not keep a connection alive."""
+    kept = session()
+    if kept is not None:
+        kept.drop(*tables)

@@ -43,7 +43,7 @@ def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Co
         source.session.execute(f"CREATE TABLE {coded} AS {coded_rows(source, encoding, ())}", clause[1])
         refuse_unknown_codes(source, coded, len(columns))
     except BaseException:
-        source.drop(dictionary, coded)
+        source.session.drop(dictionary, coded)
         raise
     return encoding, values
 

@@ -27,7 +27,7 @@ def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str
     coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
     labels = [_labels_of_codes(source, column, plan, encoding) for column in encoding.columns]
     unordered = _labelled_by_column(source, encoding, coded, labels, plan)
-    source.drop(*labels, *([] if coded == encoding.coded else [coded]))
+    source.session.drop(*labels, *([] if coded == encoding.coded else [coded]))
     return _shuffled(source, unordered)
 
 
@@ -36,9 +36,9 @@ def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> 
     coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
     placed = _placed(source, encoding, coded, plan)
     if coded != encoding.coded:
-        source.drop(coded)
+        source.session.drop(coded)
     unordered = _labelled_by_group(source, placed, plan)
-    source.drop(placed)
+    source.session.drop(placed)
     return _shuffled(source, unordered)
 
 
@@ -46,7 +46,7 @@ def divided(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str
     """Create the tables of a plan, each in a random order of its own: r0 is the class, r1, r2, … are cells."""
     coded = _copied_rows(source, encoding, plan)
     placed = _placed(source, encoding, coded, plan)
-    source.drop(coded)
+    source.session.drop(coded)
     classes = int(np.max(plan.groups, initial=-1)) + 1
     random_numbers = np.argsort(np.frombuffer(os.urandom(8 * classes), np.uint64)) + 1
     names = pa.table({"goal": integers(np.arange(classes)), "class": integers(random_numbers)})
@@ -60,7 +60,7 @@ def divided(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str
                 f"FROM {placed} AS rows JOIN {given} AS n USING (goal)"
             )
         tables[name] = _shuffled(source, unordered)
-    source.drop(placed)
+    source.session.drop(placed)
     return tables
 
 
@@ -126,7 +126,7 @@ def _placed(source: DuckSource, encoding: Encoding, coded: str, plan: LocalPlan 
                     f"INSERT INTO {placed} SELECT {others}p.goal FROM ({drawn}) AS rows JOIN {several} AS p "
                     "ON rows.tuple = p.tuple AND rows.place >= p.first AND rows.place < p.last"
                 )
-            source.drop(drawn_from)
+            source.session.drop(drawn_from)
     source.refuse_changed(source.rows_of(placed) != source.rows_of(coded))
     return placed
 
@@ -154,7 +154,7 @@ def _labelled_by_group(source: DuckSource, placed: str, plan: LocalPlan) -> str:
         f"CREATE TABLE {unordered} AS SELECT {shown} FROM {placed} AS rows LEFT JOIN {labels} AS l USING (goal)"
         f"{'' if plan.blank else f' WHERE rows.goal <> {NOWHERE}'}"
     )
-    source.drop(labels)
+    source.session.drop(labels)
     return unordered
 
 
@@ -216,7 +216,7 @@ def _shuffled(source: DuckSource, unordered: str) -> str:
         source.session.execute(
             f"CREATE TABLE {ordered} AS SELECT u.* FROM {unordered} AS u POSITIONAL JOIN {keys} ORDER BY key"
         )
-    source.drop(unordered)
+    source.session.drop(unordered)
     return ordered
 
 

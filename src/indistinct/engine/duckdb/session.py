@@ -107,6 +107,12 @@ class Session:
         with self._errors():
             self._connection.execute(sql, list(parameters))
 
+    def drop(self, *tables: str) -> None:
+        """Drop some tables, if the connection still is open."""
+        if self.is_open:
+            for table in tables:
+                self.execute(f"DROP TABLE IF EXISTS {table}")
+
     def fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query as Python tuples."""
         with self._errors():

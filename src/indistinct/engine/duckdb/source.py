@@ -52,12 +52,6 @@ class DuckSource:
         """Return how many rows a table of the session has."""
         return int(self.session.fetch(f"SELECT count(*) FROM {table}")[0][0])
 
-    def drop(self, *tables: str) -> None:
-        """Drop some tables of the session, if it still is open."""
-        if self.session.is_open:
-            for table in tables:
-                self.session.execute(f"DROP TABLE IF EXISTS {table}")
-
     def refuse_changed(self, is_changed: bool) -> None:
         """Raise if the rows are no longer those that were counted."""
         if is_changed:
