@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -162,6 +162,14 @@ def test_a_refusal_names_no_column_but_the_holders(ledger: ix.Ledger, algorithm:
         ledger.anonymize(people(9), asked, recipient="R", again="consistent", algorithm=algorithm)
     for internal in (KEY, STATE, HISTORY):
         assert internal not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", [KEY, STATE, HISTORY, HISTORY.upper()])
+def test_a_column_with_a_name_that_the_ledger_needs_is_refused(ledger: ix.Ledger, name: str) -> None:
+    asked = simple()
+    asked = replace(asked, columns={**asked.columns, name: ix.other()})
+    with pytest.raises(LedgerError, match="give the column another"):
+        ledger.anonymize(people(8, **{name: ["x"] * 8}), asked, recipient="R")
 
 
 def test_somebody_who_is_gone_takes_others_with_her(ledger: ix.Ledger) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from indistinct.engine import HISTORY, KEY, STATE, Recognition, Rows
+from indistinct.errors import LedgerError
 from indistinct.pipeline import Counted, count
 from indistinct.policy import Column, Policy, identifier
 from indistinct.recoding import Recoding
@@ -35,9 +36,13 @@ def with_internal_columns(
     policy: Policy, history: Column | None = None, quasi_identifiers: Mapping[str, Sequence[str]] | None = None
 ) -> Policy:
     """Give the policy for rows whose people were recognised; the history plays a part only if it has a role."""
+    internal = {KEY: identifier(), STATE: identifier(), HISTORY: history or identifier()}
+    for name in policy.columns:
+        if name.lower() in internal:
+            raise LedgerError(f"column {name!r} has a name that the ledger needs for itself; give the column another")
     return replace(
         policy,
-        columns={**policy.columns, KEY: identifier(), STATE: identifier(), HISTORY: history or identifier()},
+        columns={**policy.columns, **internal},
         quasi_identifiers=quasi_identifiers or policy.quasi_identifiers,
         eligible=(),  # rows that are not eligible were left out when the others were recognised
     )
