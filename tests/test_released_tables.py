@@ -109,3 +109,15 @@ def test_a_manifest_cannot_lead_out_of_its_folder(name: str, tmp_path: Path) -> 
     (folder / "manifest.json").write_text(json.dumps(said | {"files": {name: "0" * 64}}), "utf-8")
     with pytest.raises(ix.TableError, match="is not there"):
         ReleasedTables.of(folder)
+
+
+class Answering:
+    """A frame that has an attribute of every name, as those of Spark Connect have: a column."""
+
+    def __getattr__(self, name: str) -> str:
+        return f"the column {name}"
+
+
+def test_a_frame_that_answers_to_every_name_is_one_table() -> None:
+    frame = Answering()
+    assert dict(ReleasedTables.of(frame).sources) == {"table": frame}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
@@ -21,12 +21,16 @@ from indistinct.released.manifest import PARTS, file_digest, has_manifest, read_
 ONE_TABLE = ("table",)
 
 
-@runtime_checkable
 class HoldsReleasedTables(Protocol):
     """Whatever made a release and still holds its rows, such as a Release."""
 
     def released_tables(self) -> ReleasedTables:
         """Give the released tables as a recipient will hold them."""
+
+
+def holds_released_tables(release: object) -> TypeGuard[HoldsReleasedTables]:
+    """Tell by its class: the frames of Spark Connect themselves have an attribute of every name."""
+    return hasattr(type(release), "released_tables")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +71,7 @@ class ReleasedTables:
         """
         if isinstance(release, ReleasedTables):
             return release
-        if isinstance(release, HoldsReleasedTables):
+        if holds_released_tables(release):
             return release.released_tables()
         if has_manifest(release):
             folder = Path(release)

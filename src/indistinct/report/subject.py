@@ -20,7 +20,7 @@ from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import LINK
 from indistinct.released.manifest import has_manifest
-from indistinct.released.released_tables import HoldsReleasedTables, ReleasedTables
+from indistinct.released.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
 
 Edition = Literal["internal", "public"]
 EDITIONS = ("internal", "public")
@@ -105,7 +105,7 @@ def open_subject(
     """
     if edition not in EDITIONS:
         raise PolicyError(f"edition: must be 'internal' or 'public', got {edition!r}")
-    is_made_here = isinstance(release, HoldsReleasedTables)
+    is_made_here = holds_released_tables(release)
     if not is_made_here and not has_manifest(release):
         raise TableError("a report is made of a Release, or of a folder that anonymize wrote, with its manifest.json")
     with ExitStack() as stack:
