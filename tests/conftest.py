@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import secrets
 import sys
 import time
@@ -20,48 +21,73 @@ import profiles
 profiles.load()
 
 
-UNMARKED = "seconds without a marker"
-EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark"}
+EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark", "window"}
 """Fixtures, and parameters of fixtures, that start other programs: whoever asks for one is slow."""
-SLOW_SECONDS = 3.0
-"""Processor time from which a test should say that it is slow."""
-_unmarked: dict[str, float] = {}
+SLOW_FILE = Path(__file__).with_name("slow.txt")
+"""The other slow tests, as --record-slow found them; scripts/check.py runs them with --all only."""
+SLOW_SECONDS = 0.25
+"""Processor time of the quick profile from which a test is slow."""
+ODD_SECONDS = 10 * SLOW_SECONDS
+"""From here a test that is not known as slow is named at the end of a run."""
+TOOK = "processor seconds"
+_took: dict[str, float] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what writes the list of slow tests anew."""
+    parser.addoption("--record-slow", action="store_true", help=f"write {SLOW_FILE.name} from this run, of all tests")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that start other programs as slow, and put slow ones first: then all workers end together."""
+    """Mark slow tests, and put them first: then all workers end together."""
+    slow = set(SLOW_FILE.read_text("utf-8").split())
     for item in items:
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
-        if EXPENSIVE & {*getattr(item, "fixturenames", ()), *(value for value in given if isinstance(value, str))}:
+        asked = {*getattr(item, "fixturenames", ()), *(value for value in given if isinstance(value, str))}
+        if asked & EXPENSIVE or _function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Note what a test took that does not say that it is slow."""
-    before = time.process_time()
+    """Note the processor time of a test and of the processes that it waited for."""
+    before = _processor_seconds()
     result = yield
-    took = time.process_time() - before
-    if took > SLOW_SECONDS and item.get_closest_marker("slow") is None:
-        item.user_properties.append((UNMARKED, took))
+    if not (EXPENSIVE & set(getattr(item, "fixturenames", ()))):
+        item.user_properties.append((TOOK, _processor_seconds() - before))
     return result
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Collect what workers noted."""
     for name, took in report.user_properties:
-        if name == UNMARKED and report.when == "call":
-            _unmarked[report.nodeid] = float(str(took))
+        if name == TOOK and report.when == "call":
+            function = _function_of(report.nodeid)
+            _took[function] = max(float(str(took)), _took.get(function, 0.0))
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say which tests should be marked; once kernels are compiled, nothing else takes so long by accident."""
-    if _unmarked:
-        terminalreporter.section("not marked as slow")
-        for nodeid, took in sorted(_unmarked.items(), key=lambda pair: -pair[1]):
-            terminalreporter.line(f"{took:6.1f} s  {nodeid}")
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Write the list of slow tests, or name those that it lacks."""
+    if config.getoption("--record-slow"):
+        SLOW_FILE.write_text("".join(f"{name}\n" for name in sorted(_took) if _took[name] > SLOW_SECONDS), "utf-8")
+    known = set(SLOW_FILE.read_text("utf-8").split())
+    odd = [name for name, took in _took.items() if took > ODD_SECONDS and name not in known]
+    if odd:
+        terminalreporter.section(f"slow, but not in {SLOW_FILE.name}")
+        for name in sorted(odd, key=lambda name: -_took[name]):
+            terminalreporter.line(f"{_took[name]:6.1f} s  {name}")
+
+
+def _function_of(nodeid: str) -> str:
+    """Give file and function of a test, without its parameters and its group."""
+    return nodeid.partition("[")[0].partition("@")[0]
+
+
+def _processor_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +121,10 @@ def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, P
     return request.getfixturevalue("postgres_url"), tmp_path / "store"
 
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of a Java that lives for minutes: it compiles little and collects garbage in one thread."""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One local session of Spark for all tests, with little memory and a driver that takes no large answers.
@@ -112,7 +142,8 @@ def spark() -> Iterator[Any]:
     if missing:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"Spark is NOT tested here: {missing}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of a virtual environment that is not activated
-    settings = {
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", QUICK_JAVA)
+    settings: dict[str, bool | float | int | str | None] = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.maxResultSize": "2m",

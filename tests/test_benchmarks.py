@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("benchmarks")]  # they share one run
+
 ROOT = Path(__file__).resolve().parent.parent
 MACHINE = {"cores": 2, "processor": "some", "load_at_start": 0.0}
 
@@ -37,7 +39,7 @@ def quick(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--quick", "--output", str(folder), "--cache", str(folder / "cache")],
         cwd=ROOT,
-        env=os.environ | {"INDISTINCT_DATA": ""},
+        env=os.environ | {"INDISTINCT_DATA": "", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
         capture_output=True,
         text=True,
         check=False,

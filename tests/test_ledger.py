@@ -27,6 +27,7 @@ from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_ADDED, HOSPITAL_COLUMNS, HOSPITAL_GT1, SWEENEY, cells, table_of
+from profiles import scaled
 
 # Sweeney, "k-anonymity: a model for protecting privacy", Example 7: two patients come in.
 NEW = [("black", "9/7/1965", "male", "02139", "headache"), ("black", "11/4/1965", "male", "02139", "rash")]
@@ -36,7 +37,7 @@ GT_T1 = ((0, 1), (2, 3), (4, 5), (6, 10, 11), (7, 8, 9), (12, 13))
 SAFE = HOSPITAL_GT1 + HOSPITAL_ADDED
 
 
-KILLED = 50
+KILLED = max(12, scaled(15))
 
 
 @dataclass

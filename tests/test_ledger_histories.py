@@ -18,12 +18,15 @@ import pytest
 import indistinct as ix
 from indistinct.errors import InfeasibleError, RefusedError
 from indistinct.ledger.ledger import Ledger
+from profiles import scaled
 
 AGES = ["1", "2", "3", "4"]
 TOWNS = ["ab", "ac", "bd", "be"]
 ILLS = ["flu", "gout", "rash"]
-HISTORIES = 200
+pytestmark = pytest.mark.slow
+
 TOGETHER = 20
+HISTORIES = scaled(3) * TOGETHER
 STEPS = 3
 
 

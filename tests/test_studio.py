@@ -33,6 +33,9 @@ STEPS = (
 )
 
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]  # they share one browser
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _installed():
     if absent := browser.missing():
