@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from indistinct.counting import FrequencyList, Node
+from indistinct.engine.plans import ClassPlan
 from indistinct.policy import Policy
 from indistinct.recoding.link_column import LINK, TWO_TABLES, check_link, not_protected
 from indistinct.recoding.pieces import Pieces
 from indistinct.recoding.recoding import BoolArray, GroupedRecoding
-
-if TYPE_CHECKING:
-    from indistinct.engine.plans import ClassPlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +48,16 @@ class Classes(GroupedRecoding):
 
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> ClassPlan:
         """Put the classes in the engine's terms; raise if the policy allows no release of two tables."""
-        from indistinct.recoding.plans import class_plan
-
         check_link(policy)
-        return class_plan(self, policy, extra)
+        frequencies, pieces = self.frequencies, self.pieces
+        tuples = {name: frequencies.entry_codes(c)[pieces.tuples] for c, name in enumerate(frequencies.columns)}
+        return ClassPlan(
+            tables={"quasi": (*policy.with_role("quasi", "other"), *extra), "sensitive": policy.with_role("sensitive")},
+            tuples=tuples | {name: codes[pieces.tuples] for name, codes in frequencies.entries.codes.items()},
+            rows=pieces.rows,
+            groups=pieces.groups,
+            link=LINK,
+        )
 
     def level_facts(self, policy: Policy) -> dict[str, Any]:
         """Say that there are two tables, what links them and what they do not hide."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
+from indistinct.engine.plans import Plan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import Labels, lack_labels
 from indistinct.recoding.local import LocalRecoding
 from indistinct.recoding.pieces import SUPPRESSED, Pieces
 from indistinct.recoding.recoding import BoolArray, LabelValues, Recoding
-
-if TYPE_CHECKING:
-    from indistinct.engine.plans import Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +91,26 @@ class FullDomainRecoding(Recoding):
 
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan:
         """Put the recoding in the engine's terms: maps of codes, texts of labels, and the groups to suppress."""
-        from indistinct.recoding.plans import column_plan
-
-        return column_plan(self, policy, extra)
+        suppressed = np.flatnonzero(self.is_suppressed)
+        sensitive = self.frequencies.sensitive
+        plan_maps, plan_labels, plan_suppressed = {}, {}, {}
+        for column, (name, level) in enumerate(self.levels.items()):
+            hierarchy = self.frequencies.hierarchies[column]
+            plan_maps[name] = hierarchy.maps[level]
+            plan_labels[name] = hierarchy.labels[level]
+            plan_suppressed[name] = self.groups.label_codes(column)[suppressed]
+        for name, column_values in sensitive.items():  # released as they are
+            plan_maps[name] = np.arange(len(column_values.values))
+            plan_labels[name] = column_values.values
+        return Plan(
+            columns=(*policy.with_role("quasi", "sensitive", "other"), *extra),
+            maps=plan_maps,
+            labels=plan_labels,
+            kept=frozenset([*(name for name, level in self.levels.items() if level == 0), *sensitive]),
+            suppressed=plan_suppressed,
+            blank=policy.suppressed_rows == "blank",
+            unblanked=frozenset(sensitive),
+        )
 
     def level_facts(self, policy: Policy) -> dict[str, Any]:
         """Say the level of each column, and what it is called."""

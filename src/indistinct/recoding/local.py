@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray, Node
+from indistinct.engine.plans import LocalPlan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import LabelKind, Labels, distinct, lack_labels, lowest_labels
 from indistinct.recoding.pieces import SUPPRESSED, Pieces
 from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Recoding
-
-if TYPE_CHECKING:
-    from indistinct.engine.plans import LocalPlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,9 +105,20 @@ class LocalRecoding(GroupedRecoding):
 
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> LocalPlan:
         """Put the recoding in the engine's terms: the pieces, and the labels of each group."""
-        from indistinct.recoding.plans import local_plan
-
-        return local_plan(self, policy, extra)
+        frequencies, pieces = self.frequencies, self.pieces
+        names = frequencies.columns
+        tuples = {name: frequencies.entry_codes(column)[pieces.tuples] for column, name in enumerate(names)}
+        kept = [name for name, labels in zip(names, self.labels, strict=True) if not labels.levels.any()]
+        return LocalPlan(
+            columns=(*policy.with_role("quasi", "sensitive", "other"), *extra),
+            tuples=tuples | {name: codes[pieces.tuples] for name, codes in frequencies.entries.codes.items()},
+            rows=pieces.rows,
+            groups=pieces.groups,
+            labels={name: self.labels[column].texts for column, name in enumerate(names)},
+            codes={name: self.codes[column] for column, name in enumerate(names)},
+            kept=frozenset(kept),
+            blank=policy.suppressed_rows == "blank",
+        )
 
     def level_facts(self, policy: Policy) -> dict[str, Any]:
         """Say the average level of each column."""

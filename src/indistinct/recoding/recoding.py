@@ -11,18 +11,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
+from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.pieces import SUPPRESSED, Pieces
-
-if TYPE_CHECKING:
-    from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 
 BoolArray = NDArray[np.bool_]
 
