@@ -18,8 +18,6 @@ MOST_PARAMETERS = 7
 
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
 STILL_TOO_LONG: set[str] = {
-    "algorithms/mu_argus.py",
-    "engine/duckdb.py",
     "testing.py",
 }
 STILL_TOO_MANY_PARAMETERS: set[str] = {

@@ -17,7 +17,8 @@ import indistinct as ix
 from brute_force import Case, cases, generalized, policy_of_case, table_of_case, task_of
 from indistinct.algorithms import Task
 from indistinct.algorithms.blanking import least_hitting_set
-from indistinct.algorithms.mu_argus import MOST_COMBINATIONS, MuArgus
+from indistinct.algorithms.mu_argus import MuArgus
+from indistinct.algorithms.mu_argus_dialogue import MOST_COMBINATIONS
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, at, cells, policy_of, table_of
@@ -658,3 +659,42 @@ def test_the_least_hitting_set_of_many_columns_is_found_quickly():
     losses = [1.0] * 18
     losses[5] = 1.25
     assert least_hitting_set(sets, losses) == tuple(column for column in range(18) if column != 5)
+
+
+# A session from public names only.
+
+
+def test_a_session_opens_a_table_and_ends_with_a_verified_release(tmp_path):
+    policy = ix.Policy(
+        columns={name: ix.quasi(ix.levels(list(SWEENEY[name].values()))) for name in SWEENEY}
+        | {"Problem": ix.sensitive()},
+        privacy=[ix.KAnonymity(2)],
+    )
+    table = table_of(HOSPITAL_COLUMNS, HOSPITAL)
+    with ix.MuArgusSession.open(table, policy, algorithm=MuArgus(identifying=TAGS)) as asked:
+        with pytest.raises(ix.VerificationError):
+            asked.release()
+        with asked.release(allow_unsafe=True) as unsafe:
+            assert not unsafe.verdict.passed
+        asked.generalize("ZIP")
+        asked.generalize("Race")
+        with asked.release() as release:
+            assert (release.algorithm, release.verdict.passed) == ("mu-argus", True)
+            assert ix.verify(release.table, policy, original=table).passed
+    with pytest.raises(ix.PolicyError, match="no open table"):
+        asked.release()
+
+
+def test_a_session_takes_the_options_of_the_policy():
+    options = {"recoded": {"ZIP": 1}, "automatic": False}
+    policy = ix.Policy(
+        columns={name: ix.quasi(ix.levels(list(SWEENEY[name].values()))) for name in SWEENEY}
+        | {"Problem": ix.sensitive()},
+        privacy=[ix.KAnonymity(2)],
+        algorithm="mu-argus",
+        options=options,
+    )
+    with ix.MuArgusSession.open(table_of(HOSPITAL_COLUMNS, HOSPITAL), policy) as asked:
+        assert asked.levels["ZIP"] == 1
+    with pytest.raises(ix.PolicyError, match="needs MuArgus"):
+        ix.MuArgusSession.open(table_of(HOSPITAL_COLUMNS, HOSPITAL), policy, algorithm=ix.Datafly())

@@ -19,7 +19,6 @@ from indistinct.algorithms import Samarati as Samarati
 from indistinct.algorithms import TopDown as TopDown
 from indistinct.algorithms.distance_matrix import DistanceMatrix as DistanceMatrix
 from indistinct.algorithms.frontier import Frontier as Frontier
-from indistinct.algorithms.mu_argus import MuArgusSession as MuArgusSession
 from indistinct.algorithms.solutions import Solution as Solution
 from indistinct.errors import HierarchyError as HierarchyError
 from indistinct.errors import IndistinctError as IndistinctError
@@ -49,6 +48,7 @@ from indistinct.pipeline import distance_matrix as distance_matrix
 from indistinct.pipeline import frontier as frontier
 from indistinct.pipeline import solutions as solutions
 from indistinct.pipeline.comparison import compare as compare
+from indistinct.pipeline.mu_argus_session import MuArgusSession as MuArgusSession
 from indistinct.pipeline.policy_check import PolicyCheck as PolicyCheck
 from indistinct.pipeline.policy_check import check as check
 from indistinct.pipeline.trials import Comparison as Comparison

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from indistinct.algorithms.mu_argus import MuArgus, MuArgusSession, Suppressions, Unsafe
-    from indistinct.policy import Policy
+    from indistinct.algorithms.mu_argus_dialogue import MuArgusDialogue, Suppressions, Unsafe
 
 MOST_SHOWN = 20
 """Combinations and categories that are shown at once."""
@@ -45,25 +44,18 @@ def mu_argus(
     release is recounted, and written only if it holds, or with --allow-unsafe.
     """
     from indistinct.cli.anonymize import described, summarize
-    from indistinct.engine import open_table
-    from indistinct.pipeline import count, recode, recount
+    from indistinct.pipeline.mu_argus_session import MuArgusSession
     from indistinct.policy.policy_file import read_policy
     from indistinct.released.release_folder import refuse_occupied
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
-    algorithm = _algorithm(policy)
-    with open_table(table, **reading(delimiter, encoding, memory, threads)) as rows:
-        with show.progress() as watch:
-            counted = count(rows, policy, watch)
-        session = algorithm.session(counted.task)
+    with show.progress() as watch:
+        session = MuArgusSession.open(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
+    with session:
         _discuss(session, show.words() if as_json else show.out())
-        recoding = session.finish()
         try:
-            with (
-                show.progress() as watch,
-                recount(recode(counted, recoding, algorithm.name, watch), watch, allow_unsafe=allow_unsafe) as release,
-            ):
+            with show.progress() as watch, session.release(allow_unsafe=allow_unsafe, watch=watch) as release:
                 watch.report("write")
                 written = release.write(output, replace=replace, allow_unsafe=allow_unsafe)
         except VerificationError as error:
@@ -78,17 +70,7 @@ def mu_argus(
     show.next_steps(["verify", policy_path, output, "--original", table])
 
 
-def _algorithm(policy: Policy) -> MuArgus:
-    """Give µ-Argus with the policy's options, if they are meant for it."""
-    from indistinct.algorithms import algorithm_of
-    from indistinct.algorithms.mu_argus import MuArgus
-
-    chosen = algorithm_of(policy) if policy.algorithm == MuArgus.name else MuArgus()
-    assert isinstance(chosen, MuArgus)  # it is registered under its name
-    return chosen
-
-
-def _said(session: MuArgusSession) -> dict[str, object]:
+def _said(session: MuArgusDialogue) -> dict[str, object]:
     """Give what the dialogue ended with, as JSON takes it."""
     preview = session.suppressions()
     return {"levels": session.levels, "blank_cells": dict(preview.cells), "rows_with_blanks": preview.rows}
@@ -97,7 +79,7 @@ def _said(session: MuArgusSession) -> dict[str, object]:
 # The dialogue.
 
 
-def _discuss(session: MuArgusSession, console: Console) -> None:
+def _discuss(session: MuArgusDialogue, console: Console) -> None:
     """Let the holder generalize until they confirm the suppressions; raise if they leave before that."""
     _show_state(session, console)
     while True:
@@ -123,7 +105,7 @@ def _discuss(session: MuArgusSession, console: Console) -> None:
         _show_state(session, console)
 
 
-def _is_confirmed(session: MuArgusSession, console: Console) -> bool:
+def _is_confirmed(session: MuArgusDialogue, console: Console) -> bool:
     """Show what would be blanked and what µ-Argus does not see, and ask whether to go on."""
     preview = session.suppressions()
     if preview.rows:
@@ -160,7 +142,7 @@ def _left() -> InterruptedSearchError:
     return InterruptedSearchError("the dialogue ended before the release was confirmed; nothing was written")
 
 
-def _column(session: MuArgusSession, said: str) -> str:
+def _column(session: MuArgusDialogue, said: str) -> str:
     """Give the column that was meant by a number or a name."""
     columns = list(session.levels)
     if said in columns:
@@ -176,7 +158,7 @@ def _column(session: MuArgusSession, said: str) -> str:
 # What it shows.
 
 
-def _show_state(session: MuArgusSession, console: Console) -> None:
+def _show_state(session: MuArgusDialogue, console: Console) -> None:
     unsafe = session.unsafe()
     console.print(_columns(session, unsafe))
     if not unsafe:
@@ -190,7 +172,7 @@ def _show_state(session: MuArgusSession, console: Console) -> None:
     )
 
 
-def _columns(session: MuArgusSession, unsafe: Unsafe) -> RichTable:
+def _columns(session: MuArgusDialogue, unsafe: Unsafe) -> RichTable:
     """Give each column with its level and its unsafe combinations by the number of their columns."""
     sizes = _sizes(unsafe)
     found_in = [_size_name(size) for size in sizes]
