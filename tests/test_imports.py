@@ -289,6 +289,13 @@ def test_who_must_not_know_whom():
     assert "privacy" not in below("engine")
 
 
+def test_kernels_know_nothing_but_each_other():
+    for room, path in modules():
+        if room == "kernels":
+            needed, named = imported_parts(path)
+            assert needed | named <= {"kernels"}, path
+
+
 def test_only_the_engine_knows_duckdb_and_only_the_ledger_sqlalchemy():
     for room, path in modules():
         tree = ast.parse(path.read_text("utf-8"))
