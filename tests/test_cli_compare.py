@@ -273,7 +273,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("indistinct.cli.files.os.replace", full)
+    monkeypatch.setattr("indistinct.whole_files.os.replace", full)
     result = run(*example, *chosen("datafly"), "--chart", goal, "--replace")
     assert result.exit_code == 2
     assert "No space left" in result.stderr

@@ -29,7 +29,6 @@ STILL_TOO_MANY_PARAMETERS: set[str] = {
     "study/risk/risk_report.py risk",
 }
 STILL_OF_ONE_NAME: set[str] = {
-    "by_name",
     "cells",
     "pieces",
     "recoding",

@@ -23,7 +23,7 @@ from indistinct.examples import save_examples
 from indistinct.registry import MEASURES, MODELS
 from indistinct.report import figures
 from indistinct.report.column_section import MOST_BARS, bars
-from indistinct.report.page import render, report_facts, write_whole
+from indistinct.report.page import render, report_facts, write_page
 from profiles import examples
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "area", "base", "col", "embed", "source", "track", "wbr"}
@@ -421,7 +421,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypa
 
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(ix.OutputError, match="No space left"):
-        write_whole(tmp_path / "report.html", "text")
+        write_page(tmp_path / "report.html", "text")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,7 +1,7 @@
 from indistinct.algorithms.algorithm import Algorithm as Algorithm
+from indistinct.algorithms.algorithms_by_name import algorithm_named as algorithm_named
+from indistinct.algorithms.algorithms_by_name import algorithm_of as algorithm_of
 from indistinct.algorithms.anatomy import Anatomy as Anatomy
-from indistinct.algorithms.by_name import algorithm_named as algorithm_named
-from indistinct.algorithms.by_name import algorithm_of as algorithm_of
 from indistinct.algorithms.chosen import Chosen as Chosen
 from indistinct.algorithms.datafly import Datafly as Datafly
 from indistinct.algorithms.k_similar import KSimilar as KSimilar

@@ -5,14 +5,15 @@ from __future__ import annotations
 import html
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from indistinct.errors import OutputError
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
+from indistinct.whole_files import OWNER_ONLY, write_whole
 
 if TYPE_CHECKING:
     pass
@@ -132,7 +133,7 @@ class AttackRun:
             lines += ["", f"## {_markdown(one.title)}", "", f"**{SEVERITIES[one.severity].capitalize()}.** "]
             lines += [f"{_markdown(one.summary[:1].upper() + one.summary[1:])}."]
             lines += ["", "What was assumed known:", *(f"- {_markdown(known)}" for known in one.known)]
-            lines += ["", "What was found:", *(f"- {name}: {_figure(value)}" for name, value in one.figures.items())]
+            lines += ["", "What was found:", *(f"- {name}: {figure(value)}" for name, value in one.figures.items())]
             if one.findings:
                 lines += ["", "The worst of it:", *(f"- {_markdown(finding)}" for finding in one.findings)]
             if one.severity != "nothing":
@@ -171,7 +172,7 @@ class AttackRun:
                 f'<p class="{one.severity}">{SEVERITIES[one.severity].capitalize()}.</p>',
                 f"<p>{html.escape(one.summary[:1].upper() + one.summary[1:])}.</p>",
                 _list("What was assumed known", one.known),
-                _list("What was found", [f"{name}: {_figure(value)}" for name, value in one.figures.items()]),
+                _list("What was found", [f"{name}: {figure(value)}" for name, value in one.figures.items()]),
                 _list("The worst of it", one.findings),
                 _list("What to do", one.advice if one.severity != "nothing" else ()),
                 f'<p class="quiet">{html.escape(one.scope)}</p>',
@@ -189,7 +190,7 @@ class AttackRun:
         }
         if goal.suffix.lower() not in makers:
             raise OutputError(f"{goal.name}: a report ends in {', '.join(makers)}")
-        _write_whole(goal, makers[goal.suffix.lower()]())
+        write_whole(goal, makers[goal.suffix.lower()](), mode=OWNER_ONLY)
         return goal
 
     def __str__(self) -> str:
@@ -199,10 +200,6 @@ class AttackRun:
             lines += [f"  - {finding}" for finding in one.findings]
         lines += [f"not run: {TITLES[name]}: {why}" for name, why in self.not_run.items()]
         return "\n".join(lines)
-
-
-def _figure(value: float) -> str:
-    return f"{value:,}"
 
 
 def _markdown(text: str) -> str:
@@ -220,18 +217,3 @@ def _list(title: str, items: Sequence[str]) -> str:
     if not items:
         return ""
     return f"<h3>{html.escape(title)}</h3><ul>{''.join(f'<li>{html.escape(item)}</li>' for item in items)}</ul>"
-
-
-def _write_whole(goal: Path, text: str) -> None:
-    """Write a file beside its goal and give it its name when it is whole."""
-    try:
-        handle, staged = tempfile.mkstemp(dir=goal.parent, prefix=f".{goal.name}.")
-    except OSError as error:
-        raise OutputError(f"{goal}: cannot be written ({error.strerror})") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(staged, goal)
-    except OSError as error:
-        Path(staged).unlink(missing_ok=True)
-        raise OutputError(f"{goal}: cannot be written ({error.strerror})") from None

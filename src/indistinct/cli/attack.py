@@ -17,6 +17,7 @@ from indistinct.cli import (
 )
 from indistinct.cli.command import Command
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _columns(report: DowncodingReport) -> Table:
             column.generalized_groups,
             column.groups_with_crowds,
         )
-        made.add_row(column.column, *map(show.figure, figures))
+        made.add_row(column.column, *map(figure, figures))
     return made
 
 
@@ -131,5 +132,5 @@ def _findings(report: DowncodingReport) -> Table:
 
     made = show.table("Findings, worst first", "findings", "kind", "what it says", right=("findings",))
     for kind, number in report.kinds.items():
-        made.add_row(show.figure(number), kind, KINDS[kind])
+        made.add_row(figure(number), kind, KINDS[kind])
     return made

@@ -8,6 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, EarlierPolicies, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.showing.numbers import figure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,5 +106,5 @@ def _releases(report: ComplementaryReport) -> Table:
     made = show.table(title, "release", *numbers, right=numbers)
     for one in report.releases:
         figures = (one.rows, one.pairs, one.consistent_pairs, one.ruled_out_pairs, one.rows_alone)
-        made.add_row(one.release, *map(show.figure, figures))
+        made.add_row(one.release, *map(figure, figures))
     return made

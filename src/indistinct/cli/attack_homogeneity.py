@@ -8,6 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -66,5 +67,5 @@ def _columns(report: HomogeneityReport) -> Table:
     made = show.table(title, "sensitive column", *numbers, right=numbers)
     for column in report.columns:
         figures = (column.same_groups, column.same_rows, column.alike_groups, column.alike_rows)
-        made.add_row(column.column, *map(show.figure, figures))
+        made.add_row(column.column, *map(figure, figures))
     return made

@@ -9,6 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _columns(report: LinkReport) -> Table:
     made = show.table(title, "column", "in the other table", "read as", *numbers, right=numbers)
     for column in report.columns:
         figures = (column.values, column.respelled, len(column.fuzzy), column.strangers)
-        made.add_row(column.column, column.external, column.kind, *map(show.figure, figures))
+        made.add_row(column.column, column.external, column.kind, *map(figure, figures))
     return made
 
 
@@ -121,7 +122,7 @@ def _distributions(report: LinkReport) -> Table:
     made = show.table("How many fit", *heads, right=heads)
     rows, people = bars(report.people_of_rows), bars(report.rows_of_people)
     for name in bars({**report.people_of_rows, **report.rows_of_people}):
-        made.add_row(name, show.figure(rows.get(name, 0)), show.figure(people.get(name, 0)))
+        made.add_row(name, figure(rows.get(name, 0)), figure(people.get(name, 0)))
     return made
 
 

@@ -9,6 +9,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.attack_link import read_pairs
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.showing.numbers import figure
 
 
 def maps(
@@ -59,7 +60,7 @@ def maps(
     found = [
         ("rows", report.rows),
         ("people", report.people),
-        ("every row surely fits", f"{show.figure(report.k)} people or more"),
+        ("every row surely fits", f"{figure(report.k)} people or more"),
         ("rows that fit nobody", report.null_rows),
     ]
     if report.right_rows is not None and report.wrong_rows is not None:

@@ -9,6 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -74,6 +75,6 @@ def _signals(report: UnsortedReport) -> Table:
     title = f"Order of {counted(report.rows, 'row')} against {counted(report.earlier_rows, 'earlier row')}"
     made = show.table(title, "", "what the order could tell", *numbers, right=numbers)
     for signal in report.signals:
-        figures = (show.figure(signal.found), show.figure(signal.expected), f"{signal.chance:.2g}")
+        figures = (figure(signal.found), figure(signal.expected), f"{signal.chance:.2g}")
         made.add_row(show.mark(not signal.is_telling), signal.name, *figures)
     return made

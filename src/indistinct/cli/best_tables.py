@@ -11,6 +11,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
 from indistinct.errors import OutputError
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _rows(release: Release) -> list[dict[str, Any]]:
 
 def _print_tables(found: list[Release]) -> None:
     for number, release in enumerate(found, 1):
-        precision = show.figure(release.measures["precision"])
+        precision = figure(release.measures["precision"])
         made = show.table(f"Table {number} of {len(found)}, precision {precision}", *release.table.column_names)
         for row in _rows(release):
             made.add_row(*("" if cell is None else str(cell) for cell in row.values()))

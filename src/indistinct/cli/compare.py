@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indistinct.cli import files, show
+from indistinct.cli import output_place, show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
 from indistinct.errors import (
     InfeasibleError,
@@ -17,7 +17,9 @@ from indistinct.errors import (
     PolicyError,
     VerificationError,
 )
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
+from indistinct.whole_files import write_whole
 
 if TYPE_CHECKING:
     import rich.table
@@ -92,7 +94,7 @@ def compare(
     from indistinct.study.workload import queries as drawn
 
     if chart is not None:
-        files.refuse_place(chart, "a chart", [".svg"], replace=replace)
+        output_place.refuse_place(chart, "a chart", [".svg"], replace=replace)
     policy = read_policy(policy_path)
     said: dict[str, Any] = {"number": number, "dimensions": dimensions, "selectivity": selectivity}
     said |= {"sensitive": sensitive, "seed": seed}
@@ -109,7 +111,7 @@ def compare(
     if chart is not None:
         shown = list(dict.fromkeys([measure, *SHOWN_MEASURES]))[: len(SHOWN_MEASURES)]
         picture = found.svg(shown)
-        files.write_whole(chart, lambda partial: partial.write_text(picture, "utf-8"))
+        write_whole(chart, picture)
     if as_json:
         about = {"measure": measure, "best": None if best is None else best.label}
         show.document(about | found.to_dict() | {"written": None if chart is None else str(chart)})
@@ -128,7 +130,7 @@ def compare(
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Give the measure that was asked for, else the policy's own, else precision."""
-    from indistinct.algorithms.by_name import exact_measure_of
+    from indistinct.algorithms.algorithms_by_name import exact_measure_of
     from indistinct.pipeline.trials import QUERY_ERROR
     from indistinct.quality import measure_named
 
@@ -175,16 +177,16 @@ def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
     from indistinct.pipeline.trials import time_text
 
     def measured(name: str) -> _Figure:
-        return _Figure(name, lambda trial: show.figure(trial.measures[name]), lambda trial: trial.losses[name], True)
+        return _Figure(name, lambda trial: figure(trial.measures[name]), lambda trial: trial.losses[name], True)
 
     def timed(heading: str, seconds: Callable[[Trial], float]) -> _Figure:
         return _Figure(heading, lambda trial: time_text(seconds(trial), trial.is_warm), seconds)
 
     figures = [
         *map(measured, measures),
-        _Figure("suppressed", lambda trial: show.figure(trial.suppressed), lambda trial: trial.suppressed or 0),
-        _Figure("groups", lambda trial: show.figure(trial.groups)),
-        _Figure("smallest", lambda trial: show.figure(trial.smallest_group)),
+        _Figure("suppressed", lambda trial: figure(trial.suppressed), lambda trial: trial.suppressed or 0),
+        _Figure("groups", lambda trial: figure(trial.groups)),
+        _Figure("smallest", lambda trial: figure(trial.smallest_group)),
         timed("seconds", lambda trial: trial.seconds),
     ]
     if has_cpu:
@@ -250,8 +252,8 @@ def _errors_by(place: int) -> list[_Figure]:
 
     return [
         _Figure("estimator", lambda trial: list(trial.query_errors)[place]),
-        _Figure("average", lambda trial: show.figure(average(trial)), average),
-        _Figure("median", lambda trial: show.figure(list(trial.median_query_errors.values())[place])),
+        _Figure("average", lambda trial: figure(average(trial)), average),
+        _Figure("median", lambda trial: figure(list(trial.median_query_errors.values())[place])),
     ]
 
 
@@ -265,7 +267,7 @@ def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
     equal = [trial.label for trial in _equals(found, measure, best)]
     quickest = min((trial for trial in found.trials if trial.verified), key=lambda trial: trial.seconds)
     show.say(
-        f"best by {measure}: {', '.join(equal)} ({show.figure(best.figure_by(measure))}); "
+        f"best by {measure}: {', '.join(equal)} ({figure(best.figure_by(measure))}); "
         f"quickest: {quickest.label} ({time_text(quickest.seconds, quickest.is_warm)} s)",
         show.GOOD,
     )

@@ -11,6 +11,7 @@ import typer
 import indistinct
 from indistinct.cli import show
 from indistinct.cli.options import AsJson
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _figures(release: Release) -> Table:
         "suppressed": facts["suppressed"],
     }
     made = _table(None, *figures, right=figures)
-    made.add_row(*map(show.figure, figures.values()))
+    made.add_row(*map(figure, figures.values()))
     return made
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indistinct.cli import files, show
+from indistinct.cli import output_place, show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
 from indistinct.errors import PolicyError
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
+from indistinct.whole_files import write_whole
 
 if TYPE_CHECKING:
     from indistinct.algorithms.frontier import Frontier, Point
@@ -72,7 +74,7 @@ def frontier(
     from indistinct.policy.policy_file import read_policy
 
     if output is not None:
-        files.refuse_place(output, "a frontier", KINDS, replace=replace)
+        output_place.refuse_place(output, "a frontier", KINDS, replace=replace)
     asked_ks, asked_limits = _ks(ks), _limits(limits)
     policy = read_policy(policy_path)
     own_k, own_limit = _own_k(policy), 0 if policy.max_suppression is None else policy.max_suppression
@@ -118,7 +120,7 @@ def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:
 
 def _measures(policy: Policy, asked: Sequence[str] | None) -> list[str]:
     """Give the measures that were asked for, else the usual ones, the policy's own first."""
-    from indistinct.algorithms.by_name import exact_measure_of
+    from indistinct.algorithms.algorithms_by_name import exact_measure_of
     from indistinct.algorithms.frontier import DEFAULT_MEASURES
 
     if asked:
@@ -219,7 +221,7 @@ def _show(found: Frontier, limits: Sequence[int | float], measure: str, own: tup
         for limit in limits:
             point = found.best(k, limit, measure)
             is_own = (k, _order(limit)) == (own[0], _order(own[1]))
-            text = "–" if point is None else show.figure(point.value)
+            text = "–" if point is None else figure(point.value)
             cells.append(Text(f"→ {text}" if is_own else text, show.GENERALIZED if is_own else ""))
         made.add_row(str(k), *cells)
     console.print(made)
@@ -268,7 +270,7 @@ def _write(path: Path, found: Frontier, content: dict[str, Any], drawn: Callable
     if path.suffix == ".parquet":
         import pyarrow.parquet
 
-        files.write_whole(path, lambda partial: pyarrow.parquet.write_table(found.to_arrow(), partial))
+        write_whole(path, lambda partial: pyarrow.parquet.write_table(found.to_arrow(), partial))
     else:
         text = drawn() if path.suffix == ".svg" else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        files.write_whole(path, lambda partial: partial.write_text(text, "utf-8"))
+        write_whole(path, text)

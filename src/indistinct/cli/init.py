@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,9 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
 from indistinct.errors import OutputError, PolicyError
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
+from indistinct.whole_files import write_whole
 
 if TYPE_CHECKING:
     from indistinct.study.profiling import Profile
@@ -48,7 +48,7 @@ def init(
     policy = suggested_policy(found, k, limit)
     text = _head(table) + policy_toml(policy, comments(found))
     if output is not None:
-        _write(output, text)
+        write_whole(output, text)
     if as_json:
         show.document(found.to_dict() | {"policy": text, "written": None if output is None else str(output)})
         return
@@ -87,24 +87,6 @@ def _head(table: str) -> str:
     )
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a new file whole or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; name a file elsewhere") from None
-    partial = Path(name)
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        partial.chmod(0o644)
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}; nothing was written") from None
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def _summarize(found: Profile) -> None:
     """Tell on stderr what was guessed about each column, and why."""
     made = show.table(
@@ -117,5 +99,5 @@ def _summarize(found: Profile) -> None:
         right=("distinct", "missing"),
     )
     for column in found.columns:
-        made.add_row(column.name, column.role, show.figure(column.distinct), show.figure(column.missing), column.reason)
+        made.add_row(column.name, column.role, figure(column.distinct), figure(column.missing), column.reason)
     show.words().print(made)

@@ -28,6 +28,7 @@ from indistinct.cli.options import (
 )
 from indistinct.cli.options import Table as PrivateTable
 from indistinct.errors import RefusedError, VerificationError
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ def _listed(entries: list[Entry]) -> Table:
             entry.source,
             entry.recipient,
             entry.purpose,
-            show.figure(rows),
+            figure(rows),
             entry.hash[:12],
         )
     return made

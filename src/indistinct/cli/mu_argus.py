@@ -11,6 +11,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
 from indistinct.errors import InterruptedSearchError, PolicyError, VerificationError
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _columns(session: MuArgusDialogue, unsafe: Unsafe) -> RichTable:
     for number, (name, level) in enumerate(session.levels.items(), start=1):
         height = session.heights[name]
         found = unsafe.columns.get(name)
-        figures = ["not tested" if found is None else show.figure(found.get(size, 0)) for size in sizes]
+        figures = ["not tested" if found is None else figure(found.get(size, 0)) for size in sizes]
         made.add_row(str(number), name, str(level), str(height), show.level_bar(level, height), *figures)
     return made
 
@@ -190,7 +191,7 @@ def _combinations(unsafe: Unsafe) -> RichTable:
     made = show.table("Unsafe combinations", "columns", "values", "rows", right=("values", "rows"))
     ordered = sorted(unsafe.combinations, key=lambda one: (len(one.columns), -one.rows))
     for one in ordered[:MOST_SHOWN]:
-        made.add_row(" × ".join(one.columns), show.figure(one.values), show.figure(one.rows))
+        made.add_row(" × ".join(one.columns), figure(one.values), figure(one.rows))
     if len(ordered) > MOST_SHOWN:
         made.add_row(f"… {len(ordered) - MOST_SHOWN:,} more", style=show.QUIET)
     return made
@@ -203,8 +204,8 @@ def _categories(unsafe: Unsafe, column: str) -> RichTable:
     found = [one for one in unsafe.categories.get(column, ()) if one.unsafe]
     found.sort(key=lambda one: -sum(one.unsafe.values()))
     for one in found[:MOST_SHOWN]:
-        figures = [show.figure(one.unsafe.get(size, 0)) for size in sizes]
-        made.add_row("(missing)" if one.label is None else one.label, show.figure(one.rows), *figures)
+        figures = [figure(one.unsafe.get(size, 0)) for size in sizes]
+        made.add_row("(missing)" if one.label is None else one.label, figure(one.rows), *figures)
     if len(found) > MOST_SHOWN:
         made.add_row(f"… {len(found) - MOST_SHOWN:,} more", style=show.QUIET)
     if not found:
@@ -215,7 +216,7 @@ def _categories(unsafe: Unsafe, column: str) -> RichTable:
 def _blank_cells(preview: Suppressions) -> RichTable:
     made = show.table("Cells to suppress", "column", "cells", right=("cells",))
     for name, cells in preview.cells.items():
-        made.add_row(name, show.figure(cells), style="" if cells else show.QUIET)
+        made.add_row(name, figure(cells), style="" if cells else show.QUIET)
     return made
 
 

@@ -57,7 +57,7 @@ def report(
     private table. Exit code 4 says that the release failed its recount; the page is written all the same.
     """
     from indistinct.policy.policy_file import read_policy
-    from indistinct.report.page import refuse_place, render, report_facts, write_whole
+    from indistinct.report.page import refuse_place, render, report_facts, write_page
 
     chosen = _edition(edition)
     if output is None and not as_json:
@@ -81,7 +81,7 @@ def report(
             **reading(delimiter, encoding, memory, threads),
         )
         if output is not None:
-            write_whole(output, render(facts, title), is_public=chosen == "public")
+            write_page(output, render(facts, title), is_public=chosen == "public")
     is_good = facts["verdict"]["passed"]
     if as_json:
         show.document(facts | {"written": None if output is None else str(output)})

@@ -9,6 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _sizes(found: Risk) -> Shown:
         if inside:
             name = f"{start} or more" if end is None else str(start) if end == start + 1 else f"{start}-{end - 1}"
             rows = sum(size * number for size, number in inside.items())
-            made.add_row(name, show.figure(sum(inside.values())), show.figure(rows))
+            made.add_row(name, figure(sum(inside.values())), figure(rows))
     return made
 
 
@@ -131,7 +132,7 @@ def _combinations(found: Risk) -> Shown:
     """Give the smallest sets of columns that identify."""
     made = show.table("Columns that identify", "columns", "rows alone", "share", right=("rows alone", "share"))
     for one in (*found.unique, *found.nearly_unique):
-        made.add_row(", ".join(one.columns), show.figure(one.alone), f"{100 * one.share:.1f} %")
+        made.add_row(", ".join(one.columns), figure(one.alone), f"{100 * one.share:.1f} %")
     return made
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from indistinct.showing.numbers import figure
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -123,17 +125,6 @@ def facts(pairs: Iterable[tuple[str, object]]) -> Table:
     for name, value in pairs:
         grid.add_row(f"  {name}", figure(value))
     return grid
-
-
-def figure(value: object) -> str:
-    """Give a number as people read it.
-
-    >>> figure(0.69166667), figure(7220555), figure(2.0), figure("5 groups")
-    ('0.6917', '7,220,555', '2', '5 groups')
-    """
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def level_bar(level: int, height: int) -> Text:

@@ -8,6 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def solutions(
             "→" if one is chosen else "",
             str(list(one.vector)),
             ", ".join(climbed) or "nothing",
-            *map(show.figure, figures),
+            *map(figure, figures),
             style="bold" if one is chosen else "",
         )
     show.out().print(made)

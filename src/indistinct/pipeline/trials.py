@@ -10,6 +10,7 @@ from typing import Any, Literal
 from indistinct.algorithms.search import DIGITS
 from indistinct.errors import PolicyError
 from indistinct.quality import measure_named
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 Ending = Literal["released", "unsafe", "infeasible", "refused", "interrupted"]
@@ -218,10 +219,6 @@ def _line(trial: Trial, measures: Sequence[str]) -> tuple[str, ...]:
     times = time_text(trial.seconds, trial.is_warm)
     if not trial.is_feasible:
         return (trial.label, *["–"] * (len(measures) + 3), times, trial.ending)
-    figures = [_figure(trial.figure_by(measure)) for measure in measures]
+    figures = [figure(trial.figure_by(measure)) for measure in measures]
     counts = [f"{count:,}" for count in (trial.suppressed, trial.groups, trial.smallest_group)]
     return (trial.label, *figures, *counts, times, "✓" if trial.verified else "✗")
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"

@@ -1,7 +1,5 @@
 from indistinct.quality.accuracy import Accuracy as Accuracy
 from indistinct.quality.accuracy import Completeness as Completeness
-from indistinct.quality.by_name import measure_named as measure_named
-from indistinct.quality.by_name import measured as measured
 from indistinct.quality.discernibility import Discernibility as Discernibility
 from indistinct.quality.distance import AbsoluteDistance as AbsoluteDistance
 from indistinct.quality.distance import RelativeDistance as RelativeDistance
@@ -11,4 +9,6 @@ from indistinct.quality.group_size import DistinctTuples as DistinctTuples
 from indistinct.quality.loss import NCP as NCP
 from indistinct.quality.loss import Loss as Loss
 from indistinct.quality.measure import QualityMeasure as QualityMeasure
+from indistinct.quality.measures_by_name import measure_named as measure_named
+from indistinct.quality.measures_by_name import measured as measured
 from indistinct.quality.precision import Precision as Precision

@@ -22,6 +22,7 @@ from indistinct.recoding.link_column import TWO_TABLES
 from indistinct.released.manifest import MANIFEST, file_digest, manifest
 from indistinct.released.release_folder import refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
+from indistinct.whole_files import flush_all
 
 
 class Release:
@@ -126,7 +127,7 @@ class Release:
             again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()
-            _flush(staging)
+            flush_all(staging)
             if before_naming is not None:
                 before_naming(staging)
             _give_name(staging, goal)
@@ -279,16 +280,6 @@ def _staging_folder(goal: Path) -> Path:
         return Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".partial", dir=goal.absolute().parent))
     except OSError as error:
         raise OutputError(f"cannot write beside {goal}: {error.strerror}; nothing was written") from None
-
-
-def _flush(folder: Path) -> None:
-    """Bring the files and their folders to the disk before the folder gets its name."""
-    for place in (*folder.rglob("*"), folder):
-        descriptor = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _give_name(staging: Path, goal: Path) -> None:

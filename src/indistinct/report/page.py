@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -25,8 +24,10 @@ from indistinct.report.risk_section import risks
 from indistinct.report.subject import Edition, Subject, open_subject
 from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
+from indistinct.showing.numbers import figure
 from indistinct.study.risk.risk_report import THRESHOLD
 from indistinct.watch import Watch
+from indistinct.whole_files import EVERYBODY, OWNER_ONLY, write_whole
 
 
 def report_facts(
@@ -85,7 +86,7 @@ def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "figure": _figure,
+        "figure": figure,
         "percent": _percent,
         "picture": _picture,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
@@ -107,8 +108,13 @@ def write_report(
     goal = Path(path)
     refuse_place(goal)
     facts = report_facts(release, policy, **options)
-    write_whole(goal, render(facts, title), is_public=facts["edition"] == "public")
+    write_page(goal, render(facts, title), is_public=facts["edition"] == "public")
     return goal
+
+
+def write_page(goal: Path, page: str, *, is_public: bool = False) -> None:
+    """Write a page whole or not at all; only its owner may read one that tells about the private table."""
+    write_whole(goal, page, mode=EVERYBODY if is_public else OWNER_ONLY)
 
 
 def refuse_place(goal: Path) -> None:
@@ -120,23 +126,6 @@ def refuse_place(goal: Path) -> None:
     parent = goal.absolute().parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
-
-
-def write_whole(goal: Path, text: str, *, is_public: bool = False) -> None:
-    """Write a text beside its goal, and give it its name when it is whole; only its owner may read what is private."""
-    staged = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".partial", dir=goal.absolute().parent)
-        staged = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        staged.chmod(0o644 if is_public else 0o600)
-        os.replace(staged, goal)
-    except OSError as error:
-        raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
-    finally:
-        if staged is not None:
-            staged.unlink(missing_ok=True)
 
 
 def _summary(subject: Subject) -> dict[str, Any]:
@@ -152,19 +141,6 @@ def _summary(subject: Subject) -> dict[str, Any]:
         "tables": {name: list(rows.columns()) for name, rows in subject.tables.items()},
         "is_unsafe": bool(said.get("unsafe")),
     }
-
-
-def _figure(value: object) -> str:
-    """Give a number as people read it.
-
-    >>> _figure(0.69166667), _figure(7220555), _figure(2.0), _figure(None)
-    ('0.6917', '7,220,555', '2', '–')
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _percent(share: float) -> str:

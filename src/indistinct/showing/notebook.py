@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from indistinct.showing.numbers import figure
+
 LINE = "1px solid rgba(128,128,128,.35)"
 TABLE = "border-collapse:collapse;margin:.6em 0 0;color:inherit;font-size:inherit"
 CELL = f"text-align:left;padding:.2em 1.2em .2em 0;border-bottom:{LINE};background:none"
@@ -21,7 +23,7 @@ def card(title: str, mark: str, figures: Mapping[str, object], *below: str) -> s
     True
     """
     shown = "".join(
-        f'<div style="margin-right:2em"><div style="font-size:1.3em;font-weight:600">{escape(figure(value))}</div>'
+        f'<div style="margin-right:2em"><div style="font-size:1.3em;font-weight:600">{_figure(value)}</div>'
         f'<div style="opacity:.7">{escape(name)}</div></div>'
         for name, value in figures.items()
     )
@@ -50,21 +52,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], left_out: in
     return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}'
 
 
-def figure(value: object) -> str:
-    """Give a number as people read it.
-
-    >>> figure(0.69166667), figure(7220555), figure(2.0), figure(None)
-    ('0.6917', '7,220,555', '2', '(missing)')
-    """
-    if value is None:
-        return "(missing)"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def _figure(value: object) -> str:
+    return escape(figure(value, missing="(missing)"))
 
 
 def _cell(value: object) -> str:
-    return f'<td style="{_style(value)}">{escape(figure(value))}</td>'
+    return f'<td style="{_style(value)}">{_figure(value)}</td>'
 
 
 def _style(value: object) -> str:

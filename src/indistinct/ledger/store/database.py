@@ -36,6 +36,7 @@ from sqlalchemy.pool import NullPool
 
 from indistinct.errors import LedgerError, MissingExtraError
 from indistinct.ledger.store.entry_files import PRIVATE_FILE, make_private_folder
+from indistinct.whole_files import flush
 
 PATIENCE = 60
 """Seconds that a writer waits for the others; a transaction takes milliseconds."""
@@ -175,11 +176,7 @@ def _give_name(draft: Path, path: Path) -> None:
         if path.exists():
             raise FileExistsError from None
         os.rename(draft, path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    flush(path.parent)
 
 
 def _where(url: str) -> Path | URL:

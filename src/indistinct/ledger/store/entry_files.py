@@ -23,6 +23,7 @@ from typing import Any
 
 from indistinct.errors import LedgerError, OutputError, VerificationError
 from indistinct.ledger.store.entry import PLACE, Entry, file_names_mistake
+from indistinct.whole_files import flush, flush_all
 
 RELEASE = "release"
 """The folder inside an entry's folder that holds the release as its recipient got it; all else is private."""
@@ -84,7 +85,7 @@ class Files:
         try:
             os.utime(self._partial(staged.place))  # the time after which they count as left over begins now
             os.rename(self._partial(staged.place), self.folder / staged.place)
-            _flush(self.folder)
+            flush(self.folder)
         except OSError as error:
             raise LedgerError(f"cannot write to the store {self.folder}: {error.strerror or error}") from None
 
@@ -140,10 +141,10 @@ class Files:
                 shutil.copyfile(path, copy)
                 if _digest(copy) != entry.files[name]:
                     raise VerificationError(f"entry {entry.number}: {name!r} changed while it was copied")
-            _flush_all(staging)
+            flush_all(staging)
             staging.chmod(0o755)
             os.replace(staging, goal)
-            _flush(parent)
+            flush(parent)
         except OSError as error:
             raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
         finally:
@@ -195,7 +196,7 @@ def make_private_folder(folder: Path) -> None:
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
         place.mkdir(PRIVATE_FOLDER, exist_ok=True)
-        _flush(place.parent)
+        flush(place.parent)
 
 
 def _flush_and_digest(folder: Path) -> dict[str, str]:
@@ -204,7 +205,7 @@ def _flush_and_digest(folder: Path) -> dict[str, str]:
     for name in names:
         (folder / name).chmod(PRIVATE_FILE)
     digests = {name: _digest(folder / name) for name in names}
-    _flush_all(folder)
+    flush_all(folder)
     return digests
 
 
@@ -216,17 +217,3 @@ def _names(folder: Path) -> set[str]:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _flush_all(folder: Path) -> None:
-    for place in (*folder.rglob("*"), folder):
-        _flush(place)
-
-
-def _flush(place: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    descriptor = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

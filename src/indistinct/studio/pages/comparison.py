@@ -9,6 +9,7 @@ from nicegui import ui
 from indistinct.algorithms.algorithm import declaration_of
 from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
 from indistinct.registry import ALGORITHMS
+from indistinct.showing.numbers import figure
 from indistinct.studio import controls
 from indistinct.studio.page_frame import Desk, frame, needs_table
 from indistinct.studio.work import Work
@@ -64,7 +65,7 @@ def _show_trials(work: Work, comparison: Comparison) -> None:
                     cells = ["–"] * (len(SHOWN_MEASURES) + 3)
                     if trial.is_feasible:
                         counts = (trial.suppressed, trial.groups, trial.smallest_group)
-                        cells = [_figure(trial.figure_by(name)) for name in SHOWN_MEASURES]
+                        cells = [figure(trial.figure_by(name)) for name in SHOWN_MEASURES]
                         cells += [f"{count:,}" for count in counts if count is not None]
                     outcome = "verified" if trial.verified else trial.reason or trial.ending
                     with controls.box("tr"):
@@ -76,10 +77,6 @@ def _show_trials(work: Work, comparison: Comparison) -> None:
                         with controls.box("td"):
                             if trial.verified:
                                 _use(work, trial.algorithm)
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:,.4f}"
 
 
 def _use(work: Work, name: str) -> None:

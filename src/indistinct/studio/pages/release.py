@@ -10,6 +10,7 @@ from nicegui import ui
 from indistinct.policy import suppression_in_rows
 from indistinct.recoding.link_column import TWO_TABLES
 from indistinct.registry import MEASURES
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 from indistinct.studio import controls
 from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
@@ -104,7 +105,7 @@ def _summary(work: Work) -> None:
                 controls.Words("h3", "Measures")
                 controls.table(
                     ["measure", "figure"],
-                    [[name, _figure(value)] for name, value in release.measures.items()],
+                    [[name, figure(value)] for name, value in release.measures.items()],
                     caption="Measures of the release",
                     numbers=[1],
                 )
@@ -122,10 +123,6 @@ def _levels(facts: Mapping[str, Any]) -> None:
             [name, f"{level} of {heights[name]}", facts["level_names"][name]] for name, level in facts["node"].items()
         ]
         controls.table(["column", "level", "which is"], rows, caption="Level of each column")
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) and abs(value) > 1 else f"{value:,.4f}"
 
 
 def _before_and_after(work: Work) -> None:
@@ -246,4 +243,4 @@ def _quality_bar(value: float, figures: list[float]) -> None:
     colour = RAMP[min(len(RAMP) - 1, int(share * len(RAMP)))]
     with controls.box("td", "cell"):
         controls.box("span", "bar", aria_hidden="true").style(f"width: {20 + 80 * share:.0f}px; background: {colour}")
-        controls.Words("span", _figure(value))
+        controls.Words("span", figure(value))
