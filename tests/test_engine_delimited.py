@@ -158,7 +158,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     path = put(tmp_path / "t.csv", b"a\n1\n")
-    monkeypatch.setattr("indistinct.engine.duckdb.delimited.open", refuse, raising=False)
+    monkeypatch.setattr("indistinct.engine.formats.delimited_text.open", refuse, raising=False)
     monkeypatch.setattr(Path, "open", refuse)  # the superuser may read everything
     with pytest.raises(TableError, match=r"t\.csv: cannot be read \(PermissionError\)"):
         read(path)

@@ -11,13 +11,11 @@ from typing import Any
 from indistinct.engine.duckdb.files import open_path
 from indistinct.engine.duckdb.frames import frame_kind, open_frame
 from indistinct.engine.duckdb.session import Session
+from indistinct.engine.formats import name_formats
 from indistinct.engine.rows import Rows
 from indistinct.errors import TableError
 
-ACCEPTED = (
-    "a path to CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table), a pandas or Polars frame, "
-    "an Arrow table, reader or dataset, a DuckDB relation, or a DataFrame of Spark"
-)
+FRAMES = "a pandas or Polars frame, an Arrow table, reader or dataset, a DuckDB relation, or a DataFrame of Spark"
 
 
 def open_table(
@@ -50,7 +48,7 @@ def open_table(
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     kind = frame_kind(source) if path is None else None
     if path is None and kind is None:
-        raise TableError(f"cannot open {type(source).__name__} as a table; give {ACCEPTED}")
+        raise TableError(f"cannot open {type(source).__name__} as a table; give a path to {name_formats()}, {FRAMES}")
     if kind == "spark" or (path is not None and engine not in (None, "duckdb")):
         rows: Rows = _open_in_spark(source, path, engine, master, memory_limit, threads)
     else:

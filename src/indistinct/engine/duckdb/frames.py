@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb.rows import DuckRows, Format, Restore
+from indistinct.engine.duckdb.origin import Origin, in_own_types, restore_arrow
+from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session, literal
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -41,22 +42,13 @@ def open_frame(source: Any, kind: str, session: Session) -> DuckRows:
     }[kind](source, session)
 
 
-def restore_arrow(schema: pa.Schema | None) -> Restore:
-    """Return how to make an Arrow table whose kept columns have the types of ``schema``."""
-
-    def restore(table: pa.Table, typed: frozenset[str]) -> pa.Table:
-        return table if schema is None else _in_own_types(table, typed, schema)
-
-    return restore
-
-
 def _open_arrow(source: Any, session: Session) -> DuckRows:
     if not isinstance(source, pa.Table) and not hasattr(source, "scanner"):
         source = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     schema = source.schema
     check_names(session.name, schema.names)
     relation = _spool(source, session) if isinstance(source, pa.RecordBatchReader) else session.register(source)
-    return DuckRows(session, relation, Format("arrow", restore_arrow(schema)))
+    return DuckRows(session, relation, Origin("arrow", restore_arrow(schema)))
 
 
 def _open_relation(source: Any, session: Session) -> DuckRows:
@@ -67,7 +59,7 @@ def _open_relation(source: Any, session: Session) -> DuckRows:
     def restore(table: pa.Table, typed: frozenset[str]) -> duckdb.DuckDBPyRelation:
         return duckdb.from_arrow(table)
 
-    return DuckRows(session, relation, Format("duckdb", restore))
+    return DuckRows(session, relation, Origin("duckdb", restore))
 
 
 def _open_pandas(source: Any, session: Session) -> DuckRows:
@@ -79,7 +71,7 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
     table = pa.table({name: _pandas_column(session.name, name, source[label]) for name, label in labels.items()})
 
     def restore(released: pa.Table, typed: frozenset[str]) -> object:
-        own = _in_own_types(released, typed, table_schema)
+        own = in_own_types(released, typed, table_schema)
         columns = {
             labels.get(name, name): _restore_pandas(own[name], dtypes[name] if name in typed else None)
             for name in released.column_names
@@ -89,7 +81,7 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
         return pandas.DataFrame(columns)
 
     table_schema = table.schema
-    return DuckRows(session, session.register(table), Format("pandas", restore))
+    return DuckRows(session, session.register(table), Origin("pandas", restore))
 
 
 def _pandas_column(table: str, name: str, series: Any) -> pa.Array | pa.ChunkedArray:
@@ -132,7 +124,7 @@ def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
 def _open_polars(source: Any, session: Session) -> DuckRows:
     check_names(session.name, source.columns)
     relation = session.register(source.to_arrow())
-    return DuckRows(session, relation, Format("polars", _restore_polars(source.schema)))
+    return DuckRows(session, relation, Origin("polars", _restore_polars(source.schema)))
 
 
 def _open_lazy(source: Any, session: Session) -> DuckRows:
@@ -144,11 +136,9 @@ def _open_lazy(source: Any, session: Session) -> DuckRows:
         source.sink_parquet(path)
     except Exception as error:
         raise TableError(f"{session.name}: the lazy frame cannot be computed ({type(error).__name__})") from None
-    view = session.fresh("source")
-    scan = f"read_parquet({literal(str(path))}, hive_partitioning = false)"
-    session.execute(f"CREATE VIEW {view} AS SELECT * FROM {scan}")
+    view = session.create_view(f"SELECT * FROM read_parquet({literal(str(path))}, hive_partitioning = false)")
     restore = _restore_polars(schema)
-    return DuckRows(session, view, Format("polars-lazy", lambda table, typed: restore(table, typed).lazy()))
+    return DuckRows(session, view, Origin("polars-lazy", lambda table, typed: restore(table, typed).lazy()))
 
 
 def _restore_polars(schema: Any) -> Any:
@@ -167,21 +157,6 @@ def _restore_polars(schema: Any) -> Any:
         return frame
 
     return restore
-
-
-def _in_own_types(table: pa.Table, typed: frozenset[str], schema: pa.Schema) -> pa.Table:
-    """Return a table whose kept columns have the type they came with, where the cells allow it."""
-    for position, name in enumerate(table.column_names):
-        if name not in typed:
-            continue
-        own = schema.field(name).type
-        column = table[name]
-        try:
-            column = column.dictionary_encode().cast(own) if pa.types.is_dictionary(own) else column.cast(own)
-        except (pa.ArrowException, TypeError):
-            continue
-        table = table.set_column(position, name, column)
-    return table
 
 
 def _spool(reader: pa.RecordBatchReader, session: Session) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,25 +12,13 @@ from numpy.typing import NDArray
 from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.conditions import eligible
 from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, refuse_unusable_keys, told_sql
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.duckdb.writing import file_path, write_file
+from indistinct.engine.duckdb.writing import write_file
 from indistinct.engine.plans import Condition, Recognition, ValueCounts
 from indistinct.engine.rows import Rows
-
-Restore = Callable[[pa.Table, frozenset[str]], object]
-"""Makes the kind of table that came in; the names are the columns that kept their own type."""
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """What came in, and what is needed to give the same back."""
-
-    kind: str
-    restore: Restore
-    delimiter: str = ","
-    table: str = "release"
 
 
 class DuckRows(Rows):
@@ -41,15 +28,15 @@ class DuckRows(Rows):
         self,
         session: Session,
         relation: str,
-        form: Format,
+        origin: Origin,
         typed: frozenset[str] | None = None,
         stored: str | None = None,
         below: tuple[str, ...] = (),
         max_tuples: int | None = None,
     ) -> None:
-        super().__init__(session.name, form.kind, max_tuples)
+        super().__init__(session.name, origin.kind, max_tuples)
         self.source = DuckSource(session, relation)
-        self._form = form
+        self._origin = origin
         self._typed = frozenset(self.source.types) if typed is None else typed
         self._stored = stored
         self._below = below
@@ -71,24 +58,22 @@ class DuckRows(Rows):
 
     def with_max_tuples(self, max_tuples: int) -> DuckRows:
         session, relation = self.source.session, self.source.relation
-        return DuckRows(session, relation, self._form, self._typed, max_tuples=max_tuples)
+        return DuckRows(session, relation, self._origin, self._typed, max_tuples=max_tuples)
 
     def derive(self, cells: Sequence[str], stored: str, typed: frozenset[str]) -> DuckRows:
         """Return these cells of a stored table as rows of the same kind; they own the table."""
         view = self.source.session.fresh("view")
         self.source.session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(cells)} FROM {stored}")
-        return DuckRows(self.source.session, view, self._form, typed, stored)
+        return DuckRows(self.source.session, view, self._origin, typed, stored)
 
     def give_back(self) -> object:
-        return self._form.restore(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
+        return self._origin.restore(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
 
     def write(self, folder: Path, name: str = "table") -> Path:
-        path = file_path(folder, name, self.kind)
-        write_file(self.source, path, self.kind, self._form.delimiter, self._form.table)
-        return path
+        return write_file(self.source, folder, name, self._origin)
 
     def format(self) -> dict[str, str]:
-        return {"delimiter": self._form.delimiter} if self.kind == "csv" else {}
+        return {} if self._origin.delimiter is None else {"delimiter": self._origin.delimiter}
 
     def difference(self, other: Rows, columns: Sequence[str]) -> int:
         if not columns:
@@ -161,7 +146,7 @@ class DuckRows(Rows):
         view = session.fresh("view")
         left = [column for column in self.columns() if column not in columns]
         session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(map(quote, left))} FROM {relation}")
-        rows = DuckRows(session, view, self._form, self._typed - set(columns), self._stored, (relation,))
+        rows = DuckRows(session, view, self._origin, self._typed - set(columns), self._stored, (relation,))
         self._stored = None
         self.close()
         return rows

@@ -45,6 +45,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def escape_pattern(path: Path) -> str:
+    """Return a path in which DuckDB finds no wildcards.
+
+    >>> escape_pattern(Path("people[1].csv"))
+    'people[[]1].csv'
+    """
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+
+
 class Session:
     """One connection, shared by a table and everything recoded from it.
 
@@ -106,6 +115,12 @@ class Session:
         """Run a statement that returns nothing."""
         with self._errors():
             self._connection.execute(sql, list(parameters))
+
+    def create_view(self, query: str) -> str:
+        """Make a query a view for the life of the connection, and return its name."""
+        view = self.fresh("source")
+        self.execute(f"CREATE VIEW {view} AS {query}")
+        return view
 
     def drop(self, *tables: str) -> None:
         """Drop some tables, if the connection still is open."""

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.engine.formats import FORMATS, load_format
+from indistinct.engine.formats.parquet import Parquet
 from indistinct.engine.spark.rows import SparkRows
 from indistinct.engine.spark.session import find_session, spark_errors, spark_path
 from indistinct.errors import TableError
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
-OTHER_FILES = (".csv", ".tsv", ".txt", ".arrow", ".feather", ".ipc", ".duckdb", ".ddb", ".db")
 
 
 def open_spark_frame(frame: Any) -> SparkRows:
@@ -27,7 +28,8 @@ def open_in_spark(
     source: str, engine: object, master: str | None = None, memory_limit: str | None = None, threads: int | None = None
 ) -> SparkRows:
     """Return the rows of a Parquet file, of a folder or pattern of them, or of a table of Spark's catalog."""
-    if Path(source).suffix.lower() in OTHER_FILES:
+    suffix = Path(source).suffix.lower()
+    if any(suffix in load_format(kind).suffixes for kind in FORMATS if kind != "parquet"):
         raise TableError(
             f"{Path(source).name}: Spark reads Parquet files, folders of them and tables; "
             "save the table as Parquet, or leave out --engine spark"
@@ -42,7 +44,7 @@ def open_in_spark(
 
 def _is_path(source: str) -> bool:
     """Tell a path from the name of a table: it exists, or looks like nothing but a path."""
-    return "/" in source or os.path.exists(source) or glob.has_magic(source) or source.endswith((".parquet", ".pq"))
+    return "/" in source or os.path.exists(source) or glob.has_magic(source) or source.endswith(Parquet.suffixes)
 
 
 def _read_parquet(session: SparkSession, path: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Delimited text: which encoding, delimiter and header a file has, and how DuckDB is to scan it as plain text."""
+"""Delimited text: which encoding, delimiter and header a file has, how DuckDB scans and writes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from indistinct.engine.duckdb.session import literal, quote
+from indistinct.engine.duckdb.origin import Origin
+from indistinct.engine.duckdb.session import Session, escape_pattern, literal, quote
+from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.formats import name_formats
+from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -23,6 +28,29 @@ SAMPLE_LINES = 200
 BUFFER_BYTES = 8_000_000
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+class DelimitedText(FileFormat):
+    """Lines of cells between delimiters, below a header; also compressed, and also in other encodings than UTF-8."""
+
+    kind = "csv"
+    name = "CSV, TSV"
+    suffixes = (".csv", ".tsv", ".txt")
+
+    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
+        layout = read_layout(path, session.folder, reading.delimiter, reading.encoding)
+        check_names(session.name, layout.names)
+        return session.create_view(layout.scan()), Origin(self.kind, delimiter=layout.delimiter)
+
+    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
+        """Write delimited text; a lone column writes missing as ``""``, because readers skip empty lines."""
+        first, *others = map(quote, source.types)
+        cells = "*" if others else f"coalesce({first}::VARCHAR, '') AS {first}"
+        source.session.execute(
+            f"COPY (SELECT {cells} FROM {source.relation}) TO {literal(str(path))} "
+            f"(FORMAT csv, HEADER true, DELIMITER {literal(origin.delimiter or ',')}, "
+            "QUOTE '\"', ESCAPE '\"', NULLSTR '')"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +101,6 @@ def read_layout(path: Path, folder: Path, delimiter: str | None, encoding: str |
     return _layout(path, name, _decode(name, start), len(start) < SAMPLE_BYTES, delimiter)
 
 
-def escape_pattern(path: Path) -> str:
-    """Return a path in which DuckDB finds no wildcards.
-
-    >>> escape_pattern(Path("people[1].csv"))
-    'people[[]1].csv'
-    """
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
-
-
 def _open_bytes(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
@@ -126,7 +145,7 @@ def _decode(name: str, start: bytes) -> str:
     if not start.strip():
         raise TableError(f"{name}: is empty; a table needs at least a header line")
     if b"\0" in start:
-        raise TableError(f"{name}: holds NUL bytes, so it is not delimited text; give CSV, Parquet, Arrow or DuckDB")
+        raise TableError(f"{name}: holds NUL bytes, so it is not delimited text; give {name_formats()}")
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:
         return decoder.decode(start, final=len(start) < SAMPLE_BYTES)

@@ -1,0 +1,50 @@
+"""Origin: where the rows of a DuckDB session came from, and what is needed to give the same back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+Restore = Callable[[pa.Table, frozenset[str]], object]
+"""Makes the kind of table that came in; the names are the columns that kept their own type."""
+
+
+def restore_as_arrow(table: pa.Table, typed: frozenset[str]) -> pa.Table:
+    """Return the rows as an Arrow table in the types of DuckDB, as is done for files."""
+    return table
+
+
+def restore_arrow(schema: pa.Schema) -> Restore:
+    """Return how to make an Arrow table whose kept columns have the types of ``schema``."""
+
+    def restore(table: pa.Table, typed: frozenset[str]) -> pa.Table:
+        return in_own_types(table, typed, schema)
+
+    return restore
+
+
+def in_own_types(table: pa.Table, typed: frozenset[str], schema: pa.Schema) -> pa.Table:
+    """Return a table whose kept columns have the type they came with, where the cells allow it."""
+    for position, name in enumerate(table.column_names):
+        if name not in typed:
+            continue
+        own = schema.field(name).type
+        column = table[name]
+        try:
+            column = column.dictionary_encode().cast(own) if pa.types.is_dictionary(own) else column.cast(own)
+        except (pa.ArrowException, TypeError):
+            continue
+        table = table.set_column(position, name, column)
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The kind of table that came in, how it is given back, and what its file told beyond its rows."""
+
+    kind: str
+    restore: Restore = restore_as_arrow
+    delimiter: str | None = None
+    table: str = "release"

@@ -1,0 +1,54 @@
+"""File formats: each is one file that knows its suffixes, its reading and its writing, and one line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from indistinct.engine.formats.file_format import FileFormat, Reading
+
+__all__ = ["FORMATS", "FileFormat", "Reading", "format_of", "format_to_write", "load_format", "name_formats"]
+
+FORMATS: dict[str, str] = {
+    "csv": "delimited_text:DelimitedText",
+    "parquet": "parquet:Parquet",
+    "ipc": "arrow_ipc:ArrowIPC",
+    "database": "duckdb_database:DuckDBDatabase",
+}
+"""Every file format by the kind of its tables: the module beside this one, and the class in it."""
+
+
+def load_format(kind: str) -> FileFormat:
+    """Return the format of a kind of table.
+
+    >>> load_format("parquet").suffixes
+    ('.parquet', '.pq')
+    """
+    module, _, name = FORMATS[kind].partition(":")
+    found: type[FileFormat] = getattr(import_module(f"{__name__}.{module}"), name)
+    return found()
+
+
+def format_of(path: Path) -> FileFormat:
+    """Return the format of a file by its suffix; what has no suffix of any format is taken for delimited text.
+
+    >>> format_of(Path("people.PQ")).kind, format_of(Path("people.csv.gz")).kind
+    ('parquet', 'csv')
+    """
+    suffix = path.suffix.lower()
+    return next((form for form in map(load_format, FORMATS) if suffix in form.suffixes), load_format("csv"))
+
+
+def format_to_write(kind: str) -> FileFormat:
+    """Return the format in which a kind of table is written: its own, Parquet for frames."""
+    return load_format(kind if kind in FORMATS else "parquet")
+
+
+def name_formats() -> str:
+    """Return the names of all formats, for errors.
+
+    >>> name_formats()
+    'CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table)'
+    """
+    *names, last = (load_format(kind).name for kind in FORMATS)
+    return f"{', '.join(names)} or {last}"

@@ -1,0 +1,43 @@
+"""Arrow files: tables as they lie in memory, as a file or as a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from indistinct.engine.duckdb.origin import Origin, restore_arrow
+from indistinct.engine.duckdb.session import Session
+from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.rows import check_names
+from indistinct.errors import TableError
+
+
+class ArrowIPC(FileFormat):
+    """Arrow's format for files, which is also Feather's; its types come back with ``give_back``."""
+
+    kind = "ipc"
+    name = "Arrow"
+    suffixes = (".arrow", ".feather", ".ipc")
+
+    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
+        try:
+            with pa.memory_map(str(path)) as file:
+                try:
+                    table = pa.ipc.open_file(file).read_all()
+                except pa.ArrowInvalid:
+                    file.seek(0)
+                    table = pa.ipc.open_stream(file).read_all()
+        except (OSError, pa.ArrowException):
+            raise TableError(f"{path.name}: is not an Arrow IPC file") from None
+        check_names(session.name, table.column_names)
+        return session.register(table), Origin(self.kind, restore_arrow(table.schema))
+
+    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
+        with (
+            source.session.stream(f"SELECT * FROM {source.relation}") as batches,
+            pa.ipc.new_file(str(path), batches.schema) as file,
+        ):
+            for batch in batches:
+                file.write_batch(batch)

@@ -1,0 +1,47 @@
+"""FileFormat: what a file format says of itself, how a file of it is opened, and how rows are written to one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from indistinct.engine.duckdb.origin import Origin
+    from indistinct.engine.duckdb.session import Session
+    from indistinct.engine.duckdb.source import DuckSource
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the caller says of a file; a format takes from it what it can use, and finds out the rest."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    table: str | None = None
+
+
+class FileFormat(ABC):
+    """A format of files that hold one table."""
+
+    kind: ClassVar[str]
+    """What ``Rows.kind`` says of a table from such a file; the key in ``FORMATS``."""
+    name: ClassVar[str]
+    """What people call the format, for errors."""
+    suffixes: ClassVar[tuple[str, ...]]
+    """How names of such files end, in lower case; the first is that of the files that are written."""
+
+    @abstractmethod
+    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
+        """Return the table, view or scan of the session that has the rows of a file, and where they came from.
+
+        Rows stay where they are, if that can be. Names of columns go through ``check_names``; no error quotes a cell.
+        """
+
+    @abstractmethod
+    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
+        """Write all rows in their order to a file, which is read again as the same cells.
+
+        Whatever is raised as OSError or TableError becomes an OutputError.
+        """

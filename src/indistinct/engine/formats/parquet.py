@@ -1,0 +1,53 @@
+"""Parquet: a file, or a folder or pattern of them, scanned where they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from indistinct.engine.duckdb.origin import Origin
+from indistinct.engine.duckdb.session import Session, escape_pattern, literal
+from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.rows import check_names
+from indistinct.errors import TableError
+
+
+class Parquet(FileFormat):
+    """Parquet, the only format of which many files may be one table."""
+
+    kind = "parquet"
+    name = "Parquet"
+    suffixes = (".parquet", ".pq")
+
+    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
+        return self._scan(escape_pattern(path), path, session, "hive_partitioning = false")
+
+    def open_folder(self, path: Path, session: Session) -> tuple[str, Origin]:
+        """Return what ``open`` returns, of all files in a folder and below it."""
+        first = next(path.rglob("*.parquet"), None)
+        if first is None:
+            raise TableError(f"{path.name}: is a folder without Parquet files; give a file, or a folder of *.parquet")
+        return self.open_pattern(f"{escape_pattern(path)}/**/*.parquet", first, session)
+
+    def open_pattern(self, pattern: str, first: Path, session: Session) -> tuple[str, Origin]:
+        """Return what ``open`` returns, of all files that match; ``first`` is one of them.
+
+        Names of partition folders are columns of text, so that 01234 stays 01234.
+        """
+        return self._scan(pattern, first, session, "hive_types_autocast = false")
+
+    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
+        source.session.execute(
+            f"COPY (SELECT * FROM {source.relation}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+
+    def _scan(self, pattern: str, first: Path, session: Session, partitions: str) -> tuple[str, Origin]:
+        try:
+            check_names(session.name, pyarrow.parquet.read_schema(first).names)
+        except (OSError, pa.ArrowException):
+            raise TableError(f"{first.name}: is not a Parquet file") from None
+        relation = session.create_view(f"SELECT * FROM read_parquet({literal(pattern)}, {partitions})")
+        return relation, Origin(self.kind)
