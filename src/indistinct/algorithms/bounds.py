@@ -17,7 +17,7 @@ from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import with_level
 from indistinct.counting import FrequencyList, Groups, IntArray, Layout, Node
 from indistinct.kernels import group_charges, grouping
-from indistinct.quality.cells import CellMeasure
+from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.measure import FloatArray, within_unit
 from indistinct.watch import Watch
 

@@ -22,7 +22,7 @@ from indistinct.policy import sensitive_columns
 from indistinct.privacy import MInvariance
 from indistinct.privacy.m_invariance import Signed
 from indistinct.quality import QualityMeasure
-from indistinct.quality.cells import CellMeasure
+from indistinct.quality.cell_losses import CellMeasure
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding
 from indistinct.recoding.link_column import check_link
 from indistinct.watch import Watch

@@ -16,7 +16,7 @@ from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.privacy.model import BoolArray
-from indistinct.quality.cells import CellMeasure
+from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.measure import within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.counting import FrequencyList
-from indistinct.quality.cells import CellMeasure
+from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Outcome
 from indistinct.recoding.group_labels import Labels

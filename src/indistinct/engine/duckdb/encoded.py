@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb.encoding import make_encoding
-from indistinct.engine.duckdb.recoding import divided, recoded_by_column, recoded_locally
+from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.encoded import Encoded
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
@@ -66,7 +66,7 @@ class DuckEncoded(Encoded):
         self.refuse_closed()
         self.refuse_other_columns(plan.tuples, "place")
         tables: dict[str, Rows] = {}
-        for name, stored in divided(self._source, self._made, plan).items():
+        for name, stored in divided_tables(self._source, self._made, plan).items():
             columns = plan.tables[name]
             cells = [f"r{n} AS {quote(column)}" for n, column in enumerate((plan.link, *columns))]
             tables[name] = self._table.derive(cells, stored, frozenset(columns))
@@ -75,7 +75,7 @@ class DuckEncoded(Encoded):
     def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
         self.refuse_closed()
         clause, parameters = self._made.where
-        with self._source.session.registered(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
+        with self._source.session.registered_table(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
             found = self._source.session.fetch(
                 f"SELECT number FROM (SELECT *, row_number() OVER () AS number FROM {self._source.relation}) "
                 f"WHERE {clause} AND {self._source.text(column)} IN (SELECT text FROM {self._made.dictionary} "
@@ -102,7 +102,7 @@ class DuckEncoded(Encoded):
         )
         same = " AND ".join(f"k{position} = t{position}" for position in range(len(tuples)))
         shown = "".join(f", s{position}" for position in range(len(show)))
-        with self._source.session.registered(pa.table({"tuple": integers(np.arange(number))} | wanted)) as given:
+        with self._source.session.registered_table(pa.table({"tuple": integers(np.arange(number))} | wanted)) as given:
             return self._source.session.arrow(
                 f"SELECT tuple, number{shown} FROM "
                 f"(SELECT row_number() OVER () AS number, {', '.join([*keys, *cells])} FROM {self._source.relation}) "

@@ -162,6 +162,6 @@ def _restore_polars(schema: Any) -> Any:
 def _spool(reader: pa.RecordBatchReader, session: Session) -> str:
     """Read a stream once into a table that spills to disk, because it cannot be read again."""
     table = session.fresh("spooled")
-    with session.registered(reader) as stream:
+    with session.registered_table(reader) as stream:
         session.execute(f"CREATE TABLE {table} AS SELECT * FROM {stream}")
     return table

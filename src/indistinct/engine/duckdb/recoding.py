@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.engine.arrays import integers, text_column
 from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, refuse_unknown_codes
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.pieces import NOWHERE, pieces
+from indistinct.engine.piece_tables import NOWHERE, pieces
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text.
@@ -28,24 +28,24 @@ def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str
     labels = [_labels_of_codes(source, column, plan, encoding) for column in encoding.columns]
     unordered = _labelled_by_column(source, encoding, coded, labels, plan)
     source.session.drop(*labels, *([] if coded == encoding.coded else [coded]))
-    return _shuffled(source, unordered)
+    return _shuffled_rows(source, unordered)
 
 
 def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> str:
     """Create the table of released cells r0, r1, … in random order."""
     coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
-    placed = _placed(source, encoding, coded, plan)
+    placed = _placed_rows(source, encoding, coded, plan)
     if coded != encoding.coded:
         source.session.drop(coded)
     unordered = _labelled_by_group(source, placed, plan)
     source.session.drop(placed)
-    return _shuffled(source, unordered)
+    return _shuffled_rows(source, unordered)
 
 
-def divided(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
+def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
     """Create the tables of a plan, each in a random order of its own: r0 is the class, r1, r2, … are cells."""
     coded = _copied_rows(source, encoding, plan)
-    placed = _placed(source, encoding, coded, plan)
+    placed = _placed_rows(source, encoding, coded, plan)
     source.session.drop(coded)
     classes = int(np.max(plan.groups, initial=-1)) + 1
     random_numbers = np.argsort(np.frombuffer(os.urandom(8 * classes), np.uint64)) + 1
@@ -54,12 +54,12 @@ def divided(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str
     for name, columns in plan.tables.items():
         unordered = source.session.fresh("unordered")
         cells = "".join(f", rows.o{plan.copied.index(column)} AS r{n}" for n, column in enumerate(columns, 1))
-        with source.session.registered(names) as given:
+        with source.session.registered_table(names) as given:
             source.session.execute(
                 f"CREATE TABLE {unordered} AS SELECT n.class AS r0{cells} "
                 f"FROM {placed} AS rows JOIN {given} AS n USING (goal)"
             )
-        tables[name] = _shuffled(source, unordered)
+        tables[name] = _shuffled_rows(source, unordered)
     source.session.drop(placed)
     return tables
 
@@ -90,7 +90,7 @@ def _labelled_by_column(source: DuckSource, encoding: Encoding, coded: str, labe
     cells = ", ".join(
         f"{_shown_cell(column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
     )
-    with source.session.registered(_suppressed_groups(plan)) as suppressed:
+    with source.session.registered_table(_suppressed_groups(plan)) as suppressed:
         source.session.execute(
             f"CREATE TABLE {unordered} AS SELECT {cells} FROM {coded} AS rows{joins} "
             f"LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {suppressed}) AS s ON {same or 'false'}"
@@ -99,7 +99,7 @@ def _labelled_by_column(source: DuckSource, encoding: Encoding, coded: str, labe
     return unordered
 
 
-def _placed(source: DuckSource, encoding: Encoding, coded: str, plan: LocalPlan | ClassPlan) -> str:
+def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: LocalPlan | ClassPlan) -> str:
     """Create the table of rows with the number of the group that each goes to.
 
     Where the rows of a tuple go to several groups they are drawn in random order: the order of the source would
@@ -111,13 +111,13 @@ def _placed(source: DuckSource, encoding: Encoding, coded: str, plan: LocalPlan 
     same = " AND ".join(f"rows.c{position} = p.c{position}" for position in range(len(encoding.columns)))
     others = "".join(f"rows.o{position}, " for position in range(len(plan.copied)))
     joined = f"FROM {coded} AS rows JOIN {{}} AS p ON {same or 'true'}"
-    with session.registered(undivided) as whole:
+    with session.registered_table(undivided) as whole:
         session.execute(f"CREATE TABLE {placed} AS SELECT {others}p.goal {joined.format(whole)}")
     if len(shared):
-        with session.registered(shared) as several:
+        with session.registered_table(shared) as several:
             tuples = f"(SELECT DISTINCT * EXCLUDE (goal, first, last) FROM {several})"
             session.execute(f"CREATE TABLE {drawn_from} AS SELECT {others}p.tuple {joined.format(tuples)}")
-            with session.registered(_random_keys(source.rows_of(drawn_from))) as keys:
+            with session.registered_table(_random_keys(source.rows_of(drawn_from))) as keys:
                 drawn = (
                     "SELECT d.*, row_number() OVER (PARTITION BY tuple ORDER BY key) - 1 AS place "
                     f"FROM {drawn_from} AS d POSITIONAL JOIN {keys}"
@@ -140,7 +140,7 @@ def _labelled_by_group(source: DuckSource, placed: str, plan: LocalPlan) -> str:
     data = {"goal": integers(groups)} | {
         names[column]: texts[column].take(integers(np.asarray(plan.codes[column], np.int64))) for column in texts
     }
-    with source.session.registered(pa.table(data)) as given:
+    with source.session.registered_table(pa.table(data)) as given:
         cells = ", ".join(
             f"{name}::{_storage(source, column, plan, f'SELECT {name} AS text FROM {given}')} AS {name}"
             for column, name in names.items()
@@ -172,7 +172,7 @@ def _labels_of_codes(source: DuckSource, column: str, plan: Plan, encoding: Enco
         shown = text_column(plan.labels[column]).take(integers(label_codes))
         data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes), "text": shown})
         query = "SELECT * FROM {}"
-    with source.session.registered(data) as registered:
+    with source.session.registered_table(data) as registered:
         stored = _storage(source, column, plan, query.format(registered))
         source.session.execute(
             f"CREATE TABLE {table} AS SELECT code::{code_type(size)} AS code, label, text::{stored} AS shown "
@@ -209,10 +209,10 @@ def _suppressed_groups(plan: Plan) -> pa.Table:
     return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
 
 
-def _shuffled(source: DuckSource, unordered: str) -> str:
+def _shuffled_rows(source: DuckSource, unordered: str) -> str:
     """Move the rows into a new table in the order of 64-bit keys drawn from the system's secure generator."""
     ordered = source.session.fresh("released")
-    with source.session.registered(_random_keys(source.rows_of(unordered))) as keys:
+    with source.session.registered_table(_random_keys(source.rows_of(unordered))) as keys:
         source.session.execute(
             f"CREATE TABLE {ordered} AS SELECT u.* FROM {unordered} AS u POSITIONAL JOIN {keys} ORDER BY key"
         )

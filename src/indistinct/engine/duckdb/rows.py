@@ -80,9 +80,9 @@ class DuckRows(Rows):
             return max(0, self.count() - other.count())
         mine = self.source.all_texts(columns)
         if isinstance(other, DuckRows) and other.source.session is self.source.session:
-            return self._unmatched(mine, other.source.all_texts(columns), columns)
-        with self.source.session.registered(other.texts(columns)) as theirs:
-            return self._unmatched(mine, f"SELECT * FROM {theirs}", columns)
+            return self._count_unmatched_rows(mine, other.source.all_texts(columns), columns)
+        with self.source.session.registered_table(other.texts(columns)) as theirs:
+            return self._count_unmatched_rows(mine, f"SELECT * FROM {theirs}", columns)
 
     def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
         grouping = f"GROUP BY {', '.join(map(self.source.text, columns))}" if columns else "HAVING count(*) > 0"
@@ -163,7 +163,7 @@ class DuckRows(Rows):
                 session.execute(f"DROP VIEW {view}")
             session.execute(f"DROP TABLE {self._stored}")
 
-    def _unmatched(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
+    def _count_unmatched_rows(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
         """Return the rows of one query beyond those of another, as multisets: one grouping instead of EXCEPT ALL."""
         names = ", ".join(map(quote, columns))
         found = self.source.session.fetch(

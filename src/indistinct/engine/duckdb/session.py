@@ -144,7 +144,7 @@ class Session:
             return self._connection.sql(sql).to_arrow_reader(100_000)
 
     @contextmanager
-    def registered(self, data: object) -> Iterator[str]:
+    def registered_table(self, data: object) -> Iterator[str]:
         """Make Arrow data a table for the time of the block, and give its name."""
         name = self.register(data)
         try:

@@ -55,7 +55,7 @@ def _membership(column: str, operator: str, value: object, cell: Cell) -> str:
 def _operands(column: str, value: object, cell: Cell, is_order: bool) -> tuple[str, str]:
     """Return the cell as SQL in the type of ``value``, null where it has none, and the value as SQL."""
     if isinstance(value, bool):
-        return _text(column, cell, is_order), _compared("true" if value else "false", cell)
+        return _text(column, cell, is_order), _text_as_key("true" if value else "false", cell)
     if isinstance(value, (numbers.Real, Decimal)):
         return _number(cell), _double(float(value))
     if isinstance(value, datetime.datetime):
@@ -63,7 +63,7 @@ def _operands(column: str, value: object, cell: Cell, is_order: bool) -> tuple[s
     if isinstance(value, datetime.date):
         return f"CAST({_moment(cell)} AS DATE)", f"DATE '{value.isoformat()}'"
     if isinstance(value, str):
-        return _text(column, cell, is_order), _compared(value, cell)
+        return _text(column, cell, is_order), _text_as_key(value, cell)
     raise TableError(f"column {column!r}: cells compare with text, numbers and dates, not with {type(value).__name__}")
 
 
@@ -73,7 +73,7 @@ def _text(column: str, cell: Cell, is_order: bool) -> str:
     return f"nullif({cell.key}, '')"
 
 
-def _compared(text: str, cell: Cell) -> str:
+def _text_as_key(text: str, cell: Cell) -> str:
     """Return a text as SQL in the way in which the keys of the cells are written; the empty text equals no cell."""
     if cell.has_common_keys:
         return literal(text)

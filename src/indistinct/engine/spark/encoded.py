@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.encoded import Encoded
-from indistinct.engine.pieces import NOWHERE
+from indistinct.engine.piece_tables import NOWHERE
 from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, LocalPlan, Plan, added_up
 from indistinct.engine.spark.encoding import make_encoding, strings
 from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
-from indistinct.engine.spark.recoding import placed, recoded_by_column, recoded_locally, shuffled
+from indistinct.engine.spark.recoding import placed_rows, recoded_by_column, recoded_locally, shuffled_rows
 from indistinct.engine.spark.session import spark_errors
-from indistinct.engine.spark.source import joined
+from indistinct.engine.spark.source import join_rows
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class SparkEncoded(Encoded):
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:
         self.refuse_closed()
         self.refuse_other_columns(plan.tuples, "place")
-        rows = self._source.keep(placed(self._source, self._made, plan, plan.copied).where(f"goal <> {NOWHERE}"))
+        rows = self._source.keep(placed_rows(self._source, self._made, plan, plan.copied).where(f"goal <> {NOWHERE}"))
         expected = int(np.sum(np.asarray(plan.rows)[np.asarray(plan.groups) != NOWHERE]))
         classes = int(np.max(plan.groups, initial=-1)) + 1
         random_numbers = np.argsort(np.frombuffer(os.urandom(8 * classes), np.uint64)) + 1
@@ -148,7 +148,7 @@ class SparkEncoded(Encoded):
         position = self.position(column)
         wanted = pa.table({f"k{position}": encoding.keys[position].take(integers(np.asarray(codes, np.int64)))})
         key = f"{self._source.cell(column).key} AS k{position}"
-        keyed = self._source.numbered(encoding.where).selectExpr("id", key)
+        keyed = self._source.numbered_rows(encoding.where).selectExpr("id", key)
         found = keyed.join(self._source.send(wanted), f"k{position}", "left_semi").orderBy("id").limit(int(limit))
         return list(map(int, self._source.row_numbers(numbers(self._source.collect(found.select("id"))["id"]))))
 
@@ -165,7 +165,7 @@ class SparkEncoded(Encoded):
         given = self._source.send(pa.table({"tuple": integers(np.arange(number))} | wanted))
         keys = [f"{self._source.cell(column).key} AS {name}" for column, name in zip(tuples, names, strict=True)]
         cells = [f"{self._source.cell(column).key} AS s{position}" for position, column in enumerate(show)]
-        keyed = joined(self._source.numbered().selectExpr("id", *keys, *cells), given, names)
+        keyed = join_rows(self._source.numbered_rows().selectExpr("id", *keys, *cells), given, names)
         shown = [f"s{position}" for position in range(len(show))]
         place = "row_number() OVER (PARTITION BY tuple ORDER BY id) AS place"
         first = keyed.selectExpr("tuple", "id", *shown, place).where(f"place <= {int(limit)}").orderBy("tuple", "id")
@@ -185,7 +185,7 @@ class SparkEncoded(Encoded):
     def _release(self, frame: DataFrame, expected: int, columns: Sequence[str]) -> SparkRows:
         """Return released rows in random order, computed and kept; raise if they are not those that were counted."""
         with spark_errors(self.name):
-            kept = self._source.keep(shuffled(frame, expected).toDF(*columns))
+            kept = self._source.keep(shuffled_rows(frame, expected).toDF(*columns))
         rows = self._table.derive(kept)
         if rows.count() != expected:
             rows.close()

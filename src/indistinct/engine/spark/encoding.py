@@ -116,7 +116,7 @@ def are_among(
     return np.isin(number[:length], number[length:])
 
 
-def keyed(part: pa.Table, encoding: Encoding) -> pa.Table:
+def keyed_pieces(part: pa.Table, encoding: Encoding) -> pa.Table:
     """Return pieces of tuples with the keys k0, k1, … of their tuples in place of codes."""
     codes = [numbers(part[f"c{position}"]) for position in range(len(encoding.columns))]
     others = {name: part[name] for name in part.column_names if not name.startswith("c")}

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import integers
-from indistinct.engine.pieces import NOWHERE
+from indistinct.engine.piece_tables import NOWHERE
 from indistinct.engine.plans import FragmentPlan
 from indistinct.engine.spark.cells import literal
 from indistinct.engine.spark.encoding import Encoding

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.pieces import NOWHERE, pieces
+from indistinct.engine.piece_tables import NOWHERE, pieces
 from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
 from indistinct.engine.spark.cells import literal
-from indistinct.engine.spark.encoding import Encoding, are_among, keyed
-from indistinct.engine.spark.source import SparkSource, joined
+from indistinct.engine.spark.encoding import Encoding, are_among, keyed_pieces
+from indistinct.engine.spark.source import SparkSource, join_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,7 +48,7 @@ def recoded_by_column(source: SparkSource, encoding: Encoding, plan: Plan) -> tu
 def recoded_locally(source: SparkSource, encoding: Encoding, plan: LocalPlan) -> tuple[DataFrame, int]:
     """Return released cells r0, r1, … in no order, and how many rows there must be."""
     own = [column for column in plan.columns if column not in plan.labels or column in plan.kept]
-    rows = placed(source, encoding, plan, own)
+    rows = placed_rows(source, encoding, plan, own)
     expected = int(np.sum(plan.rows))
     if not plan.blank:
         rows = rows.where(f"goal <> {NOWHERE}")
@@ -69,7 +69,7 @@ def recoded_locally(source: SparkSource, encoding: Encoding, plan: LocalPlan) ->
     return rows.selectExpr(*shown), expected
 
 
-def placed(source: SparkSource, encoding: Encoding, plan: LocalPlan | ClassPlan, own: Sequence[str]) -> DataFrame:
+def placed_rows(source: SparkSource, encoding: Encoding, plan: LocalPlan | ClassPlan, own: Sequence[str]) -> DataFrame:
     """Return the rows, their cells o0, o1, … and the number of the group that each goes to.
 
     Where the rows of a tuple go to several groups, they stand in the order of a hash of their cells under a secret
@@ -79,12 +79,12 @@ def placed(source: SparkSource, encoding: Encoding, plan: LocalPlan | ClassPlan,
     rows = source.keyed_rows(encoding, own)
     names = [f"k{position}" for position in range(len(encoding.columns))]
     cells = [f"o{position}" for position in range(len(own))]
-    whole, shared = (keyed(part, encoding) for part in pieces(plan, encoding.columns))
-    undivided = joined(rows, source.send(whole.select([*names, "goal"])), names).select("goal", *cells)
+    whole, shared = (keyed_pieces(part, encoding) for part in pieces(plan, encoding.columns))
+    undivided = join_rows(rows, source.send(whole.select([*names, "goal"])), names).select("goal", *cells)
     if not len(shared):
         return undivided
     first_pieces = shared.take(integers(np.flatnonzero(numbers(shared["first"]) == 0)))
-    drawn = joined(rows, source.send(first_pieces.select([*names, "tuple"])), names).select("tuple", *cells)
+    drawn = join_rows(rows, source.send(first_pieces.select([*names, "tuple"])), names).select("tuple", *cells)
     order = ", ".join([f"sha2(to_json(struct({', '.join([literal(secret()), 'tuple', *cells])})), 256)", *cells])
     ranked = drawn.selectExpr(
         "*", f"row_number() OVER (PARTITION BY tuple ORDER BY {order}) - 1 AS place", f"{ROW} AS what"
@@ -102,7 +102,7 @@ def placed(source: SparkSource, encoding: Encoding, plan: LocalPlan | ClassPlan,
     return undivided.union(among.where(f"what = {ROW}").select("goal", *cells))
 
 
-def shuffled(frame: DataFrame, rows: int) -> DataFrame:
+def shuffled_rows(frame: DataFrame, rows: int) -> DataFrame:
     """Return released rows in random order.
 
     The order is that of a hash of the whole row under a secret, so it is random, but stays the same when Spark
@@ -134,7 +134,7 @@ def _labelled_by_tuple(
     data["is_suppressed"] = text_column([flag or None for flag in flags.tolist()])
     table = pa.table(data).take(integers(np.flatnonzero(is_joined)))
     names = [f"k{position}" for position in range(len(encoding.columns))]
-    return joined(rows, source.send(table), names), int(counted.counts[is_joined].sum())
+    return join_rows(rows, source.send(table), names), int(counted.counts[is_joined].sum())
 
 
 def _labelled_by_column(source: SparkSource, rows: DataFrame, plan: Plan, encoding: Encoding) -> tuple[DataFrame, int]:
@@ -145,7 +145,7 @@ def _labelled_by_column(source: SparkSource, rows: DataFrame, plan: Plan, encodi
         rows = rows.join(labels, f"k{position}")
         tuples = tuples.join(labels, f"k{position}")
     expected = source.total(encoding.tuples)
-    suppressed = _suppressed(source, plan, encoding)
+    suppressed = _suppressed_tuples(source, plan, encoding)
     on = [name for name in suppressed.columns if name != "is_suppressed"]
     if plan.blank:
         return rows.join(suppressed, on, "left"), expected
@@ -162,7 +162,7 @@ def _labels(source: SparkSource, keys: pa.Array, position: int, column: str, pla
     return source.send(pa.table(data))
 
 
-def _suppressed(source: SparkSource, plan: Plan, encoding: Encoding) -> DataFrame:
+def _suppressed_tuples(source: SparkSource, plan: Plan, encoding: Encoding) -> DataFrame:
     """Return the table of suppressed tuples of label codes, each once."""
     codes = [np.asarray(codes, np.int64) for codes in plan.suppressed.values()]
     names = [f"l{encoding.position(column)}" for column in plan.suppressed]

@@ -89,7 +89,7 @@ class SparkSource:
         except PySparkException:
             return frame
 
-    def numbered(self, where: str = "true") -> DataFrame:
+    def numbered_rows(self, where: str = "true") -> DataFrame:
         """Return rows with an id that rises in the order in which Spark holds them."""
         return self.frame.selectExpr("*", "monotonically_increasing_id() AS id").where(where)
 
@@ -105,7 +105,7 @@ class SparkSource:
         return before + (ids & ((1 << 33) - 1)) + 1
 
 
-def joined(rows: DataFrame, other: DataFrame, names: Sequence[str]) -> DataFrame:
+def join_rows(rows: DataFrame, other: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return rows joined with another frame by these columns; without columns each with each."""
     return rows.join(other, list(names)) if names else rows.crossJoin(other)
 
