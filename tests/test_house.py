@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 import indistinct
 
 SOURCE = Path(indistinct.__file__).parent
+MAP = Path(__file__).parent.parent / "docs" / "how-it-works.md"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 MOST_LINES = 400
@@ -95,6 +97,21 @@ def is_bare_participle(name: str) -> bool:
 def is_property(function: Function) -> bool:
     """Tell whether a function is read like a field, as ``verdict.passed`` is: such a name is a claim."""
     return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def test_the_map_of_the_house_names_every_module_in_its_room():
+    """In the table of docs/how-it-works.md, with a row for each room."""
+    rows = {}
+    for line in MAP.read_text("utf-8").splitlines():
+        if line.startswith(("| `", "| the package")):
+            rows[line.split("|")[1].strip(" `/")] = set(re.findall(r"`(?:[a-z_0-9]+/)*([a-z_0-9]+)/?`", line))
+    unnamed = []
+    for name, path in files():
+        rooms = [room for room in rows if name.startswith(f"{room}/")]
+        room = max(rooms, key=len, default="the package")
+        if path.name != "__init__.py" and path.stem not in rows[room]:
+            unnamed.append(f"{name} in the row of {room}")
+    assert unnamed == []
 
 
 def test_no_module_is_too_long():
