@@ -689,7 +689,7 @@ def test_quasi_identifiers_wider_than_64_bits_are_grouped_right():
         columns={name: ix.quasi() for name in columns}, privacy=[ix.KAnonymity(2)], max_suppression=len(cells)
     )
     with ix.anonymize(table, policy) as release:
-        assert release.recoding.groups.layout.number_of_words == 2
+        assert release.recoding.groups.layout.number_of_words == 2  # type: ignore[attr-defined]
         assert release.suppressed == 15 + 300
         assert release.facts["groups"] == 25
         assert release.verify(table).passed

@@ -306,11 +306,11 @@ def test_doctor_finds_this_installation_well() -> None:
 def test_doctor_names_the_command_that_installs_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     from indistinct.cli import doctor
 
-    known = doctor.version
+    known = doctor.version  # type: ignore[attr-defined]
 
     def without(name: str) -> str:
         if name in ("numba", "polars"):
-            raise doctor.PackageNotFoundError(name)
+            raise doctor.PackageNotFoundError(name)  # type: ignore[attr-defined]
         return known(name)
 
     monkeypatch.setattr(doctor, "version", without)

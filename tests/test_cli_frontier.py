@@ -73,7 +73,7 @@ def test_every_best_release_is_the_one_that_anonymize_makes(example: tuple[Path,
 
 def test_the_policys_own_k_and_limit_are_always_among_those_asked_for(example: tuple[Path, Path]) -> None:
     policy = ix.read_policy(example[0])
-    own_k = max(model.k for model in policy.privacy)
+    own_k = max(model.k for model in policy.privacy)  # type: ignore[attr-defined]
     content = answer(*example, "--ks", "7", "--limits", "0.5")
     assert content["ks"] == sorted({7, own_k})
     assert content["policy"]["k"] == own_k

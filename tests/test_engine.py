@@ -316,7 +316,7 @@ def test_a_table_without_rows_goes_through_every_verb(tmp_path: Path) -> None:
         with encoded.recode(plan) as released:
             assert released.count() == 0
             assert released.difference(rows, ["a", "b"]) == 0
-            assert released.give_back().schema.field("a").type == pa.int64()
+            assert released.give_back().schema.field("a").type == pa.int64()  # type: ignore[attr-defined]
             released.write(tmp_path)
 
 
@@ -358,7 +358,7 @@ def test_kept_columns_of_pandas_keep_their_types() -> None:
         for plan in (Plan(names, identity, values, frozenset(names)), Plan(names, {}, {})):
             encoded = rows.encode(tuple(plan.maps))
             with encoded.recode(plan) as released:
-                back = released.give_back()
+                back: Any = released.give_back()
             expected = frame.assign(text=["p", "q", None]).astype({"text": "str"})
             expected["category"] = expected["category"].cat.remove_unused_categories()
             back = back.sort_values("number", ignore_index=True)
@@ -374,7 +374,7 @@ def test_blanked_pandas_integers_become_nullable() -> None:
         with encoded.recode(
             Plan(("number", "flag"), maps, values, frozenset(maps), {"number": np.array([0])}, True)
         ) as out:
-            back = out.give_back()
+            back: Any = out.give_back()
     assert back.dtypes.astype(str).tolist() == ["Int64", "boolean"]
     assert sorted(back["number"].dropna()) == [2]
 
@@ -387,7 +387,7 @@ def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_catego
     table = pa.table({"d": pa.array(["u", "v"]).dictionary_encode(), "m": pa.array([Decimal("1.50"), None])})
     with open_table(frame) as rows:
         encoded = rows.encode([], [("number", "==", 1)])
-        back = encoded.recode(Plan(tuple(frame.columns), {}, {})).give_back()
+        back: Any = encoded.recode(Plan(tuple(frame.columns), {}, {})).give_back()
         assert back.schema["enum"] == pl.Enum(["a"])
         assert back.schema["category"] == pl.Categorical
         assert back.schema["number"] == pl.Int16

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,8 @@ from indistinct.errors import TableError
 
 def read(path: Path, **options: str) -> dict[str, list[str | None]]:
     with open_table(path, **options) as rows:
-        return rows.give_back().to_pydict()
+        table: Any = rows.give_back()
+        return table.to_pydict()
 
 
 def put(path: Path, content: bytes) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -142,7 +144,7 @@ def test_answers_verify_whatever_the_policy():
 
 
 def test_options_in_a_policy_file():
-    made = algorithm_named("k-similar", measure="ncp", program_size=200)
+    made: Any = algorithm_named("k-similar", measure="ncp", program_size=200)
     assert (made.name, made.measure, made.program_size) == ("k-similar", NCP(), 200)
 
 

@@ -159,7 +159,7 @@ def test_whatever_the_ledger_lets_through_an_adversary_who_holds_it_all_finds_no
                     assert not world.released or again is None  # the policy allows no release at all
                 else:
                     with release:
-                        world.enter(policy.privacy[0].k, release.table.to_pylist())
+                        world.enter(policy.privacy[0].k, release.table.to_pylist())  # type: ignore[attr-defined]
                     let_through += len(world.released) > 1
                 worst, found = smallest_candidate_set(world)
                 assert worst >= 0, f"history {seed}: {found} people found after {len(world.released)} releases"
@@ -177,7 +177,7 @@ def test_without_the_ledger_the_same_histories_are_broken() -> None:
             policy = world.policy()
             world.dice.choice([None, "consistent", "consistent", "based"])
             with contextlib.suppress(InfeasibleError), ix.anonymize(world.table(), policy, threads=1) as release:
-                world.enter(policy.privacy[0].k, release.table.to_pylist())
+                world.enter(policy.privacy[0].k, release.table.to_pylist())  # type: ignore[attr-defined]
             world.change()
         broken += smallest_candidate_set(world)[0] < 0
     assert broken > TOGETHER // 2

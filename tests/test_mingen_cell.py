@@ -459,7 +459,7 @@ def test_the_level_makes_the_algorithm():
         == algorithm_named("mingen", level="cell")
     )
     assert (MinGen().name, MinGen(level="cell").name) == ("mingen", "mingen-cell")
-    assert ALGORITHMS["mingen-cell"](program_size=10).program_size == 10
+    assert ALGORITHMS["mingen-cell"](program_size=10).program_size == 10  # type: ignore[call-arg, attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -671,7 +671,7 @@ def test_stairs_give_the_groups_of_each_node_in_any_order(given, random, room):
         one, other = stairs.outcome(node), task.recoding(task.frequencies.roll_up(node)[0])
         assert one.node == node
         assert one.suppressed_rows == other.suppressed_rows
-        assert sorted(one.released_sizes.tolist()) == sorted(other.released_sizes.tolist())
+        assert sorted(one.released_sizes.tolist()) == sorted(other.released_sizes.tolist())  # type: ignore[attr-defined]
 
 
 def test_the_proof_agrees_with_the_search_where_one_model_changes_what_another_sees():

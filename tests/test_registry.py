@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jsonschema
 import numpy as np
@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct import privacy, testing
 from indistinct.cli import app
+from indistinct.counting import Groups, Tally
 from indistinct.policy.statement import policy_digest
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS, Registry
 
@@ -53,6 +54,7 @@ e = 150.0
 @pytest.fixture
 def entries(monkeypatch):
     """Leave the registries as they were."""
+    registry: Any
     for registry in REGISTRIES.values():
         monkeypatch.setattr(registry, "_homes", dict(registry._homes))
         monkeypatch.setattr(registry, "_registered", dict(registry._registered))
@@ -111,8 +113,8 @@ def check_that_everything_knows(model_class, folder):
         page = release.report(folder / "report.html").read_text("utf-8")
         assert "k-e holds" in page
     assert not ix.verify(table, policy).passed
-    tally = testing.Tally.of(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), np.ones(4, np.int64), ["1", "2", "3"])
-    groups = testing.Groups.of_sizes([2, 2], {"salary": tally})
+    tally = Tally.of(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), np.ones(4, np.int64), ["1", "2", "3"])
+    groups = Groups.of_sizes([2, 2], {"salary": tally})
     assert model_class(2, 2.0).satisfied(groups).tolist() == [False, True]
     testing.check_model(model_class(2, 3.0, column="income"), examples=10)
 
@@ -212,7 +214,7 @@ def test_what_is_neither_model_nor_measure_nor_algorithm_is_refused(entries, wro
 
 @pytest.mark.parametrize("group", REGISTRIES)
 def test_a_registry_is_a_mapping_of_all_that_it_knows(group):
-    registry = REGISTRIES[group]
+    registry: Any = REGISTRIES[group]
     assert registry.group == f"indistinct.{group}"
     assert len(registry) == len(list(registry)) == len(set(registry))
     assert all(name in registry and registry[name].name == name for name in registry)

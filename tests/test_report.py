@@ -388,7 +388,7 @@ def test_cells_and_names_are_escaped_everywhere() -> None:
         shown = [release, frontier, hierarchy, release.verify(original=table)]
     assert EVIL in page.text
     for one in shown:
-        parsed = Page(one._repr_html_())
+        parsed = Page(one._repr_html_())  # type: ignore[attr-defined]
         assert not {tag for tag, _ in parsed.tags} & (LOADING | {"b", "i", "u", "p"})
     assert EVIL in Page(hierarchy._repr_html_()).text
     assert f"q{EVIL}" in Page(release._repr_html_()).text
@@ -443,7 +443,7 @@ def test_wrong_editions_and_tables_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     save_examples(tmp_path)
     monkeypatch.chdir(tmp_path)
     ran = CliRunner().invoke(app, ["anonymize", "hospital.toml", "hospital.csv", "-o", "release"])
@@ -455,10 +455,10 @@ def command(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["report", "hospital.toml", "release", *arguments])
 
 
-def test_the_command_writes_both_editions(examples: Path) -> None:
+def test_the_command_writes_both_editions(saved: Path) -> None:
     ran = command("--original", "hospital.csv", "--external", "hospital-voters.csv", "-o", "report.html")
     assert ran.exit_code == 0, ran.output
-    page = check_page((examples / "report.html").read_text("utf-8"))
+    page = check_page((saved / "report.html").read_text("utf-8"))
     assert "9/20/1965" in page.text
     assert "linked to one row" in page.text
     ran = command("-o", "report.html")
@@ -466,27 +466,27 @@ def test_the_command_writes_both_editions(examples: Path) -> None:
     ran = command("--edition", "public", "-o", "report.html", "--replace", "--title", "For you", "--json")
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["written"] == "report.html"
-    page = check_page((examples / "report.html").read_text("utf-8"))
+    page = check_page((saved / "report.html").read_text("utf-8"))
     assert "For you" in page.texts
     assert "9/20/1965" not in page.text
 
 
-def test_the_command_says_what_is_wrong(examples: Path) -> None:
+def test_the_command_says_what_is_wrong(saved: Path) -> None:
     assert command().exit_code == 2
     assert command("--json", "--edition", "both").exit_code == 2
     assert json.loads(command("--json").stdout)["release"]["smallest_group"] == 2
 
 
-def test_a_release_that_was_changed_fails_in_its_report(examples: Path) -> None:
-    path = examples / "release" / "table.csv"
+def test_a_release_that_was_changed_fails_in_its_report(saved: Path) -> None:
+    path = saved / "release" / "table.csv"
     path.write_text("\n".join(path.read_text("utf-8").splitlines()[:-1]) + "\n", "utf-8")
     ran = command("-o", "report.html")
     assert ran.exit_code == 4
-    assert "Do not hand this release out" in check_page((examples / "report.html").read_text("utf-8")).text
+    assert "Do not hand this release out" in check_page((saved / "report.html").read_text("utf-8")).text
 
 
-def test_a_release_without_its_columns_is_refused(examples: Path) -> None:
-    path = examples / "release" / "table.csv"
+def test_a_release_without_its_columns_is_refused(saved: Path) -> None:
+    path = saved / "release" / "table.csv"
     path.write_text(path.read_text("utf-8").replace("ZIP", "Zone", 1), "utf-8")
     ran = command("--json")
     assert ran.exit_code == 4

@@ -296,9 +296,10 @@ def check_counters(task):
                 assert measure.value(found) == pytest.approx(measure.value(expected), abs=1e-6), name
                 assert measure.suppression_loss(found) == pytest.approx(measure.suppression_loss(expected), abs=1e-9)
             sizes = quick.reduced(node, quick.base).sizes
-            assert sorted(sizes.tolist()) == sorted(expected.groups.sizes.tolist())
+            assert sorted(sizes.tolist()) == sorted(expected.groups.sizes.tolist())  # type: ignore[attr-defined]
             assert measure.bound_above(quick.reduced(node, quick.base), frequencies) == pytest.approx(
-                measure.bound_above(expected.groups, frequencies), abs=1e-9
+                measure.bound_above(expected.groups, frequencies),  # type: ignore[attr-defined]
+                abs=1e-9,
             )
 
 
@@ -705,7 +706,7 @@ def test_cell_measures_are_those_whose_labels_may_differ():
     """What the tests above rely on: both plain and uneven cell measures are among the measures."""
     task = wide_task([60, 5], tuples=50)
     plain = {
-        name: counters.is_plain(make().prepared(task.frequencies).per_label)
+        name: counters.is_plain(make().prepared(task.frequencies).per_label)  # type: ignore[attr-defined]
         for name, make in MEASURES.items()
         if isinstance(make(), CellMeasure)
     }

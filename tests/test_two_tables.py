@@ -141,7 +141,7 @@ def test_tables_are_judged_as_the_adversary_would(drawn, required):
     what, _, quasi, sensitive = drawn
     assume(quasi)
     assume(sensitive)
-    checks, sizes = judge(*plain_rows(quasi, sensitive), policy_of(*models_of(**required)))
+    checks, sizes = judge(*plain_rows(quasi, sensitive), policy_of(*models_of(**required)))  # type: ignore[call-arg]
     expected = adversary.is_safe(quasi, sensitive, **required)
     wrong = {check.name for check in checks if not check.passed}
     event(f"{what}: {'safe' if expected else 'unsafe by the join only' if wrong == {'join'} else 'unsafe'}")
@@ -159,7 +159,7 @@ def test_whoever_stands_in_several_classes_is_judged_by_the_values_of_all(rows, 
     """Classes are large enough and values do not matter: all depends on who shares a bag with whom."""
     quasi = [(number % classes, who) for number, (who, _) in enumerate(rows)]
     sensitive = [(number % classes, value) for number, (_, value) in enumerate(rows)]
-    (*_, check), _ = judge(*plain_rows(quasi, sensitive), policy_of(ix.KAnonymity(k)))
+    (*_, check), _ = judge(*plain_rows(quasi, sensitive), policy_of(ix.KAnonymity(k)))  # type: ignore[call-arg]
     expected = adversary.fewest_with_one_bag(quasi, sensitive) >= k
     event("shared" if expected else "not shared")
     assert check.name == "join"
@@ -190,7 +190,7 @@ def test_tables_that_can_be_true_are_proved_and_others_are_not(drawn, more):
     assume(quasi)
     assume(sensitive)
     original = [(who, value) for _, who, value in rows] + [(who, "x") for who in more]
-    (check,), eligible = prove(
+    (check,), eligible = prove(  # type: ignore[call-arg]
         *plain_rows(quasi, sensitive), PlainRows(("who", "illness"), original), policy_of(ix.KAnonymity(1))
     )
     expected = adversary.can_be_true(quasi, sensitive, [((who,), (value,)) for who, value in original])
