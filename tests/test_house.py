@@ -31,11 +31,6 @@ STILL_TOO_MANY_PARAMETERS: set[str] = {
     "study/risk/risk_report.py risk",
 }
 STILL_PARTICIPLES: dict[str, str] = {
-    "algorithms": (
-        "_asked _balanced _counted _decoded _halved _joined _judged _kept _listed _located _padded _paired "
-        "_specialised _suppressed _tested _tried _wanted bound charged divided grouped joined known limited "
-        "lowered numbered partitioned placed preferred reduced shown solved taken unpacked"
-    ),
     "attacks": "unsorted",
     "cli": (
         "_chosen _counted _described _left _listed _named _opened _said _told described measured timed typed unsorted"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct import testing
-from indistinct.algorithms.regroup import Regroup, grouped
+from indistinct.algorithms.regroup import Regroup, group_tuples
 from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
@@ -69,7 +69,7 @@ def test_every_row_has_a_group_of_at_least_k(frequencies, k, kind):
         return
     measures = MEASURES[:2] if kind == "ranges" else MEASURES
     for measure in measures:
-        check_valid(frequencies, grouped(Space.of(frequencies, measure, kind), k, ix.Watch()), k)
+        check_valid(frequencies, group_tuples(Space.of(frequencies, measure, kind), k, ix.Watch()), k)
 
 
 def optimum_of(frequencies, k, kind):
@@ -89,7 +89,7 @@ def optimum_of(frequencies, k, kind):
 
 
 def loss_of(frequencies, k, kind):
-    pieces = grouped(Space.of(frequencies, NCP(), kind), k, ix.Watch())
+    pieces = group_tuples(Space.of(frequencies, NCP(), kind), k, ix.Watch())
     return NCP().loss(LocalRecoding.of_pieces(frequencies, pieces, kind))
 
 
@@ -163,7 +163,7 @@ def test_long_columns_and_large_k(kind, k):
     frequencies = synthetic(3000, 1)
     space = Space.of(frequencies, NCP(), kind)
     assert kind == "ranges" or (space.table_at < 0).any(), "one column is too long for a table"
-    pieces = grouped(space, k, ix.Watch())
+    pieces = group_tuples(space, k, ix.Watch())
     check_valid(frequencies, pieces, k)
     loss = NCP().loss(LocalRecoding.of_pieces(frequencies, pieces, kind))
     order = np.lexsort(space.ranks.T)
@@ -176,7 +176,7 @@ def test_long_columns_and_large_k(kind, k):
 
 def test_the_same_table_gives_the_same_groups():
     frequencies = synthetic(2000, 2)
-    first, second = (grouped(Space.of(frequencies, NCP()), 5, ix.Watch()) for _ in range(2))
+    first, second = (group_tuples(Space.of(frequencies, NCP()), 5, ix.Watch()) for _ in range(2))
     assert (first.tuples == second.tuples).all()
     assert (first.groups == second.groups).all()
 
@@ -184,9 +184,9 @@ def test_the_same_table_gives_the_same_groups():
 def test_without_time_the_first_groups_are_given():
     frequencies = synthetic(2000, 3)
     space = Space.of(frequencies, NCP())
-    hurried = grouped(space, 5, ix.Watch(time_limit=0))
+    hurried = group_tuples(space, 5, ix.Watch(time_limit=0))
     check_valid(frequencies, hurried, 5)
-    patient = grouped(space, 5, ix.Watch())
+    patient = group_tuples(space, 5, ix.Watch())
     losses = [NCP().loss(LocalRecoding.of_pieces(frequencies, pieces)) for pieces in (patient, hurried)]
     assert losses[0] < losses[1]
 

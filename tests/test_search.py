@@ -288,16 +288,16 @@ def check_counters(task):
         for node in some_nodes(task):
             expected = plain.outcome(node, plain.base)
             below = tuple(level // 2 for level in node)
-            for source in (quick.base, quick.reduced(below, quick.base), quick.reduced(node, quick.base)):
+            for source in (quick.base, quick.reduce_source(below, quick.base), quick.reduce_source(node, quick.base)):
                 found = quick.outcome(node, source)
                 assert found.node == expected.node
                 assert found.suppressed_rows == expected.suppressed_rows
                 assert measure.loss(found) == pytest.approx(measure.loss(expected), abs=1e-9), name
                 assert measure.value(found) == pytest.approx(measure.value(expected), abs=1e-6), name
                 assert measure.suppression_loss(found) == pytest.approx(measure.suppression_loss(expected), abs=1e-9)
-            sizes = quick.reduced(node, quick.base).sizes
+            sizes = quick.reduce_source(node, quick.base).sizes
             assert sorted(sizes.tolist()) == sorted(expected.groups.sizes.tolist())  # type: ignore[attr-defined]
-            assert measure.bound_above(quick.reduced(node, quick.base), frequencies) == pytest.approx(
+            assert measure.bound_above(quick.reduce_source(node, quick.base), frequencies) == pytest.approx(
                 measure.bound_above(expected.groups, frequencies),  # type: ignore[attr-defined]
                 abs=1e-9,
             )

@@ -68,13 +68,13 @@ class Anatomy(Algorithm):
         check_link(task.policy)
         frequencies = task.frequencies
         values = frequencies.entries.codes[self._column(task)]
-        number = self.l or _asked(task)
+        number = self.l or _most_values_asked(task)
         keys = _secure_keys if self.seed is None else _seeded_keys(self.seed)
         drawn = _shuffled_by_value(values, frequencies.entries.counts, keys)
-        kept = _kept(task, values[drawn], number)
+        kept = _rows_that_stay(task, values[drawn], number)
         entries = drawn[kept]
         class_of = _dealt(values[entries], number, keys)
-        class_of = _joined(_releasing(task, entries), entries, class_of, watch)
+        class_of = _join_failing_classes(_releasing(task, entries), entries, class_of, watch)
         classes = np.full(len(drawn), SUPPRESSED)
         classes[kept] = class_of
         pieces = added_up(drawn, classes)
@@ -94,7 +94,7 @@ class Anatomy(Algorithm):
         return asked[0]
 
 
-def _asked(task: Task) -> int:
+def _most_values_asked(task: Task) -> int:
     """Give the largest number of different values that the models ask for."""
     numbers = [2]
     for model in task.models:
@@ -130,7 +130,7 @@ def _shuffled_by_value(values: IntArray, counts: IntArray, keys: Keys) -> IntArr
     return entries[order]
 
 
-def _kept(task: Task, values: IntArray, number: int) -> IntArray:
+def _rows_that_stay(task: Task, values: IntArray, number: int) -> IntArray:
     """Give the places of the rows to release, as many as classes of so many different values can take."""
     counts = np.bincount(values)
     low = largest_limit(counts, number)
@@ -230,7 +230,7 @@ class _Judge:
         return self.task.safe_parts(self.entries[is_asked], rows, parts[is_asked], len(asked))
 
 
-def _joined(task: Task, entries: IntArray, class_of: IntArray, watch: Watch) -> IntArray:
+def _join_failing_classes(task: Task, entries: IntArray, class_of: IntArray, watch: Watch) -> IntArray:
     """Join classes until each satisfies every model, and give the class of each row.
 
     Those that fail are joined two at a time; of those that still fail three, then four, five, six, seven, eight, ten,

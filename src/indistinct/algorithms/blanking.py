@@ -90,7 +90,7 @@ def least_hitting_set(sets: Sequence[Combination], losses: Sequence[float]) -> C
     columns_of = {mask: [c for c in range(mask.bit_length()) if mask >> c & 1] for mask in ordered}
     best: tuple[float, int, Combination] | None = None
 
-    def bound(loss: float, left: Sequence[int], barred: int) -> float:
+    def least_loss(loss: float, left: Sequence[int], barred: int) -> float:
         used = 0
         for mask in left:
             if not mask & used:
@@ -101,7 +101,7 @@ def least_hitting_set(sets: Sequence[Combination], losses: Sequence[float]) -> C
     def extend(chosen: Combination, left: Sequence[int], barred: int) -> None:
         nonlocal best
         loss = math.fsum(losses[column] for column in chosen)
-        if best is not None and bound(loss, left, barred) > best[0] + TOLERANCE:
+        if best is not None and least_loss(loss, left, barred) > best[0] + TOLERANCE:
             return
         if not left:
             candidate = (round(loss, 9), len(chosen), tuple(sorted(chosen)))

@@ -40,11 +40,11 @@ def cell_bound(frequencies: FrequencyList, measure: CellMeasure, k: int, watch: 
     if whole <= 0:
         return 0.0
     space = Space.of(frequencies, measure)
-    lost = charged(Ladders.of(space), k, watch)
+    lost = least_cost(Ladders.of(space), k, watch)
     return within_unit(1.0 - (space.whole_row * frequencies.rows - lost) / whole)
 
 
-def charged(ladders: Ladders, k: int, watch: Watch) -> float:
+def least_cost(ladders: Ladders, k: int, watch: Watch) -> float:
     """Give a cost that no grouping of a space's rows into groups of at least k gets below."""
     boxes = Boxes.of(ladders, k, MOST_MEMBERS)
     return charged_by_nodes(ladders, k, watch) if boxes is None else _total(ladders, boxes.rising_duals(k))

@@ -61,7 +61,7 @@ def linear_duals(boxes: Boxes, k: int, watch: Watch) -> FloatArray:
         if is_stuck and not added:
             break
         before = value
-        value, duals = master.solved()
+        value, duals = master.solve()
         is_stuck = value >= before - TOLERANCE * before
         watch.report("linear program", None, None)
     return best
@@ -106,7 +106,7 @@ class _Master:
             rows.astype(np.float64),
         )
 
-    def solved(self) -> tuple[float, FloatArray]:
+    def solve(self) -> tuple[float, FloatArray]:
         """Solve the program; give its value and the duals of the points."""
         self.solver.run()
         duals = np.array(self.solver.getSolution().row_dual)
@@ -158,7 +158,7 @@ def best_assignment(
         reach = min(best.cost - bound, float(ranked[most]) if most < len(ranked) else np.inf)
         watch.report("integer program", None, None)
         program = _Assignment(ladders, boxes, beyond < reach, best.pieces, k)
-        pieces, proven = program.solved(effort.nodes, watch)
+        pieces, proven = program.best_grouping(effort.nodes, watch)
         cost = ladders.cost(pieces)
         if cost < best.cost - TOLERANCE:
             best = Found(pieces, cost, best.bound)
@@ -184,7 +184,7 @@ class _Assignment:
         self.boxes = np.concatenate([kept_box, len(used) + start.groups])
         self.costs = np.concatenate([boxes.costs[used], ladders.group_costs(start)])
 
-    def solved(self, nodes: int, watch: Watch) -> tuple[Pieces, float]:
+    def best_grouping(self, nodes: int, watch: Watch) -> tuple[Pieces, float]:
         """Give the best grouping found, and a bound on the cost of every grouping that the program covers."""
         solver = _solver()
         self._pass_to(solver)

@@ -54,7 +54,7 @@ class Counter(Protocol):
         Of a node that suppresses too many rows it need only be right that they are too many.
         """
 
-    def reduced(self, node: Node, source: Source) -> Source:
+    def reduce_source(self, node: Node, source: Source) -> Source:
         """Give the groups at a node as a source for the nodes above it."""
 
 
@@ -74,9 +74,9 @@ class GroupCounter:
         self.base: Source = task.frequencies.base
 
     def outcome(self, node: Node, source: Any) -> Outcome:
-        return self.task.recoding(self.reduced(node, source), self.at_most)
+        return self.task.recoding(self.reduce_source(node, source), self.at_most)
 
-    def reduced(self, node: Node, source: Any) -> Any:
+    def reduce_source(self, node: Node, source: Any) -> Any:
         return source if source.node == node else self.task.frequencies.roll_up(node, source)[0]
 
 
@@ -101,7 +101,7 @@ class Stairs:
             if step == source.node:
                 continue
             if step not in self._kept:
-                self._keep(self.counter.reduced(step, source))
+                self._keep(self.counter.reduce_source(step, source))
             self._kept.move_to_end(step)
             source = self._kept[step]
         return self.counter.outcome(node, source)
@@ -202,7 +202,7 @@ class TupleCounter:
 
     def outcome(self, node: Node, source: Any) -> Outcome:
         """Give the numbers of a node."""
-        chunks, places = self._located(node, source, wants_tuples=self._values is not None and not self._is_plain)
+        chunks, places = self._locate_tuples(node, source, wants_tuples=self._values is not None and not self._is_plain)
         sizes = self._work[2]
         rows = int(counting.rows_in_small(sizes, places, self.k))
         kept = 0.0
@@ -215,11 +215,11 @@ class TupleCounter:
             return Counted(self.frequencies, node, self._rows, rows, kept)
         return Counted(self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, places, self.k))
 
-    def reduced(self, node: Node, source: Any) -> Source:
+    def reduce_source(self, node: Node, source: Any) -> Source:
         """Give one tuple for each group at a node."""
         if source.node == node:
             return source  # type: ignore[no-any-return]
-        _, places = self._located(node, source)
+        _, places = self._locate_tuples(node, source)
         return Tuples(node, *counting.merge(source.keys, places, self._work))
 
     def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
@@ -227,14 +227,14 @@ class TupleCounter:
 
         Give the number of all groups and the sum of their squared sizes.
         """
-        chunks, places = self._located(node, source)
+        chunks, places = self._locate_tuples(node, source)
         rows, groups, squares, kept = into
         totals = counting.tally_by_k(self._work[2], places, ks, rows, groups, squares)
         if len(self._numbers):
             counting.sum_by_k(source.keys, source.sizes, chunks, self._numbers, ks, kept, self._work)
         return int(totals[0]), float(totals[1])
 
-    def _located(self, node: Node, source: Any, wants_tuples: bool = True) -> tuple[IntArray, int]:
+    def _locate_tuples(self, node: Node, source: Any, wants_tuples: bool = True) -> tuple[IntArray, int]:
         """Count the rows at each place of a node, and find the place of each tuple if that is wanted.
 
         Give the chunks' tables and the number of places.
@@ -263,7 +263,7 @@ class TupleCounter:
             return found
         index, number, indices = np.zeros(1, np.uint32), np.zeros(1), 1
         for column, level in zip(self._chunks[position].columns, levels, strict=True):
-            labels = self._padded(column, level)
+            labels = self._padded_codes(column, level)
             # a later column has higher bits, so its values are the rows of the table
             index = np.add.outer(labels * np.uint32(indices), index).ravel()
             indices *= self._labels[column][level]
@@ -283,7 +283,7 @@ class TupleCounter:
         self._used = end
         return self._known[position, levels]
 
-    def _padded(self, column: int, level: int) -> NDArray[np.uint32]:
+    def _padded_codes(self, column: int, level: int) -> NDArray[np.uint32]:
         """Give the label code of each code of a column in the list, and of those that its field could hold beyond."""
 
         def pad() -> NDArray[np.uint32]:

@@ -103,9 +103,9 @@ def by_choices(ladders: Ladders, k: int) -> Partition:
 
 def by_boxes(ladders: Ladders, k: int, watch: Watch, effort: Effort) -> Partition:
     """Give the least-cost partition, or the best found, by column generation from a heuristic grouping."""
-    from indistinct.algorithms.regroup import grouped
+    from indistinct.algorithms.regroup import group_tuples
 
-    start = grouped(ladders.space, k, watch)
+    start = group_tuples(ladders.space, k, watch)
     boxes = Boxes.of(ladders, k, effort.box_members)
     if boxes is None:
         return _partition(ladders, start, charged_by_nodes(ladders, k, watch))

@@ -112,15 +112,15 @@ class Frontier:
     def to_dict(self, limits: Sequence[float | int] = (0.0, 0.01, 0.02, 0.05, 0.1)) -> dict[str, Any]:
         """Give the best release for each k and limit, and the front of each measure, as JSON takes them."""
 
-        def shown(point: Point) -> dict[str, Any]:
+        def point_facts(point: Point) -> dict[str, Any]:
             return {"k": point.k, "node": point.node, "suppressed": point.suppressed, "value": point.value}
 
         measures = {}
         for measure in self.losses:
             best = [(limit, self.best(k, limit, measure)) for k in self.ks for limit in limits]
             measures[measure] = {
-                "best": [{"max_suppression": limit} | shown(point) for limit, point in best if point is not None],
-                "pareto": [shown(point) for point in self.pareto(measure)],
+                "best": [{"max_suppression": limit} | point_facts(point) for limit, point in best if point is not None],
+                "pareto": [point_facts(point) for point in self.pareto(measure)],
             }
         return {"rows": self.rows, "nodes": len(self.nodes), "ks": list(self.ks), "measures": measures}
 
@@ -190,7 +190,7 @@ def sweep(
     if not chosen or any(type(k) is not int or k < 1 for k in chosen):
         raise PolicyError(f"ks must be whole numbers of at least 1, got {ks!r}")
     scales = [measure_named(measure) for measure in (DEFAULT_MEASURES if measures is None else measures)]
-    swept = _counted(task, watch, np.array(chosen, np.int64), scales, size)
+    swept = _count_nodes(task, watch, np.array(chosen, np.int64), scales, size)
     nodes = np.concatenate(swept.node, axis=1).astype(np.int16)
     losses, values = {}, {}
     for scale in scales:
@@ -261,7 +261,7 @@ class Swept:
         return np.ascontiguousarray(np.broadcast_to(numbers, self.suppressed_rows.shape), np.float64)
 
 
-def _counted(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
+def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
     """Count every node; one counter for each measure whose labels differ, since it sums over them."""
     frequencies = task.frequencies
     per_label = [scale.prepared(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
@@ -308,7 +308,7 @@ def _visit(counter: TupleCounter, frequencies: FrequencyList) -> Iterator[tuple[
                 yield with_level(source.node, order[position], level), source
             return
         for level in range(frequencies.heights[order[position]] + 1):
-            source = counter.reduced(with_level(source.node, order[position], level), source)
+            source = counter.reduce_source(with_level(source.node, order[position], level), source)
             yield from climb(position + 1, source)
 
     yield from climb(0, counter.base)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.partition import Partition, blocks_of, partitioned
+from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
@@ -59,7 +59,7 @@ class KSimilar(Algorithm):
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the best local recoding found, and how far from the optimum it can be."""
         assert isinstance(self.measure, CellMeasure)  # checked when made
-        return partitioned(task, watch, self.measure, "hierarchy", self._group)
+        return partition_tuples(task, watch, self.measure, "hierarchy", self._group)
 
     def _group(self, space: Space, k: int, watch: Watch) -> Partition:
         from indistinct.algorithms.column_generation import Effort

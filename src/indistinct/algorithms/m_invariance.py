@@ -13,7 +13,7 @@ from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.anatomy import added_up, hands, largest_limit
 from indistinct.algorithms.partition import apart
 from indistinct.algorithms.regroup import cell_measure
-from indistinct.algorithms.signatures import Placing, divided
+from indistinct.algorithms.signatures import Placing, divide_bucket
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray
@@ -73,7 +73,7 @@ class MInvariant(Algorithm):
         frequencies = task.frequencies
         if self.two_tables:
             _check_two_tables(task)
-        column, m = _asked(task)
+        column, m = _asked_column(task)
         space = Space.of(frequencies, self.measure)
         people = _People.of(task, space, column)
         lost: Counter[str] = Counter()
@@ -84,7 +84,7 @@ class MInvariant(Algorithm):
             buckets = _buckets(people, np.flatnonzero(people.blocks == block), m, lost)
             for signature, rows in buckets.items():
                 number = number_of.setdefault((block, signature), len(number_of))
-                for group in divided(space, people.entries[rows], watch):
+                for group in divide_bucket(space, people.entries[rows], watch):
                     groups.append(group.ravel())
                     signatures.append(number)
             watch.report("search", sum(map(len, groups)), frequencies.rows)
@@ -120,7 +120,7 @@ def _placed_in_what_is_left(placing: Placing) -> IntArray:
             for name, codes in entries.codes.items()
         }
         placing.task = replace(placing.task, totals=totals)
-        group_of = placing.placed()
+        group_of = placing.group_of_each_row()
         placed = np.full(len(placed), SUPPRESSED)
         placed[left] = group_of
         stays = group_of != SUPPRESSED
@@ -133,7 +133,7 @@ def _placed_in_what_is_left(placing: Placing) -> IntArray:
         )
 
 
-def _asked(task: Task) -> tuple[str, int]:
+def _asked_column(task: Task) -> tuple[str, int]:
     """Give the sensitive column whose values are balanced, and how many of them a group must have."""
     models = [model for model in task.models if isinstance(model, MInvariance)]
     if not models:
@@ -185,14 +185,14 @@ class _People:
         if signed is not None:
             code_of = {value or "": code for code, value in enumerate(frequencies.sensitive[column].values)}
             texts = frequencies.sensitive[signed].values
-            signatures = [None if text is None else _decoded(text, code_of) for text in texts]
+            signatures = [None if text is None else _read_signature(text, code_of) for text in texts]
             codes = frequencies.entries.codes[signed][entries]
             told = np.where(np.array([text is None for text in texts])[codes], -1, codes)
         values = frequencies.entries.codes[column][entries]
         return cls(entries, values, told, signatures, block_of[entries], walk)
 
 
-def _decoded(text: str, code_of: dict[str, int]) -> Signature | None:
+def _read_signature(text: str, code_of: dict[str, int]) -> Signature | None:
     """Give the signature that the ledger wrote as a JSON list of values; None if one of them has no row."""
     values = json.loads(text)
     return tuple(sorted(code_of[value] for value in values)) if all(value in code_of for value in values) else None
@@ -211,7 +211,7 @@ def _buckets(people: _People, rows: IntArray, m: int, lost: Counter[str]) -> dic
         elif signature:
             by_signature[signature] = own
     for signature, own in sorted(by_signature.items(), key=lambda item: (-len(item[1]), item[0])):
-        bucket, left_out = _balanced(people, signature, own, m, free)
+        bucket, left_out = _balance_bucket(people, signature, own, m, free)
         lost.update(left_out)
         if bucket.size:
             found.setdefault(signature, []).append(bucket)
@@ -219,7 +219,7 @@ def _buckets(people: _People, rows: IntArray, m: int, lost: Counter[str]) -> dic
     lost[f"have values too frequent among new people for groups of {m}"] += int(
         np.maximum(free.counts - limit, 0).sum()
     )
-    for signature, bucket in _dealt(free.limited(limit), m):
+    for signature, bucket in _dealt(free.rows_up_to(limit), m):
         found.setdefault(signature, []).append(bucket)
     return {signature: np.concatenate(buckets, axis=1) for signature, buckets in found.items()}
 
@@ -243,19 +243,19 @@ class _Free:
     def counts(self) -> IntArray:
         return np.array([len(rows) for rows in self.rows], np.int64)
 
-    def taken(self, value: int, number: int, near: IntArray) -> IntArray:
+    def take_rows(self, value: int, number: int, near: IntArray) -> IntArray:
         """Take so many people of a value out, near these places of the walk."""
         rows = self.rows[value]
         chosen = _nearest(self.people.walk[rows], number, near)
         self.rows[value] = np.delete(rows, chosen)
         return rows[chosen]
 
-    def limited(self, limit: int) -> list[IntArray]:
+    def rows_up_to(self, limit: int) -> list[IntArray]:
         """Give at most so many people of each value, evenly over the walk."""
         return [rows[_spread(len(rows), min(limit, len(rows)))] for rows in self.rows]
 
 
-def _balanced(
+def _balance_bucket(
     people: _People, signature: Signature, own: IntArray, m: int, free: _Free
 ) -> tuple[IntArray, dict[str, int]]:
     """Give as many rows of each value of a signature as can be, and count those that are left out by the reason."""
@@ -271,7 +271,7 @@ def _balanced(
     lines = []
     for value, rows in zip(signature, known, strict=True):
         if len(rows) < each:
-            more = free.taken(value, each - len(rows), people.walk[own])
+            more = free.take_rows(value, each - len(rows), people.walk[own])
             lines.append(np.concatenate([rows, more]))
         else:
             scarce = known[int(np.argmin(counts))]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.feasibility import check_some_node_passes
-from indistinct.algorithms.partition import Partition, blocks_of, partitioned
+from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, Solution, preference_named
 from indistinct.algorithms.space import Space
@@ -124,7 +124,7 @@ class MinGenCell(MinGen):
         if equals is not None:
             prefer = preference_named(self.preference)
             return min(equals, key=lambda recoding: (prefer(_as_solution(recoding)), _as_table(recoding)))
-        return partitioned(task, watch, self.precision, "hierarchy", self._group)
+        return partition_tuples(task, watch, self.precision, "hierarchy", self._group)
 
     def all_minimal(self, task: Task, watch: Watch) -> list[LocalRecoding]:
         """Give every table of greatest precision, for tables of some 15 to 20 rows."""
@@ -156,7 +156,7 @@ class MinGenCell(MinGen):
             return found[0]
 
         try:
-            partitioned(task, watch, self.precision, "hierarchy", collect)
+            partition_tuples(task, watch, self.precision, "hierarchy", collect)
         except _TooMany:
             return None
         if math.prod(map(len, tables)) > MOST_TABLES:
@@ -166,7 +166,7 @@ class MinGenCell(MinGen):
 
     def _of(self, task: Task, watch: Watch, chosen: Iterator[Partition]) -> LocalRecoding:
         """Give the recoding of one grouping for each block."""
-        return partitioned(task, watch, self.precision, "hierarchy", lambda *_: next(chosen))
+        return partition_tuples(task, watch, self.precision, "hierarchy", lambda *_: next(chosen))
 
 
 class _TooMany(Exception):

@@ -104,7 +104,7 @@ class Mondrian(Algorithm):
             watch.report("search", sum(len(parts.rows) for parts in final), len(block_of))
             uncut, finished = _cut_all(task, uncut, axes, rules)
             final.append(finished)
-        groups = _joined([*final, uncut])
+        groups = _join_parts([*final, uncut])
         suppressed = np.flatnonzero(block_of == SUPPRESSED)
         pieces = Pieces(
             np.append(groups.entries, suppressed),
@@ -155,7 +155,7 @@ class _Parts:
         return _Parts(self.entries[pieces], self.rows[pieces], np.take(self.ranks, pieces, axis=1), starts)
 
 
-def _joined(several: Sequence[_Parts]) -> _Parts:
+def _join_parts(several: Sequence[_Parts]) -> _Parts:
     lengths = np.concatenate([np.diff(parts.starts) for parts in several])
     return _Parts(
         np.concatenate([parts.entries for parts in several]),
@@ -177,11 +177,11 @@ def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_sco
         has_cut = scores[groups, places] > cut_scores.NONE
         groups, places = groups[has_cut], places[has_cut]
         if not len(groups):
-            return _joined(made), parts.only(stays)
+            return _join_parts(made), parts.only(stays)
         source, rows, part_of, first = cutting.cut(
             parts.ranks, parts.rows, parts.starts, axes, groups, places, spans[groups, places]
         )
-        part_of, cut_of, is_allowed = _judged(task, parts.entries[source], rows, part_of, first)
+        part_of, cut_of, is_allowed = _unite_unsafe_parts(task, parts.entries[source], rows, part_of, first)
         taken = is_allowed[cut_of[part_of]]
         source, rows, part_of = source[taken], rows[taken], part_of[taken]
         exists = np.bincount(part_of, minlength=len(cut_of)) > 0
@@ -191,7 +191,7 @@ def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_sco
         scores[groups, places] = cut_scores.NONE
 
 
-def _judged(
+def _unite_unsafe_parts(
     task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, first: IntArray
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """Unite those parts of a cut that are not safe; give the part of each piece, each part's cut, and what is allowed.

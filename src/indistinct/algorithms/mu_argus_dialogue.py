@@ -142,7 +142,7 @@ class MuArgusDialogue:
 
     def unsafe(self) -> Unsafe:
         """Give the combinations of values that fewer than k rows have (step 3)."""
-        tested = self._tested()
+        tested = self._tested_combinations()
         has_outliers = tested.bits.any(axis=1)
         return Unsafe(
             self.k,
@@ -160,7 +160,7 @@ class MuArgusDialogue:
 
     def outliers(self) -> list[Outlier]:
         """Give every tuple that has unsafe combinations, with them: freq in Figure 14."""
-        tested = self._tested()
+        tested = self._tested_combinations()
         tuples = np.flatnonzero(tested.bits.any(axis=1))
         labels = [
             [self.task.frequencies.hierarchies[column].labels[level][code] for code in codes.tolist()]
@@ -170,13 +170,16 @@ class MuArgusDialogue:
         return [
             Outlier(cells, rows, tuple(self._names(tested.combinations[number]) for number in np.flatnonzero(unsafe)))
             for cells, rows, unsafe in zip(
-                zip(*labels, strict=True), tested.groups.sizes[tuples].tolist(), tested.unpacked(tuples), strict=True
+                zip(*labels, strict=True),
+                tested.groups.sizes[tuples].tolist(),
+                tested.unsafe_combinations(tuples),
+                strict=True,
             )
         ]
 
     def suppressions(self) -> Suppressions:
         """Give what ``finish()`` would blank, without doing it."""
-        tested, is_blank = self._tested(), self._blanks()
+        tested, is_blank = self._tested_combinations(), self._blanks()
         sizes = self._recoding(tested, is_blank).sizes
         return Suppressions(
             {name: int(tested.groups.sizes @ is_blank[column]) for column, name in enumerate(self._columns)},
@@ -187,7 +190,7 @@ class MuArgusDialogue:
 
     def finish(self) -> LocalRecoding:
         """Give the recoding: every column at its level, and single cells blank (step 6)."""
-        return self._recoding(self._tested(), self._blanks())
+        return self._recoding(self._tested_combinations(), self._blanks())
 
     def _names(self, columns: Combination) -> tuple[str, ...]:
         return tuple(self._columns[column] for column in columns)
@@ -209,7 +212,7 @@ class MuArgusDialogue:
         labels = Labels.at_level(self.task.frequencies, column, level)
         return all(rows >= self.k for text, rows in zip(labels.texts, labels.rows, strict=True) if text is not None)
 
-    def _tested(self) -> TestedCombinations:
+    def _tested_combinations(self) -> TestedCombinations:
         node = self._nodes[-1]
         if node not in self._known:
             self._known[node] = TestedCombinations.at(
@@ -242,7 +245,7 @@ class MuArgusDialogue:
                         yield chosen
 
     def _categories(self, column: int) -> tuple[Category, ...]:
-        tested = self._tested()
+        tested = self._tested_combinations()
         labels = Labels.at_level(self.task.frequencies, column, tested.groups.node[column])
         return tuple(
             Category(text, rows, _by_dimension(unsafe))
@@ -253,7 +256,7 @@ class MuArgusDialogue:
         """Tell which cells suppression blanks, by column and group."""
         node = self._nodes[-1]
         if node not in self._blank:
-            self._blank[node] = self._suppress(self._tested())
+            self._blank[node] = self._suppress(self._tested_combinations())
         return self._blank[node]
 
     def _suppress(self, tested: TestedCombinations) -> BoolArray:
@@ -268,7 +271,7 @@ class MuArgusDialogue:
             self._watch.report("suppress", start, len(tuples))
             stop_if_late(self._watch)
             part = tuples[start : start + TUPLES_AT_ONCE]
-            is_blank[:, part] = rule.blanks(tested.unpacked(part)).T
+            is_blank[:, part] = rule.blanks(tested.unsafe_combinations(part)).T
         return is_blank
 
     def _losses(self, tested: TestedCombinations) -> list[float]:

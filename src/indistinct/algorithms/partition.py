@@ -89,7 +89,9 @@ ROUNDING = 1e-9
 """Losses that differ by less are the same."""
 
 
-def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKind, group: Grouping) -> LocalRecoding:
+def partition_tuples(
+    task: Task, watch: Watch, measure: CellMeasure, labels: LabelKind, group: Grouping
+) -> LocalRecoding:
     """Group the tuples of each block, make the groups safe for every model, and give them their labels."""
     frequencies = task.frequencies
     space = Space.of(frequencies, measure, labels)
@@ -97,7 +99,7 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
     task = task.without(block_of == SUPPRESSED)
     order = np.argsort(block_of, kind="stable")
     starts = np.searchsorted(block_of[order], np.arange(blocks + 1))
-    parts = [_suppressed(order[: starts[0]], frequencies.entries.counts)]
+    parts = [_suppressed_pieces(order[: starts[0]], frequencies.entries.counts)]
     groups, bound, is_proven, is_bounded = 0, 0.0, True, True
     for block in range(blocks):
         tuples = order[starts[block] : starts[block + 1]]
@@ -109,7 +111,7 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
             is_proven &= found.is_proven
         parts.append(Pieces(tuples[pieces.tuples], pieces.rows, pieces.groups + groups))
         groups += int(pieces.groups.max(initial=-1)) + 1
-    pieces = _joined(parts)
+    pieces = _join_parts(parts)
     safe = made_safe(task, space, block_of, pieces, groups)
     recoding = LocalRecoding.of_pieces(frequencies, safe, labels)
     if not is_bounded:
@@ -123,11 +125,11 @@ def partitioned(task: Task, watch: Watch, measure: CellMeasure, labels: LabelKin
     return recoding.with_gap(0.0 if is_proven and gap <= ROUNDING else gap)
 
 
-def _suppressed(tuples: IntArray, sizes: IntArray) -> Pieces:
+def _suppressed_pieces(tuples: IntArray, sizes: IntArray) -> Pieces:
     return Pieces(tuples, sizes[tuples], np.full(len(tuples), SUPPRESSED))
 
 
-def _joined(parts: list[Pieces]) -> Pieces:
+def _join_parts(parts: list[Pieces]) -> Pieces:
     return Pieces(
         np.concatenate([part.tuples for part in parts]),
         np.concatenate([part.rows for part in parts]),
@@ -153,14 +155,14 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
     if is_safe.all():
         return pieces
     while int((~is_safe).sum()) > MANY_FAILING:
-        group_of, groups = _paired(space, block_of, tuples, group_of, is_safe)
+        group_of, groups = _pair_failing_groups(space, block_of, tuples, group_of, is_safe)
         is_safe = task.safe_parts(tuples, rows, group_of, groups)
     new_groups = pieces.groups.copy()
     new_groups[is_released] = _joined_one_by_one(task, space, block_of, Pieces(tuples, rows, group_of), is_safe)
     return Pieces(pieces.tuples, pieces.rows, new_groups)
 
 
-def _paired(
+def _pair_failing_groups(
     space: Space, block_of: IntArray, tuples: IntArray, group_of: IntArray, is_safe: BoolArray
 ) -> tuple[IntArray, int]:
     """Join each failing group with the next one in the order of their lowest ranks; give the groups and their number.

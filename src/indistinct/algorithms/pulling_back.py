@@ -96,8 +96,8 @@ class PullingBack:
     def _lay_out_children(self) -> None:
         cases, inside = self._cases, ~self._cases.is_back
         rows, kind_of = cases.rows[inside], self._kinds.kind_of[cases.entries[inside]]
-        self._case_of_child, child_of, _ = numbered(cases.case_of[inside], cases.labels[inside])
-        self._child_of_cell, self._cell_of_piece, self._kind_of_cell = numbered(child_of, kind_of)
+        self._case_of_child, child_of, _ = number_pairs(cases.case_of[inside], cases.labels[inside])
+        self._child_of_cell, self._cell_of_piece, self._kind_of_cell = number_pairs(child_of, kind_of)
         self._case_of_cell = self._case_of_child[self._child_of_cell]
         self._number, children = int(self._case_of_child[-1]) + 1, len(self._case_of_child)
         self._first_cell = np.searchsorted(self._child_of_cell, np.arange(children + 1))
@@ -108,7 +108,7 @@ class PullingBack:
 
     def _lay_out_shares(self) -> None:
         cases, kinds = self._cases, self._kinds
-        case_of_share, share_of, self._kind_of_share = numbered(cases.case_of, kinds.kind_of[cases.entries])
+        case_of_share, share_of, self._kind_of_share = number_pairs(cases.case_of, kinds.kind_of[cases.entries])
         self._first_share = np.searchsorted(case_of_share, np.arange(self._number + 1))
         self._share_rows = sums(share_of, np.where(cases.is_back, cases.rows, 0), len(case_of_share))
         self._back_rows = sums(case_of_share, self._share_rows, self._number)
@@ -123,7 +123,7 @@ class PullingBack:
         """Count the sensitive values of the remainders, column by column."""
         self._value_of_share, self._value_rows, self._value_weight = [], [], []
         for values, weights in zip(self._kinds.values, self._kinds.weights, strict=True):
-            _, value_of, codes = numbered(self._case_of_share, values[self._kind_of_share])
+            _, value_of, codes = number_pairs(self._case_of_share, values[self._kind_of_share])
             self._value_of_share.append(value_of)
             self._value_rows.append(sums(value_of, self._share_rows, len(codes)))
             self._value_weight.append(weights[codes])
@@ -179,14 +179,14 @@ class PullingBack:
         is_fullest = np.flatnonzero(rows == np.maximum.reduceat(rows, firsts)[run_of])
         chosen = cells[is_fullest[np.searchsorted(run_of[is_fullest], np.arange(len(firsts)))]]
         if self._kinds.shares is not None:
-            wanted = self._wanted(cases) * self._kinds.shares[self._kind_of_cell[chosen]]
+            wanted = self._rows_to_grow_by(cases) * self._kinds.shares[self._kind_of_cell[chosen]]
         else:
-            wanted = self._wanted(cases) / np.minimum(self._kinds_offered[cases], MOST_KINDS)
+            wanted = self._rows_to_grow_by(cases) / np.minimum(self._kinds_offered[cases], MOST_KINDS)
             wanted = np.minimum(wanted, self._next_frequency(cases, least) - least)
         can_give = np.minimum(self._most[chosen], self._child_rows[self._child_of_cell[chosen]] - self._k)
         return chosen, np.clip(wanted.astype(np.int64), 1, can_give)
 
-    def _wanted(self, cases: IntArray) -> FloatArray:
+    def _rows_to_grow_by(self, cases: IntArray) -> FloatArray:
         """Give how many rows remainders are to grow by until they are looked at anew."""
         return np.maximum(self._k - self._back_rows[cases], self._back_rows[cases] / GROWTH)
 
@@ -248,10 +248,10 @@ def sums(numbers: IntArray, rows: IntArray, number: int) -> IntArray:
     return np.bincount(numbers, rows, number).astype(np.int64)
 
 
-def numbered(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def number_pairs(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Number the different pairs in their order; give the outer of each, the number of each pair, and the inner.
 
-    >>> numbered(np.array([1, 0, 1]), np.array([5, 7, 5]))
+    >>> number_pairs(np.array([1, 0, 1]), np.array([5, 7, 5]))
     (array([0, 1]), array([1, 0, 1]), array([7, 5]))
     """
     width = int(inner.max(initial=0)) + 1

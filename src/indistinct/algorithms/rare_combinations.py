@@ -58,7 +58,7 @@ class TestedCombinations:
             rows.append(int(merged.sizes[is_unsafe].sum()))
         return cls(groups, group_of, tuple(combinations), tuple(values), tuple(rows), bits, per_label)
 
-    def unpacked(self, groups: IntArray) -> BoolArray:
+    def unsafe_combinations(self, groups: IntArray) -> BoolArray:
         """Tell which combinations are unsafe in some groups: (groups, combinations)."""
         return np.unpackbits(self.bits[groups], axis=1, count=len(self.combinations)).astype(np.bool_)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.partition import blocks_of, partitioned
+from indistinct.algorithms.partition import blocks_of, partition_tuples
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, UIntArray
@@ -86,7 +86,7 @@ class Regroup(Algorithm):
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
-        return partitioned(task, watch, self.measure, self.labels, grouped)
+        return partition_tuples(task, watch, self.measure, self.labels, group_tuples)
 
 
 def cell_measure(measure: QualityMeasure | str) -> CellMeasure:
@@ -107,7 +107,7 @@ def check_labels(labels: object, measure: object = None) -> None:
         raise PolicyError("measure: ranges and sets are measured by 'loss' or 'ncp'")
 
 
-def grouped(space: Space, k: int, watch: Watch) -> Pieces:
+def group_tuples(space: Space, k: int, watch: Watch) -> Pieces:
     """Group the tuples of a space into groups of at least k rows, at little cost."""
     loose_rows = _loose_rows(space, k)
     if not loose_rows.any():

@@ -12,7 +12,7 @@ from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.search import Search
-from indistinct.algorithms.solutions import Preference, minimal_solutions, preference_named, preferred
+from indistinct.algorithms.solutions import Preference, minimal_solutions, preference_named, preferred_solution
 from indistinct.algorithms.task import Task, height
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError, PolicyError
@@ -62,7 +62,7 @@ class Samarati(Algorithm):
             solutions = minimal_solutions(task, watch)
             if not solutions:
                 raise task.infeasible(task.budget)
-            found: Node | None = preferred(solutions, self.preference).vector
+            found: Node | None = preferred_solution(solutions, self.preference).vector
         elif self.satisfies == "matrix":
             found = find_vector_by_matrix(task, watch)
         else:

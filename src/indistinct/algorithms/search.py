@@ -217,7 +217,7 @@ class _Best:
         search = self.search
         heap: list[tuple[tuple[float, int, int, Node], Box]] = []
         top = self.counter.outcome(search.heights, self.counter.base)
-        self._consider(top if self.judges is None else self._judged(0, top.node))
+        self._consider(top if self.judges is None else self._count_for_policy(0, top.node))
         if top.suppressed_rows > search.budget:
             return [], 1.0, 1.0
         self._push(heap, self._box(search.bottom, top, None), 0.0)
@@ -230,7 +230,7 @@ class _Best:
                     return [self.best[3]], self.best[0], min(self._key(boxes[0], 0.0)[0], self.best[0])
                 works = [(thread, box, *self._nearest(box)) for thread, box in enumerate(boxes)]
                 # a single box is not worth a thread
-                halves = list(pool.map(self._halved, works)) if len(works) > 1 else [self._halved(works[0])]
+                halves = list(pool.map(self._lower_half, works)) if len(works) > 1 else [self._lower_half(works[0])]
                 for half in halves:
                     if half is not None:
                         self._put_back(heap, half)
@@ -238,7 +238,7 @@ class _Best:
             return [], 1.0, 1.0
         return self.ties if self.keeps_ties else [self.best[3]], self.best[0], self.best[0]
 
-    def _judged(self, thread: int, node: Node) -> Outcome:
+    def _count_for_policy(self, thread: int, node: Node) -> Outcome:
         """Count a node for the policy itself."""
         assert self.judges is not None  # asked only then
         return self.judges[thread].outcome(node)
@@ -252,7 +252,7 @@ class _Best:
                 boxes.append(box)
         return boxes
 
-    def _halved(self, work: tuple[int, Box, Source, Any]) -> _Half | None:
+    def _lower_half(self, work: tuple[int, Box, Source, Any]) -> _Half | None:
         """Count the upper node of a box's lower half; None if the box's lower node rules it out.
 
         Threads run this: it changes nothing but the counter's own memory.
@@ -260,14 +260,14 @@ class _Best:
         thread, box, source, trail = work
         counter = self.counters[thread]
         if self._pays_to_reduce(source, box.low):
-            source, trail = counter.reduced(box.low, source), (box.low, trail)
+            source, trail = counter.reduce_source(box.low, source), (box.low, trail)
         above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
         if self._is_worse(self._key(box, above)):
             return None
         column, level = self._split(box)
         outcome = counter.outcome(with_level(box.high, column, level), source)
         is_possible = outcome.suppressed_rows <= self.search.budget
-        judged = self._judged(thread, outcome.node) if self.judges is not None and is_possible else outcome
+        judged = self._count_for_policy(thread, outcome.node) if self.judges is not None and is_possible else outcome
         return _Half(box, with_level(box.low, column, level + 1), above, outcome, judged, source, trail)
 
     def _put_back(self, heap: list[tuple[tuple[float, int, int, Node], Box]], half: _Half) -> None:

@@ -27,7 +27,7 @@ PARTNERS = 1_000
 """So many groups that are cheap to join are tried before rows are suppressed."""
 
 
-def divided(space: Space, bucket: IntArray, watch: Watch) -> Iterator[IntArray]:
+def divide_bucket(space: Space, bucket: IntArray, watch: Watch) -> Iterator[IntArray]:
     """Divide a bucket into groups of nearby rows, one of each value; fewer and larger ones when the time is up.
 
     ``bucket``, like each group, is (values, rows): the entries of its rows, those of one value in a line. A group is
@@ -98,7 +98,7 @@ class Placing:
     signatures: IntArray
     by_labels: bool
 
-    def placed(self) -> IntArray:
+    def group_of_each_row(self) -> IntArray:
         """Give the group of each row, SUPPRESSED where there is no place.
 
         Of groups with the same labels the largest stays. The others, and those that fail another model, are joined
@@ -130,7 +130,9 @@ class Placing:
             joined_costs = self.space.run_costs(joined_low, joined_high)
             added = (sizes[others] + sizes[group]) * joined_costs - sizes[others] * costs[others]
             order = np.argsort(added, kind="stable")[:PARTNERS]
-            known = labels[others[order]] if names is None else names.known(joined_low[order], joined_high[order])
+            known = (
+                labels[others[order]] if names is None else names.known_numbers(joined_low[order], joined_high[order])
+            )
             for place, name in zip(order.tolist(), known.tolist(), strict=True):
                 other = int(others[place])
                 if owner.get(name, other) != other:
@@ -196,7 +198,7 @@ class _Names:
         known = self._known
         return np.array([known.setdefault(row.tobytes(), len(known)) for row in self._labels(low, high)], np.int64)
 
-    def known(self, low: IntArray, high: IntArray) -> IntArray:
+    def known_numbers(self, low: IntArray, high: IntArray) -> IntArray:
         """Give the number of each group's labels, -1 for those that no group has had yet."""
         known = self._known
         return np.array([known.get(row.tobytes(), -1) for row in self._labels(low, high)], np.int64)

@@ -79,7 +79,7 @@ def preference_named(preference: str | Preference) -> Preference:
     return PREFERENCES[preference]
 
 
-def preferred(solutions: list[Solution], preference: str | Preference) -> Solution:
+def preferred_solution(solutions: list[Solution], preference: str | Preference) -> Solution:
     """Give the one solution that a preference puts first; equals are settled by fewer relative steps and fewer rows.
 
     Exactly one is chosen, always the same: later releases are checked against it.

@@ -171,7 +171,7 @@ class Task:
                 return InfeasibleError(reason)
         left = int(groups.sizes[self.unsafe(groups)].sum())
         fixed = self.names_of([column for column, height in enumerate(top) if height == 0])
-        hint = f", or give {_listed(fixed)} a hierarchy" if fixed else ""
+        hint = f", or give {_list_names(fixed)} a hierarchy" if fixed else ""
         return InfeasibleError(
             f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "
             f"but the policy allows {budget}; allow more suppression{hint}"
@@ -192,5 +192,5 @@ def with_level(node: Node, column: int, level: int) -> Node:
     return (*node[:column], level, *node[column + 1 :])
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")

@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.partition import blocks_of
-from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, numbered, sums
+from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, number_pairs, sums
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
@@ -72,23 +72,23 @@ class TopDown(Algorithm):
         finished: list[_Classes] = []
         rows_done, is_cut = 0, False
         while len(classes):
-            classes = classes.lowered(trees)
+            classes = classes.at_lowest_levels(trees)
             if watch.time_is_up():
                 finished.append(classes)
                 is_cut = True
                 break
-            done, classes = _specialised(task, kinds, trees, classes)
+            done, classes = _specialise_classes(task, kinds, trees, classes)
             finished.append(done)
             rows_done += int(done.rows.sum())
             watch.report("search", rows_done, frequencies.rows)
-        found = _Classes.joined(finished)
+        found = _Classes.all_of(finished)
         is_out = block_of == SUPPRESSED
         pieces = Pieces(
             np.concatenate([found.entries, np.flatnonzero(is_out)]),
             np.concatenate([found.rows, frequencies.entries.counts[is_out]]),
             np.concatenate([found.class_of, block_of[is_out]]),
         )
-        labels, codes = _labels(frequencies, trees, found.lowered(trees) if self.tighten else found)
+        labels, codes = _labels(frequencies, trees, found.at_lowest_levels(trees) if self.tighten else found)
         return replace(LocalRecoding.of_labels(frequencies, pieces, labels, codes), is_cut_short=is_cut)
 
 
@@ -130,7 +130,7 @@ class _Classes:
         return cls(entries, frequencies.entries.counts[entries], block_of[entries], levels)
 
     @classmethod
-    def joined(cls, several: list[_Classes]) -> Self:
+    def all_of(cls, several: list[_Classes]) -> Self:
         """Give the classes of all, numbered on."""
         starts = np.cumsum([0, *(len(classes) for classes in several)])
         return cls(
@@ -166,14 +166,14 @@ class _Classes:
     def children(self, columns: IntArray, labels: IntArray, rows: IntArray) -> _Classes:
         """Give the classes into which so many rows of each piece divide by their label one level down a column."""
         goes_on = np.flatnonzero(rows)
-        parent_of, child_of, _ = numbered(self.class_of[goes_on], labels[goes_on])
+        parent_of, child_of, _ = number_pairs(self.class_of[goes_on], labels[goes_on])
         order = np.argsort(child_of, kind="stable")
         goes_on = goes_on[order]
         levels = self.levels[:, parent_of]
         levels[columns[parent_of], np.arange(len(parent_of))] -= 1
         return _Classes(self.entries[goes_on], rows[goes_on], child_of[order], levels)
 
-    def lowered(self, trees: list[_Tree]) -> _Classes:
+    def at_lowest_levels(self, trees: list[_Tree]) -> _Classes:
         """The same classes, every column at the lowest level that has one label for all rows of a class.
 
         A column in which all rows of a class share the label below is specialised before any other: no row falls
@@ -189,7 +189,7 @@ class _Classes:
         return _Classes(self.entries, self.rows, self.class_of, levels)
 
 
-def _specialised(task: Task, kinds: Kinds, trees: list[_Tree], classes: _Classes) -> tuple[_Classes, _Classes]:
+def _specialise_classes(task: Task, kinds: Kinds, trees: list[_Tree], classes: _Classes) -> tuple[_Classes, _Classes]:
     """Specialise every class in its best column: give the classes that are done with, and the children."""
     may_split = (classes.sizes >= 2 * task.largest_k()) & (classes.levels > 0).any(axis=0)
     done, classes = classes.only(~may_split), classes.only(may_split)
@@ -201,7 +201,7 @@ def _specialised(task: Task, kinds: Kinds, trees: list[_Tree], classes: _Classes
     pieces = columns[classes.class_of], np.arange(len(classes.rows))
     back = np.where(is_split[classes.class_of], trial.back[pieces], classes.rows)
     children = classes.children(columns, trial.child[pieces], classes.rows - back)
-    return _Classes.joined([done, classes.with_rows(back)]), children
+    return _Classes.all_of([done, classes.with_rows(back)]), children
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _Trial:
     @classmethod
     def of(cls, task: Task, trees: list[_Tree], classes: _Classes) -> Self:
         """Unspecialise the children that fail a model, in every column."""
-        tried = [_tried(task, tree, classes, levels) for tree, levels in zip(trees, classes.levels, strict=True)]
+        tried = [_try_column(task, tree, classes, levels) for tree, levels in zip(trees, classes.levels, strict=True)]
         child, back, kept, branches, is_settled = (np.stack(arrays) for arrays in zip(*tried, strict=True))
         return cls(classes, child, back, kept, branches, is_settled.astype(np.bool_))
 
@@ -258,12 +258,12 @@ class _Trial:
         self.is_settled[columns, numbers] = True
 
 
-def _tried(task: Task, tree: _Tree, classes: _Classes, levels: IntArray) -> tuple[IntArray, ...]:
+def _try_column(task: Task, tree: _Tree, classes: _Classes, levels: IntArray) -> tuple[IntArray, ...]:
     """Specialise all classes in one column: give the five arrays of a trial."""
     class_of, entries, rows = classes.class_of, classes.entries, classes.rows
     number, sizes, k = len(classes), classes.sizes, task.largest_k()
     child = tree.labels[np.maximum(levels - 1, 0)[class_of], tree.ranks[entries]]
-    parent_of, part_of, _ = numbered(class_of, child)
+    parent_of, part_of, _ = number_pairs(class_of, child)
     is_safe = task.safe_parts(entries, rows, part_of, len(parent_of))
     back = np.where(is_safe[part_of], 0, rows)
     branches = sums(parent_of, is_safe.astype(np.int64), number)
@@ -287,7 +287,7 @@ def _labels(frequencies: FrequencyList, trees: list[_Tree], classes: _Classes) -
     for column, tree in enumerate(trees):
         levels = classes.levels[column]
         all_labels = [Labels.at_level(frequencies, column, level) for level in range(len(tree.labels))]
-        of_level, carried, of_code = numbered(levels, tree.labels[levels, tree.ranks[examples]])
+        of_level, carried, of_code = number_pairs(levels, tree.labels[levels, tree.ranks[examples]])
         used = [(all_labels[level], code) for level, code in zip(of_level.tolist(), of_code.tolist(), strict=True)]
         texts = [labels.texts[code] for labels, code in used]
         leaves, rows = (np.array([getattr(labels, n)[code] for labels, code in used]) for n in ("leaves", "rows"))

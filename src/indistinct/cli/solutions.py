@@ -36,7 +36,7 @@ def solutions(
 
     No column of one can stay at a lower level without suppressing more rows than the policy allows.
     """
-    from indistinct.algorithms.solutions import preference_named, preferred
+    from indistinct.algorithms.solutions import preference_named, preferred_solution
     from indistinct.pipeline import solutions as minimal
     from indistinct.policy.policy_file import read_policy
 
@@ -44,7 +44,7 @@ def solutions(
     preference_named(preference)
     with show.progress(time_limit) as watch:
         found = minimal(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
-    chosen = preferred(found, preference)
+    chosen = preferred_solution(found, preference)
     if as_json:
         show.document({"preference": preference, "solutions": [_described(one, one is chosen) for one in found]})
         return
