@@ -55,8 +55,17 @@ def test_an_interruption_leaves_nothing_behind(tmp_path):
 def test_what_is_written_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     done = []
     fsync, replace = os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("fsync"), fsync(handle))[1])
-    monkeypatch.setattr(os, "replace", lambda *names: (done.append("replace"), replace(*names))[1])
+
+    def note_fsync(handle):
+        done.append("fsync")
+        fsync(handle)
+
+    def note_replace(*names):
+        done.append("replace")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "replace", note_replace)
     write_whole(tmp_path / "page.html", "text")
     assert done == ["fsync", "replace", "fsync"]
 
