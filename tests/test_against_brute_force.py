@@ -20,7 +20,7 @@ from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.solutions import PREFERENCES, minimal_solutions
 from indistinct.counting import Layout
 from indistinct.kernels import grouping
-from indistinct.quality import measured
+from indistinct.quality import all_measures
 from indistinct.registry import MEASURES
 from profiles import examples
 
@@ -83,7 +83,7 @@ def test_lattice_finds_the_optimum_of_every_measure(case):
         assert recoding.suppressed_rows == len(outcomes[recoding.node].suppressed)
         assert recoding.is_proven
         for other, (own_figure, _) in bf.MEASURES.items():
-            assert measured(recoding)[other] == pytest.approx(own_figure(outcomes[recoding.node]), abs=1e-9), other
+            assert all_measures(recoding)[other] == pytest.approx(own_figure(outcomes[recoding.node]), abs=1e-9), other
 
 
 @given(bf.cases(several=True))

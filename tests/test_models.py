@@ -463,7 +463,7 @@ def test_groups_may_be_merged_as_models_claim(data):
 
 
 def _merged(groups: Groups, into: np.ndarray) -> Groups:
-    tallies = {name: tally.merged(into) for name, tally in groups.tallies.items()}
+    tallies = {name: tally.merge(into) for name, tally in groups.tallies.items()}
     return Groups.of_sizes(np.bincount(into, groups.sizes, len(groups)).astype(np.int64), tallies)
 
 

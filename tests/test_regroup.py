@@ -84,7 +84,7 @@ def optimum_of(frequencies, k, kind):
         return known[key]
 
     best = min(sum(cost(part) for part in parts) for parts in partitions(rows, k))
-    whole = NCP().prepared(frequencies).whole
+    whole = NCP().prepare(frequencies).whole
     return 1 + best / whole if whole else 0.0
 
 

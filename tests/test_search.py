@@ -706,7 +706,7 @@ def test_cell_measures_are_those_whose_labels_may_differ():
     """What the tests above rely on: both plain and uneven cell measures are among the measures."""
     task = wide_task([60, 5], tuples=50)
     plain = {
-        name: counters.is_plain(make().prepared(task.frequencies).per_label)  # type: ignore[attr-defined]
+        name: counters.is_plain(make().prepare(task.frequencies).per_label)  # type: ignore[attr-defined]
         for name, make in MEASURES.items()
         if isinstance(make(), CellMeasure)
     }

@@ -164,7 +164,7 @@ def check_measure(measure: QualityMeasure, *, examples: int = EXAMPLES) -> None:
                         f"bound_above() says {bound} at {low.node}, but the loss at {high.node} is {loss}"
                     )
 
-    _for_all(check, _recoded(), examples)
+    _for_all(check, _lists_with_recodings(), examples)
 
 
 def check_algorithm(
@@ -199,7 +199,7 @@ def _released_rows(recoding: Recoding) -> Released:
     if isinstance(recoding, LocalRecoding):
         return _released_locally(recoding)
     assert isinstance(recoding, FullDomainRecoding), "an algorithm gives a recoding of indistinct.recoding"
-    return _released(recoding)
+    return _full_domain_rows(recoding)
 
 
 def _fingerprint(recoding: Recoding) -> object:
@@ -255,7 +255,7 @@ def _released_locally(recoding: LocalRecoding) -> Released:
     return released
 
 
-def _released(recoding: FullDomainRecoding) -> Released:
+def _full_domain_rows(recoding: FullDomainRecoding) -> Released:
     """Count the released rows of a full-domain recoding anew, row by row, without the search's own code."""
     frequencies = recoding.frequencies
     sensitive = _sensitive_texts(frequencies)
@@ -348,7 +348,7 @@ def _listed_hierarchies(values: Sequence[str], most_levels: int = 2) -> SearchSt
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def drawn(draw: DrawFn) -> Hierarchy:
+    def draw_one(draw: DrawFn) -> Hierarchy:
         columns: list[list[str]] = [list(values)]
         for level in range(1, 1 + draw(st.integers(0, most_levels - 1))):
             names = {label: f"{level}.{draw(st.integers(0, 2))}" for label in dict.fromkeys(columns[-1])}
@@ -356,7 +356,7 @@ def _listed_hierarchies(values: Sequence[str], most_levels: int = 2) -> SearchSt
         columns.append([draw(st.sampled_from(["*", "any"]))] * len(values))
         return levels(list(zip(*columns, strict=True)))
 
-    made: SearchStrategy[Hierarchy] = drawn()
+    made: SearchStrategy[Hierarchy] = draw_one()
     return made
 
 
@@ -371,7 +371,7 @@ def frequency_lists(
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def drawn(draw: DrawFn) -> FrequencyList:
+    def draw_one(draw: DrawFn) -> FrequencyList:
         number = draw(st.integers(1, most_columns))
         names = [*NAMES[:number], *sensitive]
         domains = [[f"{name}{n}" for n in range(draw(st.integers(1, 4)))] for name in NAMES[:number]]
@@ -394,7 +394,7 @@ def frequency_lists(
         }
         return FrequencyList.of_codes(names[:number], compiled[:number], codes[:number], counts, weights, described)
 
-    made: SearchStrategy[FrequencyList] = drawn()
+    made: SearchStrategy[FrequencyList] = draw_one()
     return made
 
 
@@ -406,7 +406,7 @@ def policies(columns: Sequence[str], *, models: Sequence[PrivacyModel] | None = 
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def drawn(draw: DrawFn) -> Policy:
+    def draw_one(draw: DrawFn) -> Policy:
         named: dict[str, list[str]] | None = None
         if draw(st.integers(0, 3)) == 0:
             first = draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
@@ -420,7 +420,7 @@ def policies(columns: Sequence[str], *, models: Sequence[PrivacyModel] | None = 
             quasi_identifiers=named,
         )
 
-    made: SearchStrategy[Policy] = drawn()
+    made: SearchStrategy[Policy] = draw_one()
     return made
 
 
@@ -429,11 +429,11 @@ def tasks(*, models: Sequence[PrivacyModel] | None = None) -> SearchStrategy[Tas
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def drawn(draw: DrawFn) -> Task:
+    def draw_one(draw: DrawFn) -> Task:
         frequencies = draw(frequency_lists(sensitive=_asked_columns(models or [])))
         return Task.of(frequencies, draw(policies(frequencies.columns, models=models)))
 
-    made: SearchStrategy[Task] = drawn()
+    made: SearchStrategy[Task] = draw_one()
     return made
 
 
@@ -444,12 +444,12 @@ def _asked_columns(models: Sequence[PrivacyModel]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *(SENSITIVE_NAMES if None in asked else ())]))
 
 
-def _recoded() -> SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]]:
+def _lists_with_recodings() -> SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]]:
     """Draw a frequency list with a recoding to every node, each with some groups suppressed."""
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def drawn(draw: DrawFn) -> tuple[FrequencyList, list[FullDomainRecoding]]:
+    def draw_one(draw: DrawFn) -> tuple[FrequencyList, list[FullDomainRecoding]]:
         frequencies = draw(frequency_lists())
         recodings = []
         for node in _nodes(frequencies):
@@ -458,7 +458,7 @@ def _recoded() -> SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]]
             recodings.append(FullDomainRecoding(frequencies, groups, groups.sizes < least))
         return frequencies, recodings
 
-    made: SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]] = drawn()
+    made: SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]] = draw_one()
     return made
 
 
@@ -479,7 +479,7 @@ def _ordered_pairs(nodes: dict[Node, int]) -> Iterator[tuple[Node, Node]]:
 
 def _backwards(groups: Groups) -> Groups:
     """The same groups in the opposite order."""
-    tallies = {column: tally.merged(np.arange(len(groups))[::-1]) for column, tally in groups.tallies.items()}
+    tallies = {column: tally.merge(np.arange(len(groups))[::-1]) for column, tally in groups.tallies.items()}
     return Groups(groups.sizes[::-1].copy(), groups.keys[::-1].copy(), groups.node, groups.layout, tallies)
 
 

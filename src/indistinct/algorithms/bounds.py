@@ -36,7 +36,7 @@ def cell_bound(frequencies: FrequencyList, measure: CellMeasure, k: int, watch: 
 
     A row that no label joins to k - 1 others counts as lost.
     """
-    whole = measure.prepared(frequencies).whole
+    whole = measure.prepare(frequencies).whole
     if whole <= 0:
         return 0.0
     space = Space.of(frequencies, measure)
@@ -114,11 +114,11 @@ def _groups_at(ladders: Ladders, points: Groups, node: Node) -> tuple[IntArray, 
         for column, level in uneven:
             takes_part &= ladders.is_new[column, level][ladders.points[:, column]]
         part = replace(points, sizes=points.sizes[takes_part], keys=points.keys[takes_part])
-        groups, group_of_part = part.merged(maps, node)
+        groups, group_of_part = part.merge(maps, node)
         group_of = np.full(len(points), -1)
         group_of[takes_part] = group_of_part
     else:
-        groups, group_of = points.merged(maps, node)
+        groups, group_of = points.merge(maps, node)
     costs = np.zeros(len(groups))
     for column, level in enumerate(node):
         costs += ladders.costs[column, level][groups.label_codes(column)]

@@ -173,7 +173,7 @@ class TupleCounter:
         self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
         self._values: LabelValues | None = None
         if isinstance(measure, CellMeasure):
-            self._values = measure.prepared(frequencies).per_label
+            self._values = measure.prepare(frequencies).per_label
         self._is_plain = self._values is not None and is_plain(self._values)
         self._wants_tally = measure is not None and self._values is None and measure.level_losses(frequencies) is None
         # entry 0 of both stays 0, for spare chunks

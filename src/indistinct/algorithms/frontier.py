@@ -264,9 +264,9 @@ class Swept:
 def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
     """Count every node; one counter for each measure whose labels differ, since it sums over them."""
     frequencies = task.frequencies
-    per_label = [scale.prepared(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
+    per_label = [scale.prepare(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
     uneven = [values for values in per_label if not is_plain(values)]
-    asking = [s for s in scales if isinstance(s, CellMeasure) and not is_plain(s.prepared(frequencies).per_label)]
+    asking = [s for s in scales if isinstance(s, CellMeasure) and not is_plain(s.prepare(frequencies).per_label)]
     counters = [TupleCounter(task, scale) for scale in asking] or [TupleCounter(task, None)]
     shape = (size, len(ks))
     suppressed, groups, squares = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape)

@@ -17,7 +17,7 @@ from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
 from indistinct.counting import Node
 from indistinct.errors import PolicyError
-from indistinct.quality import Precision, QualityMeasure, measured
+from indistinct.quality import Precision, QualityMeasure, all_measures
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Recoding
 from indistinct.watch import Watch
 
@@ -181,7 +181,7 @@ def _as_solution(recoding: LocalRecoding) -> Solution:
         dict(zip(frequencies.columns, frequencies.heights, strict=True)),
         recoding.suppressed_rows,
         recoding.released_groups,
-        measured(recoding),
+        all_measures(recoding),
     )
 
 

@@ -119,7 +119,7 @@ def partition_tuples(
     is_proven &= safe is pieces
     if bound == 0.0 and not is_proven:
         return replace(recoding, is_proven=False)
-    least = within_unit(1.0 - (space.whole_row * recoding.released_rows - bound) / measure.prepared(frequencies).whole)
+    least = within_unit(1.0 - (space.whole_row * recoding.released_rows - bound) / measure.prepare(frequencies).whole)
     gap = max(0.0, measure.loss(recoding) - least)
     # A label that reads the same on two levels counts as the higher one, which the groups were not chosen for.
     return recoding.with_gap(0.0 if is_proven and gap <= ROUNDING else gap)

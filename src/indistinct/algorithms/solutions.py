@@ -10,7 +10,7 @@ from indistinct.algorithms.search import Search
 from indistinct.algorithms.task import Task
 from indistinct.counting import Node
 from indistinct.errors import PolicyError
-from indistinct.quality import measured
+from indistinct.quality import all_measures
 from indistinct.recoding import FullDomainRecoding
 from indistinct.watch import Watch
 
@@ -38,7 +38,7 @@ class Solution:
             dict(zip(frequencies.columns, frequencies.heights, strict=True)),
             recoding.suppressed_rows,
             len(recoding.released_sizes),
-            measured(recoding),
+            all_measures(recoding),
         )
 
     @property

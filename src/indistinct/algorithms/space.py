@@ -163,7 +163,7 @@ class _Column:
         if kind == "ranges" and hierarchy.height:
             return cls._of_values(hierarchy, measure, frequencies.weights[column])
         order = np.lexsort(hierarchy.maps).astype(np.int64)  # by the top level first, so that every label is a run
-        kept = measure.prepared(frequencies).per_label[column]
+        kept = measure.prepare(frequencies).per_label[column]
         most = max(float(level.max()) for level in kept)
         costs = [np.maximum(most - level, 0.0) for level in kept]
         if len(order) <= LARGEST_TABLE:

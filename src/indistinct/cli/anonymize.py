@@ -88,7 +88,7 @@ def anonymize(
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
-    chosen = _chosen(policy, algorithm, measure)
+    chosen = _algorithm_asked_for(policy, algorithm, measure)
     limits = reading(delimiter, encoding, memory, threads, engine, master, max_tuples)
     with show.progress(time_limit) as watch, open_table(table, **limits) as rows:
         if ledger is None:
@@ -104,7 +104,7 @@ def anonymize(
                 entering.anonymize(
                     rows,
                     policy,
-                    recipient=_named(recipient, allow_unsafe),
+                    recipient=_recipient_named(recipient, allow_unsafe),
                     purpose=purpose,
                     source=source,
                     key=key,
@@ -119,7 +119,7 @@ def anonymize(
             ):
                 watch.report("write")
     if as_json:
-        show.document(described(release, output))
+        show.document(release_facts(release, output))
         return
     summarize(release, output)
     where = [] if engine is None else ["--engine", engine] + ([] if master is None else ["--master", master])
@@ -134,7 +134,7 @@ def _refuse_ledger_options(given: dict[str, object]) -> None:
         raise PolicyError(f"{' and '.join(said)}: only with a ledger; add --ledger")
 
 
-def _named(recipient: str | None, allow_unsafe: bool) -> str:
+def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
     """Give the recipient of a release that is entered in a ledger."""
     from indistinct.errors import PolicyError
 
@@ -145,7 +145,7 @@ def _named(recipient: str | None, allow_unsafe: bool) -> str:
     return recipient
 
 
-def _chosen(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
+def _algorithm_asked_for(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
     """Give the algorithm that was asked for; a measure is an option of some."""
     from indistinct.algorithms import algorithm_named
     from indistinct.algorithms.algorithms_by_name import options_of
@@ -160,7 +160,7 @@ def _chosen(policy: Policy, algorithm: str | None, measure: str | None) -> Algor
     return algorithm_named(name, measure=measure)
 
 
-def described(release: Release, written: Path) -> dict[str, object]:
+def release_facts(release: Release, written: Path) -> dict[str, object]:
     assert release.verdict is not None  # a release is verified before it is written
     return {
         "written": str(written),

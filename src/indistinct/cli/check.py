@@ -68,7 +68,7 @@ def check(
 def _print_document(found: PolicyCheck) -> None:
     """Print what was found as one document, and leave with the exit code of the error, if there is one."""
     unknown = {"unknown_values": dict(found.unknown_values)} if found.unknown_values else {}
-    error = {} if found.error is None else show.described(found.error)
+    error = {} if found.error is None else show.error_facts(found.error)
     show.document({**found.to_dict(), **error, **unknown})
     raise typer.Exit(0 if found.error is None else found.error.exit_code)
 

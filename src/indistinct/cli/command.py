@@ -26,14 +26,14 @@ class Command(TyperCommand):
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except (Exception, KeyboardInterrupt) as error:
-            kind, message, exit_code = _told(error)
+            kind, message, exit_code = _kind_and_message(error)
             if exit_code == UNEXPECTED and ctx.find_root().params.get("debug"):
                 raise
             show.failure(kind, message, exit_code, bool(ctx.params.get("as_json")))
             raise typer.Exit(exit_code) from None
 
 
-def _told(error: BaseException) -> tuple[str, str, int]:
+def _kind_and_message(error: BaseException) -> tuple[str, str, int]:
     """Give the kind of an error, what to say about it, and the exit code."""
     if signals.received or isinstance(error, KeyboardInterrupt):
         number = signals.received[-1] if signals.received else signal.SIGINT

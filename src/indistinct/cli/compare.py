@@ -176,21 +176,21 @@ def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
     """Give the columns of figures for some measures."""
     from indistinct.pipeline.trials import time_text
 
-    def measured(name: str) -> _Figure:
+    def measure_figure(name: str) -> _Figure:
         return _Figure(name, lambda trial: figure(trial.measures[name]), lambda trial: trial.losses[name], True)
 
-    def timed(heading: str, seconds: Callable[[Trial], float]) -> _Figure:
+    def time_figure(heading: str, seconds: Callable[[Trial], float]) -> _Figure:
         return _Figure(heading, lambda trial: time_text(seconds(trial), trial.is_warm), seconds)
 
     figures = [
-        *map(measured, measures),
+        *map(measure_figure, measures),
         _Figure("suppressed", lambda trial: figure(trial.suppressed), lambda trial: trial.suppressed or 0),
         _Figure("groups", lambda trial: figure(trial.groups)),
         _Figure("smallest", lambda trial: figure(trial.smallest_group)),
-        timed("seconds", lambda trial: trial.seconds),
+        time_figure("seconds", lambda trial: trial.seconds),
     ]
     if has_cpu:
-        figures.append(timed("CPU", lambda trial: trial.cpu_seconds))
+        figures.append(time_figure("CPU", lambda trial: trial.cpu_seconds))
     return figures
 
 

@@ -92,7 +92,7 @@ def frontier(
     own = found.best(own_k, own_limit, first) if own_k in found.ks else None
     content = found.to_dict(all_limits) | {
         "measure": first,
-        "policy": {"k": own_k, "max_suppression": own_limit, "best": _described(own)},
+        "policy": {"k": own_k, "max_suppression": own_limit, "best": _point_facts(own)},
     }
     if output is not None:
         watch.report("write")
@@ -178,10 +178,10 @@ def _order(limit: int | float) -> tuple[bool, float]:
     return isinstance(limit, int) and limit > 0, limit
 
 
-def _named(limit: int | float) -> str:
+def _limit_in_words(limit: int | float) -> str:
     """Give a suppression limit in words.
 
-    >>> _named(0), _named(0.025), _named(1.0), _named(3)
+    >>> _limit_in_words(0), _limit_in_words(0.025), _limit_in_words(1.0), _limit_in_words(3)
     ('0 %', '2.5 %', '100 %', '3 rows')
     """
     if isinstance(limit, float) or limit == 0:
@@ -189,7 +189,7 @@ def _named(limit: int | float) -> str:
     return counted(limit, "row")
 
 
-def _described(point: Point | None) -> dict[str, Any] | None:
+def _point_facts(point: Point | None) -> dict[str, Any] | None:
     if point is None:
         return None
     return {"k": point.k, "node": point.node, "suppressed": point.suppressed, "value": point.value}
@@ -213,7 +213,7 @@ def _show(found: Frontier, limits: Sequence[int | float], measure: str, own: tup
     from rich.text import Text
 
     console = show.out()
-    names = [_named(limit) for limit in limits]
+    names = [_limit_in_words(limit) for limit in limits]
     made = show.table(f"Best {measure} by k and suppression limit", "k", *names, right=("k", *names))
     shown = _shown_ks(found, own[0])
     for k in shown:
@@ -244,7 +244,9 @@ def _chart(found: Frontier, limits: Sequence[int | float], measure: str) -> Char
     lines = []
     for limit in limits:
         points = [(k, found.best(k, limit, measure)) for k in found.ks]
-        lines.append(Line(_named(limit), tuple((float(k), point.value) for k, point in points if point is not None)))
+        lines.append(
+            Line(_limit_in_words(limit), tuple((float(k), point.value) for k, point in points if point is not None))
+        )
     title = f"Best {measure} by k and suppression limit"
     return Chart(
         title, "k (rows that each person hides among)", measure, tuple(lines), is_log_x=True, legend="suppressed up to"
@@ -253,7 +255,7 @@ def _chart(found: Frontier, limits: Sequence[int | float], measure: str) -> Char
 
 def _tell(found: Frontier, own: Point | None, k: int, limit: int | float) -> None:
     """Say what the policy's own cell means."""
-    asked = f"k = {k} with at most {_named(limit)} suppressed"
+    asked = f"k = {k} with at most {_limit_in_words(limit)} suppressed"
     if own is None:
         show.say(f"→ the policy asks for {asked}: no node satisfies it", "yellow")
         return

@@ -111,14 +111,14 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """List the releases in the order in which they were entered."""
-    with _opened(url, folder) as store:
+    with _open_store(url, folder) as store:
         every = store.entries()
         head = every[-1].hash if every else store.start
     entries = [entry for entry in every if source in (None, entry.source) and recipient in (None, entry.recipient)]
     if as_json:
         show.document({"ledger": store.name, "head": head, "entries": [_summary(entry) for entry in entries]})
         return
-    show.out().print(_listed(entries))
+    show.out().print(_table_of_entries(entries))
     show.say(f"{counted(len(entries), 'entry', 'entries')}, head {head}")
     if every:
         show.say("note the head where nobody who can write to the ledger can change it", show.QUIET)
@@ -127,7 +127,7 @@ def list_entries(
 @app.command("show", cls=Command)
 def show_entry(number: Number, url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> None:
     """Show all that one entry says: recipient, purpose, manifest, policy, files and hashes."""
-    with _opened(url, folder) as store:
+    with _open_store(url, folder) as store:
         entry = store.entry(number)
     if as_json:
         show.document(entry.to_dict())
@@ -155,7 +155,7 @@ def verify(
 
     Exit code 4 says that a check failed.
     """
-    with _opened(url, folder) as store:
+    with _open_store(url, folder) as store:
         found = store.verify(head)
     if as_json:
         show.document(found.to_dict())
@@ -180,7 +180,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the release of one entry as a folder, as its recipient got it."""
-    with _opened(url, folder) as store:
+    with _open_store(url, folder) as store:
         entry = store.entry(number)
         goal = store.files.export(entry, output)
     if as_json:
@@ -192,7 +192,7 @@ def export(
 @app.command(cls=Command)
 def sweep(url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> None:
     """Remove files without an entry, which a writer left that was stopped more than an hour ago."""
-    with _opened(url, folder) as store:
+    with _open_store(url, folder) as store:
         number = store.sweep()
     if as_json:
         show.document({"removed": number})
@@ -302,7 +302,7 @@ def _show_linked(found: Linked, as_json: bool) -> None:
     show.say(found.reason, show.GOOD if found.passed else show.BAD)
 
 
-def _opened(url: str, folder: Path | None) -> Store:
+def _open_store(url: str, folder: Path | None) -> Store:
     from indistinct.ledger.store.store import Store
 
     return Store(url, folder=folder)
@@ -314,7 +314,7 @@ def _summary(entry: Entry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in said} | {"released": entry.manifest.get("released")}
 
 
-def _listed(entries: list[Entry]) -> Table:
+def _table_of_entries(entries: list[Entry]) -> Table:
     made = show.table(None, "entry", "time", "source", "recipient", "purpose", "rows", "hash", right=("entry", "rows"))
     for entry in entries:
         rows = entry.manifest.get("released", "")

@@ -44,7 +44,7 @@ def mu_argus(
     Answers are read from stdin. What is left unsafe loses single cells. µ-Argus does not promise k-anonymity, so the
     release is recounted, and written only if it holds, or with --allow-unsafe.
     """
-    from indistinct.cli.anonymize import described, summarize
+    from indistinct.cli.anonymize import release_facts, summarize
     from indistinct.pipeline.mu_argus_session import MuArgusSession
     from indistinct.policy.policy_file import read_policy
     from indistinct.released.release_folder import refuse_occupied
@@ -65,13 +65,13 @@ def mu_argus(
             advice = "nothing was written; generalize more columns, or add --allow-unsafe"
             raise VerificationError(f"{error}; {advice}") from None
     if as_json:
-        show.document(described(release, written) | _said(session))
+        show.document(release_facts(release, written) | _dialogue_facts(session))
         return
     summarize(release, written)
     show.next_steps(["verify", policy_path, output, "--original", table])
 
 
-def _said(session: MuArgusDialogue) -> dict[str, object]:
+def _dialogue_facts(session: MuArgusDialogue) -> dict[str, object]:
     """Give what the dialogue ended with, as JSON takes it."""
     preview = session.suppressions()
     return {"levels": session.levels, "blank_cells": dict(preview.cells), "rows_with_blanks": preview.rows}
@@ -90,7 +90,7 @@ def _discuss(session: MuArgusDialogue, console: Console) -> None:
             if answer in session.levels:  # also a column that is called like a word of the dialogue
                 session.generalize(answer)
             elif word == "quit":
-                raise _left()
+                raise _ended_early()
             elif word == "undo":
                 session.undo()
             elif word == "show":
@@ -124,7 +124,7 @@ def _is_confirmed(session: MuArgusDialogue, console: Console) -> bool:
         if answer in ("yes", "y", "no", "n"):
             return answer in ("yes", "y")
         if answer == "quit":
-            raise _left()
+            raise _ended_early()
 
 
 def _answer(question: str) -> str:
@@ -133,13 +133,13 @@ def _answer(question: str) -> str:
     line = sys.stdin.readline()
     if not line:
         show.say("")
-        raise _left()
+        raise _ended_early()
     if not sys.stdin.isatty():
         show.say(line.strip())  # so that a transcript reads like a dialogue
     return line.strip()
 
 
-def _left() -> InterruptedSearchError:
+def _ended_early() -> InterruptedSearchError:
     return InterruptedSearchError("the dialogue ended before the release was confirmed; nothing was written")
 
 

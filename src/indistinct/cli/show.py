@@ -66,7 +66,7 @@ def document(content: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def described(error: IndistinctError) -> dict[str, Any]:
+def error_facts(error: IndistinctError) -> dict[str, Any]:
     """Give an error as JSON takes it."""
     return {"error": {"kind": type(error).__name__, "message": str(error), "exit_code": error.exit_code}}
 
@@ -91,13 +91,13 @@ def next_steps(*commands: Sequence[object]) -> None:
     console = words()
     for position, command in enumerate(commands):
         console.print("next: " if position == 0 else "      ", style=QUIET, end="", soft_wrap=True)
-        console.print(typed(command), style=ACCENT, soft_wrap=True)
+        console.print(shell_line(command), style=ACCENT, soft_wrap=True)
 
 
-def typed(command: Sequence[object]) -> str:
+def shell_line(command: Sequence[object]) -> str:
     """Give a command as it is typed in a shell.
 
-    >>> typed(["verify", "policy.toml", "my release"])
+    >>> shell_line(["verify", "policy.toml", "my release"])
     "indistinct verify policy.toml 'my release'"
     """
     return shlex.join(["indistinct", *map(str, command)])

@@ -46,7 +46,7 @@ def solutions(
         found = minimal(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
     chosen = preferred_solution(found, preference)
     if as_json:
-        show.document({"preference": preference, "solutions": [_described(one, one is chosen) for one in found]})
+        show.document({"preference": preference, "solutions": [_solution_facts(one, one is chosen) for one in found]})
         return
     numbers = ("height", "suppressed", "groups", "precision")
     title = counted(len(found), "k-minimal generalization")
@@ -70,7 +70,7 @@ def solutions(
     show.next_steps(["anonymize", policy_path, table, "-o", "release"])
 
 
-def _described(solution: Solution, is_preferred: bool) -> dict[str, Any]:
+def _solution_facts(solution: Solution, is_preferred: bool) -> dict[str, Any]:
     return {
         "node": dict(solution.node),
         "heights": dict(solution.heights),

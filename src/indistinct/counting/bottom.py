@@ -37,7 +37,7 @@ def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy]
     if most is None or tuples_at([node])[0] <= most:
         return node
     while True:
-        higher = [_moved(node, column, 1) for column, height in enumerate(heights) if node[column] < height]
+        higher = [_move_level(node, column, 1) for column, height in enumerate(heights) if node[column] < height]
         if not higher:
             raise InfeasibleError(
                 f"even with every column at the top of its hierarchy the table has more than {most} combinations of "
@@ -46,7 +46,7 @@ def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy]
         tuples, node = min(zip(tuples_at(higher), higher, strict=True))
         if tuples <= most:
             break
-    while lower := [_moved(node, column, -1) for column, level in enumerate(node) if level > 0]:
+    while lower := [_move_level(node, column, -1) for column, level in enumerate(node) if level > 0]:
         fitting = [found for found in zip(tuples_at(lower), lower, strict=True) if found[0] <= most]
         if not fitting:
             break
@@ -64,5 +64,5 @@ def merged_codes(hierarchies: Mapping[str, CompiledHierarchy], node: Node) -> di
     return merged
 
 
-def _moved(node: Node, column: int, step: int) -> Node:
+def _move_level(node: Node, column: int, step: int) -> Node:
     return (*node[:column], node[column] + step, *node[column + 1 :])

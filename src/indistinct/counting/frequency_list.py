@@ -220,7 +220,7 @@ class FrequencyList:
         for column, (level, goal) in enumerate(zip(start.node, node, strict=True)):
             if goal > level:
                 maps[column] = self.coarser(column, level, goal)
-        return start.merged(maps, node)
+        return start.merge(maps, node)
 
     def coarser(self, column: int, level: int, goal: int) -> UIntArray:
         """Give the map of a column's label codes at one level to those at a higher one."""

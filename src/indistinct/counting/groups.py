@@ -97,7 +97,7 @@ class Tally:
             totals = np.bincount(value, added, number).astype(np.int64)
         return cls(in_group, value, added, totals, tuple(texts), hierarchy)
 
-    def merged(self, group_of: IntArray) -> Tally:
+    def merge(self, group_of: IntArray) -> Tally:
         """The tally of groups that were merged, each into the group of this number."""
         return Tally.of(group_of[self.groups], self.values, self.counts, self.texts, self.hierarchy, self.totals)
 
@@ -201,7 +201,7 @@ class Groups:
         )
         return codes
 
-    def merged(self, maps: Mapping[int, UIntArray], node: Node) -> tuple[Groups, IntArray]:
+    def merge(self, maps: Mapping[int, UIntArray], node: Node) -> tuple[Groups, IntArray]:
         """Merge groups that coincide when some columns take coarser codes; also tell where each group went."""
         from indistinct.kernels import grouping
 
@@ -213,14 +213,14 @@ class Groups:
         fields = layout.words[columns], layout.shifts[columns], layout.masks[columns]
         with np.errstate(over="ignore"):  # hashing wraps around, which NumPy remarks on when numba is switched off
             keys, sizes, group_of = grouping.roll_up(self.keys, self.sizes, *fields, offsets, flat)
-        tallies = {column: tally.merged(group_of) for column, tally in self.tallies.items()}
+        tallies = {column: tally.merge(group_of) for column, tally in self.tallies.items()}
         return Groups(sizes, keys, node, layout, tallies, self.crowds), group_of
 
     def only(self, columns: Sequence[int]) -> tuple[Groups, IntArray]:
         """Merge groups that coincide in these columns; also tell where each group went."""
         others = [column for column in range(len(self.layout.words)) if column not in set(columns)]
         zeros = {column: np.zeros(int(self.layout.masks[column]) + 1, np.uint64) for column in others}
-        merged, group_of = self.merged(zeros, self.node)
+        merged, group_of = self.merge(zeros, self.node)
         crowds = {name: crowd.only(columns) for name, crowd in self.crowds.items()}
         return replace(merged, crowds=crowds), group_of
 

@@ -123,7 +123,7 @@ class Population:
         base = Groups(people.counts, keys, (0,) * len(places), layout)
         # values that are spelled differently are one here
         same = {column: np.arange(climb.sizes[0], dtype=np.uint64) for column, climb in enumerate(climbs)}
-        return cls(places, base.merged(same, base.node)[0], tuple(climb.steps for climb in climbs))
+        return cls(places, base.merge(same, base.node)[0], tuple(climb.steps for climb in climbs))
 
     def of(self, groups: Groups) -> IntArray:
         """Give the people whose labels at the node of the groups are those of each group."""
@@ -175,7 +175,7 @@ class Population:
                 codes = step if codes is None else step[codes.astype(np.int64)]
             if codes is not None:
                 maps[column] = codes
-        people, _ = start.merged(maps, node)
+        people, _ = start.merge(maps, node)
         if sum(map(len, list(kept.values()))) + len(people) > MOST_KEPT:
             kept.clear()
         kept[node] = people

@@ -40,7 +40,7 @@ class CellMeasure(QualityMeasure):
     def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
         """Give what a cell of a column keeps under each of these labels; under its own value it keeps all."""
 
-    def prepared(self, frequencies: FrequencyList) -> Retained:
+    def prepare(self, frequencies: FrequencyList) -> Retained:
         """Tabulate what cells retain, once for each frequency list."""
         return frequencies.remember((type(self), self), lambda: self._tabulate(frequencies))
 
@@ -60,11 +60,11 @@ class CellMeasure(QualityMeasure):
         return Retained(per_label, level_losses, whole)
 
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
-        return self.prepared(frequencies).level_losses
+        return self.prepare(frequencies).level_losses
 
     def suppression_loss(self, recoding: Outcome) -> float:
         """What the suppressed cells would have kept: coarser labels keep less, and fewer rows are suppressed."""
-        prepared = self.prepared(recoding.frequencies)
+        prepared = self.prepare(recoding.frequencies)
         return recoding.over_suppressed(prepared.per_label) / prepared.whole if prepared.whole > 0 else 0.0
 
     def loss(self, recoding: Outcome) -> float:
@@ -76,7 +76,7 @@ class CellMeasure(QualityMeasure):
 
     def _local_loss(self, frequencies: FrequencyList, groups: GroupLabels) -> float:
         """Give the loss where each group carries labels of its own."""
-        whole = self.prepared(frequencies).whole
+        whole = self.prepare(frequencies).whole
         kept = [
             weight * self.kept(frequencies, column, labels)
             for column, (weight, labels) in enumerate(zip(frequencies.weights, groups.labels, strict=True))

@@ -17,6 +17,6 @@ def measure_named(measure: QualityMeasure | str) -> QualityMeasure:
     return MEASURES.make(measure)
 
 
-def measured(recoding: Outcome) -> dict[str, float]:
+def all_measures(recoding: Outcome) -> dict[str, float]:
     """Give the figure of every measure for a recoding, by the measure's name."""
     return {name: measure().value(recoding) for name, measure in MEASURES.items()}

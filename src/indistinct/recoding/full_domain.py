@@ -80,7 +80,7 @@ class FullDomainRecoding(Recoding):
     def suppressed_as_one(self) -> Groups:
         """Give all suppressed rows as one group, with their sensitive values."""
         zero = np.zeros(len(self.groups), np.int64)
-        tallies = {n: t.only(self.is_suppressed).merged(zero) for n, t in self.groups.tallies.items()}
+        tallies = {n: t.only(self.is_suppressed).merge(zero) for n, t in self.groups.tallies.items()}
         crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
         return Groups.of_sizes([self.suppressed_rows], tallies, crowds)
 

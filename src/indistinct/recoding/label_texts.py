@@ -30,7 +30,7 @@ def range_label(low: str | None, high: str | None, or_missing: bool = False) -> 
     ('[17, 25]', '[17, 25] or missing')
     """
     ends = [low or "", high or ""] if low != high else [low or ""]
-    return f"[{', '.join(map(_quoted, ends))}]{OR_MISSING if or_missing else ''}"
+    return f"[{', '.join(map(_quote_value, ends))}]{OR_MISSING if or_missing else ''}"
 
 
 def set_label(values: Sequence[str | None]) -> str:
@@ -39,7 +39,7 @@ def set_label(values: Sequence[str | None]) -> str:
     >>> set_label(["a", "b, c", None])
     '{a, "b, c"} or missing'
     """
-    present = [_quoted(value) for value in values if value is not None]
+    present = [_quote_value(value) for value in values if value is not None]
     return f"{{{', '.join(present)}}}{OR_MISSING if None in values else ''}"
 
 
@@ -64,7 +64,7 @@ def read_label(text: str) -> Cover | None:
     return Cover(tuple(values), is_range, body != text)
 
 
-def _quoted(value: str) -> str:
+def _quote_value(value: str) -> str:
     if not MARKS & set(value) and value == value.strip() and value:
         return value
     return '"' + value.replace('"', '""') + '"'

@@ -16,7 +16,7 @@ from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
 from indistinct.policy.statement import policy_digest
 from indistinct.proof.verdict import Verdict, verify
-from indistinct.quality import measured
+from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import TWO_TABLES
 from indistinct.released.manifest import MANIFEST, file_digest, manifest
@@ -40,7 +40,7 @@ class Release:
         self.entry: int | None = None
         self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
-        self.measures: Mapping[str, float] = measured(recoding)
+        self.measures: Mapping[str, float] = all_measures(recoding)
         self._parts = dict(parts)
         self._tables: dict[str, Any] = {}
 
