@@ -347,7 +347,7 @@ STEPS = {
     "its digest": ("indistinct.release.release.file_digest", None),
     "the manifest": ("indistinct.release.release.manifest", None),
     "the recount of what was written": ("indistinct.release.release.verify", None),
-    "the flush": ("indistinct.release.release._flush", None),
+    "the flush": ("indistinct.release.release.flush_all", None),
     "fsync": ("os.fsync", None),
     "the first rename": ("os.replace", 0),
     "the second rename": ("os.replace", 1),
