@@ -13,6 +13,8 @@ from typer.testing import CliRunner, Result
 
 import indistinct
 from indistinct.cli import app
+from indistinct.cli.command import CommandLine
+from indistinct.cli.options import ReadingAnywhere
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.policy.policy_file import read_policy
 
@@ -52,6 +54,22 @@ def test_every_command_has_json_and_help() -> None:
         result = run(command, "--help")
         assert result.exit_code == 0
         assert "--json" in result.stdout
+
+
+def test_a_group_of_options_is_spread_and_arrives_as_one() -> None:
+    line, arrived = CommandLine(), []
+
+    @line.command()
+    def count(table: str, most: int = 3, *, reading: ReadingAnywhere, as_json: bool = False) -> None:
+        arrived.append((table, most, reading, as_json))
+
+    runner = CliRunner()
+    asked = runner.invoke(line, ["--help"]).stdout
+    assert [option in asked for option in ("--delimiter", "--threads", "--engine", "--as-json")] == [True] * 4
+    assert "--reading" not in asked
+    assert runner.invoke(line, ["a.csv", "--threads", "2", "--delimiter", ";", "--as-json"]).exit_code == 0
+    assert arrived == [("a.csv", 3, ReadingAnywhere(delimiter=";", threads=2), True)]
+    assert runner.invoke(line, ["a.csv", "--threads", "0"]).exit_code == 2
 
 
 def test_usage_mistakes_leave_with_2() -> None:

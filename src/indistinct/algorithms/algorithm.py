@@ -55,8 +55,9 @@ class Algorithm(ABC):
 
     @property
     def optimizes(self) -> QualityMeasure | None:
-        """The measure whose loss it makes small, if there is one."""
-        return None
+        """The measure whose loss it makes small, if there is one: what its option ``measure`` says."""
+        measure = getattr(self, "measure", None)
+        return measure if isinstance(measure, QualityMeasure) else None
 
     def allowed_suppression(self, task: Task) -> int:
         """Give the rows that it may suppress under a policy; a release of nothing is none."""

@@ -48,11 +48,6 @@ class KSimilar(Algorithm):
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
 
-    @property
-    def optimizes(self) -> QualityMeasure:
-        assert isinstance(self.measure, QualityMeasure)  # resolved when made
-        return self.measure
-
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)
 

@@ -37,11 +37,6 @@ class Lattice(Algorithm):
     def heeds_bottom(self) -> bool:
         return True
 
-    @property
-    def optimizes(self) -> QualityMeasure:
-        assert isinstance(self.measure, QualityMeasure)  # resolved when made
-        return self.measure
-
     def check_feasible(self, task: Task, watch: Watch) -> None:
         check_some_node_passes(task, watch, task.budget)
 

@@ -62,11 +62,6 @@ class MInvariant(Algorithm):
         if not isinstance(self.two_tables, bool):
             raise PolicyError(f"two_tables: must be true or false, got {self.two_tables!r}")
 
-    @property
-    def optimizes(self) -> QualityMeasure:
-        assert isinstance(self.measure, QualityMeasure)  # resolved when made
-        return self.measure
-
     def run(self, task: Task, watch: Watch) -> LocalRecoding | Classes:
         """Give the groups, or raise InfeasibleError if too many rows find no place."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made

@@ -75,11 +75,6 @@ class Regroup(Algorithm):
         object.__setattr__(self, "measure", cell_measure(self.measure))
         check_labels(self.labels, self.measure)
 
-    @property
-    def optimizes(self) -> QualityMeasure:
-        assert isinstance(self.measure, QualityMeasure)  # resolved when made
-        return self.measure
-
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,25 +11,15 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.options import (
     LEDGER_HELP,
-    Again,
     AsJson,
-    Colluding,
-    Delimiter,
-    Encoding,
-    Engine,
-    Key,
-    Master,
     MaxTuples,
-    Memory,
     PolicyPath,
     Purpose,
+    ReadingAnywhere,
     Recipient,
-    Source,
     Table,
-    Threads,
+    Terms,
     TimeLimit,
-    colluding,
-    reading,
 )
 from indistinct.showing.words import counted
 
@@ -62,16 +53,9 @@ def anonymize(
     ] = None,
     recipient: Recipient = None,
     purpose: Purpose = "",
-    source: Source = "main",
-    key: Key = None,
-    colludes: Colluding = None,
-    again: Again = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
-    engine: Engine = None,
-    master: Master = None,
+    *,
+    terms: Terms,
+    reading: ReadingAnywhere,
     max_tuples: MaxTuples = None,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
@@ -89,10 +73,19 @@ def anonymize(
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
     chosen = _algorithm_asked_for(policy, algorithm, measure)
-    limits = reading(delimiter, encoding, memory, threads, engine, master, max_tuples)
-    with show.progress(time_limit) as watch, open_table(table, **limits) as rows:
+    with (
+        show.progress(time_limit) as watch,
+        open_table(table, max_tuples=max_tuples, **reading.arguments()) as rows,
+    ):
         if ledger is None:
-            _refuse_ledger_options({"--recipient": recipient, "--again": again, "--key": key, "--colluding": colludes})
+            _refuse_ledger_options(
+                {
+                    "--recipient": recipient,
+                    "--again": terms.again,
+                    "--key": terms.key,
+                    "--colluding": terms.colluding,
+                }
+            )
             with pipeline.anonymize(rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch) as release:
                 watch.report("write")
                 release.write(output, replace=replace, allow_unsafe=allow_unsafe)
@@ -106,15 +99,12 @@ def anonymize(
                     policy,
                     recipient=_recipient_named(recipient, allow_unsafe),
                     purpose=purpose,
-                    source=source,
-                    key=key,
-                    colluding=colluding(colludes),
-                    again=again,  # type: ignore[arg-type]  # it is checked there
                     algorithm=chosen,
                     folder=output,
                     replace=replace,
                     watch=watch,
-                    **reading(memory=memory, threads=threads, engine=engine, master=master),
+                    **terms.arguments(),
+                    **reading.engine_arguments(),
                 ) as release,
             ):
                 watch.report("write")
@@ -122,11 +112,12 @@ def anonymize(
         show.document(release_facts(release, output))
         return
     summarize(release, output)
-    where = [] if engine is None else ["--engine", engine] + ([] if master is None else ["--master", master])
+    where = [] if reading.engine is None else ["--engine", reading.engine]
+    where += [] if reading.master is None else ["--master", reading.master]
     show.next_steps(["verify", policy_path, output, "--original", table, *where])
 
 
-def _refuse_ledger_options(given: dict[str, object]) -> None:
+def _refuse_ledger_options(given: Mapping[str, object]) -> None:
     """Raise if something was said that only a ledger can heed."""
     from indistinct.errors import PolicyError
 

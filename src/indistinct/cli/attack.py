@@ -15,8 +15,8 @@ from indistinct.cli import (
     attack_unsorted,
     show,
 )
-from indistinct.cli.command import Command
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.cli.command import CommandLine
+from indistinct.cli.options import AsJson, PolicyPath, Reading
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from indistinct.attacks import DowncodingReport
 
-app = typer.Typer(name="attack", help="Try to undo a release, as a recipient could.", no_args_is_help=True)
-app.command(cls=Command)(attack_link.link)
-app.command(cls=Command)(attack_maps.maps)
-app.command(cls=Command)(attack_complementary.complementary)
-app.command(cls=Command)(attack_unsorted.unsorted)
-app.command(cls=Command)(attack_homogeneity.homogeneity)
-app.command("all", cls=Command)(attack_all.run_all)
+app = CommandLine(name="attack", help="Try to undo a release, as a recipient could.", no_args_is_help=True)
+app.command()(attack_link.link)
+app.command()(attack_maps.maps)
+app.command()(attack_complementary.complementary)
+app.command()(attack_unsorted.unsorted)
+app.command()(attack_homogeneity.homogeneity)
+app.command("all")(attack_all.run_all)
 
 
 @app.callback()
@@ -39,7 +39,7 @@ def attack() -> None:
     """Try to undo a release, as a recipient could."""
 
 
-@app.command(cls=Command)
+@app.command()
 def downcoding(
     policy_path: PolicyPath,
     release: Annotated[
@@ -60,10 +60,8 @@ def downcoding(
         int | None, typer.Option(min=0, help="How many rows were suppressed, if there is no manifest that says so.")
     ] = None,
     most: Annotated[int, typer.Option(min=0, help="How many findings to describe; all are counted.")] = 10,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show which generalized cells somebody can sharpen who sees the release and its policy only.
@@ -81,12 +79,9 @@ def downcoding(
         recoding=recoding,  # type: ignore[arg-type]  # it is checked there
         suppressed=suppressed,
         most=most,
-        **reading(delimiter, encoding, memory, threads),
+        **reading.arguments(),
     )
-    if as_json:
-        show.document(report.to_dict())
-        return
-    _show(report)
+    show.either(report, _show, as_json)
 
 
 def _show(report: DowncodingReport) -> None:
@@ -103,11 +98,7 @@ def _show(report: DowncodingReport) -> None:
     show.say(report.summary, show.BAD if is_sharpened else show.GOOD)
     for meaning in report.assumed.values() or ["nothing"]:
         show.say(f"assumed: {meaning}", show.QUIET)
-    for note in report.notes:
-        show.say(f"note: {note}", show.QUIET)
-    if report.kinds:
-        show.say("what helps: " + "; ".join(ADVICE))
-    show.say(SCOPE, show.QUIET)
+    show.caveats(report.notes, ADVICE if report.kinds else (), SCOPE)
 
 
 def _columns(report: DowncodingReport) -> Table:

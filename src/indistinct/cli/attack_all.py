@@ -9,17 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.attack_complementary import policies_of
-from indistinct.cli.options import (
-    AsJson,
-    Delimiter,
-    EarlierPolicies,
-    Encoding,
-    Memory,
-    PolicyPath,
-    ReleasePath,
-    Threads,
-    reading,
-)
+from indistinct.cli.options import AsJson, EarlierPolicies, PolicyPath, Reading, ReleasePath
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,10 +35,8 @@ def run_all(
         Path | None, typer.Option(metavar="FILE", help="Also write the whole report: .html, .md or .json.")
     ] = None,
     most: Annotated[int, typer.Option(min=0, help="How many findings of each attack to describe.")] = 5,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Run every attack that applies, and say what was assumed known, what was found and what to do.
@@ -67,7 +55,7 @@ def run_all(
         external=external,
         original=original,
         most=most,
-        **reading(delimiter, encoding, memory, threads),
+        **reading.arguments(),
     )
     if report is not None:
         found.write(report)

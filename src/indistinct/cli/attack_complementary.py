@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, EarlierPolicies, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.cli.options import AsJson, EarlierPolicies, PolicyPath, Reading
 from indistinct.showing.numbers import figure
 
 if TYPE_CHECKING:
@@ -39,10 +39,8 @@ def complementary(
     ] = True,
     earlier_policies: EarlierPolicies = None,
     most: Annotated[int, typer.Option(min=0, help="How many findings to describe; all are counted.")] = 10,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Link releases of one source with each other, also over time, and show who is left in a crowd below k.
@@ -60,12 +58,9 @@ def complementary(
         k=k,
         one_to_one=one_to_one,
         most=most,
-        **reading(delimiter, encoding, memory, threads),
+        **reading.arguments(),
     )
-    if as_json:
-        show.document(report.to_dict())
-        return
-    _show(report)
+    show.either(report, _show, as_json)
 
 
 def policies_of(paths: list[Path] | None, policy: Policy, number: int) -> list[Policy]:
@@ -92,11 +87,7 @@ def _show(report: ComplementaryReport) -> None:
     show.say(report.summary, style)
     for meaning in report.assumed:
         show.say(f"assumed: {meaning}", show.QUIET)
-    for note in report.notes:
-        show.say(f"note: {note}", show.QUIET)
-    if report.kinds:
-        show.say("what helps: " + "; ".join(ADVICE))
-    show.say(SCOPE, show.QUIET)
+    show.caveats(report.notes, ADVICE if report.kinds else (), SCOPE)
 
 
 def _releases(report: ComplementaryReport) -> Table:

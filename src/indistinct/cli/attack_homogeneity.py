@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, ReleasePath
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -24,10 +24,8 @@ def homogeneity(
         float, typer.Option(min=0, max=1, help="The share of a group's rows with one value that is too large.")
     ] = 0.9,
     most: Annotated[int, typer.Option(min=0, help="How many groups to describe; all are counted.")] = 10,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show the groups in which all rows, or nearly all, have the same sensitive value.
@@ -38,11 +36,8 @@ def homogeneity(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    report = look(release, policy, share=share, most=most, **reading(delimiter, encoding, memory, threads))
-    if as_json:
-        show.document(report.to_dict())
-        return
-    _show(report)
+    report = look(release, policy, share=share, most=most, **reading.arguments())
+    show.either(report, _show, as_json)
 
 
 def _show(report: HomogeneityReport) -> None:
@@ -55,9 +50,7 @@ def _show(report: HomogeneityReport) -> None:
     if report.findings:
         console.print()
     show.say(report.summary, show.BAD if report.is_broken else "" if report.findings else show.GOOD)
-    if report.findings:
-        show.say("what helps: " + "; ".join(ADVICE))
-    show.say(SCOPE, show.QUIET)
+    show.caveats((), ADVICE if report.findings else (), SCOPE)
 
 
 def _columns(report: HomogeneityReport) -> Table:

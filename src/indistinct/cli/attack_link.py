@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -42,10 +42,8 @@ def link(
         float | None, typer.Option(min=0, max=1, help="Also link texts that are as similar as this, such as 0.85.")
     ] = None,
     most: Annotated[int, typer.Option(min=0, help="How many of the worst groups to show; all are counted.")] = 10,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Link a release with another table, and show who is found.
@@ -64,12 +62,9 @@ def link(
         show=shown or (),
         fuzzy=fuzzy,
         most=most,
-        **reading(delimiter, encoding, memory, threads),
+        **reading.arguments(),
     )
-    if as_json:
-        show.document(report.to_dict())
-        return
-    _show(report)
+    show.either(report, _show, as_json)
 
 
 def read_pairs(on: list[str]) -> dict[str, str]:
@@ -96,11 +91,7 @@ def _show(report: LinkReport) -> None:
         f"guessing names {report.expected_matches:,.1f} of {counted(report.rows, 'row')} right on average, if all of "
         "them are on the list",
     )
-    for note in report.notes:
-        show.say(f"note: {note}", show.QUIET)
-    if report.unique_rows or report.unique_people:
-        show.say("what helps: " + "; ".join(ADVICE))
-    show.say(SCOPE, show.QUIET)
+    show.caveats(report.notes, ADVICE if report.unique_rows or report.unique_people else (), SCOPE)
 
 
 def _columns(report: LinkReport) -> Table:

@@ -8,7 +8,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.attack_link import read_pairs
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, ReleasePath
 from indistinct.showing.numbers import figure
 
 
@@ -33,10 +33,8 @@ def maps(
             help="The column of a draft that says whom a row is about; after = its name in the population.",
         ),
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Tell how many people of a population each row fits: nobody, at least k, or only the wrong ones.
@@ -52,7 +50,7 @@ def maps(
         read_policy(policy_path),
         on=None if on is None else read_pairs(on),
         key=None if key is None else next(iter(read_pairs([key]).items())),
-        **reading(delimiter, encoding, memory, threads),
+        **reading.arguments(),
     )
     if as_json:
         show.document(report.to_dict())

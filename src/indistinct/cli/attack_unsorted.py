@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, ReleasePath, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, ReleasePath
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -29,10 +29,8 @@ def unsorted(
     ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="How many rows a crowd needs. Else the policy's k.")] = None,
     significance: Annotated[float, typer.Option(help="How seldom chance may be taken for order.")] = 0.01,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Lay a release beside an earlier one, row by row, and tell whether its order says anything.
@@ -49,12 +47,9 @@ def unsorted(
         earlier_policy=None if earlier_policy is None else read_policy(earlier_policy),
         k=k,
         significance=significance,
-        **reading(delimiter, encoding, memory, threads),
+        **reading.arguments(),
     )
-    if as_json:
-        show.document(report.to_dict())
-        return
-    _show(report)
+    show.either(report, _show, as_json)
 
 
 def _show(report: UnsortedReport) -> None:
@@ -62,11 +57,7 @@ def _show(report: UnsortedReport) -> None:
 
     show.out().print(_signals(report))
     show.say(report.summary, show.BAD if report.is_telling else show.GOOD)
-    for note in report.notes:
-        show.say(f"note: {note}", show.QUIET)
-    if report.is_telling:
-        show.say("what helps: " + "; ".join(ADVICE))
-    show.say(SCOPE, show.QUIET)
+    show.caveats(report.notes, ADVICE if report.is_telling else (), SCOPE)
 
 
 def _signals(report: UnsortedReport) -> Table:

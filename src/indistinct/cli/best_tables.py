@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
 from indistinct.errors import OutputError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -26,10 +26,8 @@ def best_tables(
         typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release that --choose picks."),
     ] = None,
     choose: Annotated[int | None, typer.Option(min=1, help="Which of the tables to write, by its number.")] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,7 +43,7 @@ def best_tables(
     policy = read_policy(policy_path)
     with ExitStack() as opened:
         with show.progress(time_limit) as watch:
-            found = find(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
+            found = find(table, policy, watch=watch, **reading.arguments())
         for release in found:
             opened.enter_context(release)
         if output is not None and choose is not None:

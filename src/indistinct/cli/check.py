@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import (
-    AsJson,
-    Delimiter,
-    Encoding,
-    Engine,
-    Master,
-    Memory,
-    PolicyPath,
-    Table,
-    Threads,
-    reading,
-)
+from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere, Table
 
 if TYPE_CHECKING:
     from indistinct.pipeline.policy_check import PolicyCheck
@@ -34,12 +23,8 @@ def check(
         bool,
         typer.Option("--show-values", help="Show the values that a hierarchy lacks: cells of the private table."),
     ] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
-    engine: Engine = None,
-    master: Master = None,
+    *,
+    reading: ReadingAnywhere,
     as_json: AsJson = False,
 ) -> None:
     """Find every mistake of a policy on a table, and tell whether a release can satisfy it.
@@ -50,7 +35,7 @@ def check(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    limits = reading(delimiter, encoding, memory, threads, engine, master)
+    limits = reading.arguments()
     with show.progress() as watch:
         found = check_policy(table, policy, show_values=show_values, watch=watch, **limits)
     if as_json:

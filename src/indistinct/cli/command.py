@@ -1,11 +1,15 @@
-"""Command: runs one command and turns every error into clear lines, or one JSON document, and an exit code."""
+"""CommandLine: its commands are plain functions; each runs as a Command, which turns errors into an exit code."""
 
 from __future__ import annotations
 
 import signal
 import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -14,6 +18,53 @@ from indistinct.cli import show, signals
 from indistinct.errors import IndistinctError
 
 UNEXPECTED = 1
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class CommandLine(typer.Typer):
+    """A command line whose commands turn every error into clear lines, or one JSON document, and an exit code.
+
+    A command may take groups of options, such as ``Reading``, as one parameter each.
+    """
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
+        """Add a function as a command."""
+        register = super().command(name, **{"cls": Command, **settings})
+
+        def add(function: Function) -> Function:
+            register(spread_groups(function))
+            return function
+
+        return add
+
+
+def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command as Typer takes it: the options of a group, which is a dataclass, stand in the group's place."""
+    parameters = signature(function, eval_str=True).parameters
+    groups = {name: taken.annotation for name, taken in parameters.items() if _is_group(taken.annotation)}
+    options = {name: signature(group, eval_str=True).parameters for name, group in groups.items()}
+    spread: dict[str, Parameter] = {}
+    for name, taken in parameters.items():
+        spread |= options.get(name, {name: taken})
+
+    @wraps(function)
+    def call(**given: Any) -> Any:
+        made = {name: _take(groups[name], options[name], given) for name in groups}
+        return function(**given, **made)
+
+    keywords = [taken.replace(kind=Parameter.KEYWORD_ONLY) for taken in spread.values()]
+    call.__signature__ = Signature(keywords)  # type: ignore[attr-defined]  # functions may have one
+    call.__annotations__ = {taken.name: taken.annotation for taken in keywords}
+    return call
+
+
+def _is_group(annotation: object) -> bool:
+    return is_dataclass(annotation)
+
+
+def _take(group: type, options: Mapping[str, Parameter], given: dict[str, Any]) -> Any:
+    """Make a group of what was given for its options, which are taken away."""
+    return group(**{name: given.pop(name) for name in options})
 
 
 class Command(TyperCommand):

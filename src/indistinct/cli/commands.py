@@ -27,9 +27,9 @@ from indistinct.cli import (
     studio,
     verify,
 )
-from indistinct.cli.command import Command
+from indistinct.cli.command import CommandLine
 
-app = typer.Typer(
+app = CommandLine(
     name="indistinct",
     help="Release tables of people in which nobody can be singled out, and prove it.",
     epilog="Start with: indistinct demo",
@@ -56,7 +56,7 @@ for command in (
     doctor.doctor,
     schema.schema,
 ):
-    app.command(cls=Command)(command)
+    app.command()(command)
 app.add_typer(attack.app)
 app.add_typer(ledger.app)
 

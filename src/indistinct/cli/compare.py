@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import output_place, show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
 from indistinct.errors import (
     InfeasibleError,
     InterruptedSearchError,
@@ -73,10 +73,8 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Write a chart of losses and times there (.svg).")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the chart if it exists.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds that the search of each algorithm may take.")
     ] = None,
@@ -103,7 +101,7 @@ def compare(
     measure = _measure(policy, measure, has_queries)
     with (
         show.progress(time_limit) as watch,
-        open_table(table, **reading(delimiter, encoding, memory, threads)) as rows,
+        open_table(table, **reading.arguments()) as rows,
     ):
         workload = drawn(rows, policy, **options) if has_queries else None
         found = comparison.compare(rows, policy, algorithms=algorithm or None, workload=workload, watch=watch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -18,10 +18,8 @@ MOST_SHOWN = 12
 def distance_matrix(
     policy_path: PolicyPath,
     table: Table,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show at which levels each outlier of a small table becomes equal to each other tuple (Samarati 2001, Figure 11).
@@ -32,7 +30,7 @@ def distance_matrix(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    matrix = compute(table, policy, **reading(delimiter, encoding, memory, threads))
+    matrix = compute(table, policy, **reading.arguments())
     if as_json:
         show.document({"columns": list(policy.quasi), **_describe(matrix)})
         return

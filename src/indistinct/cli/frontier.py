@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import output_place, show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
 from indistinct.errors import PolicyError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -58,10 +58,8 @@ def frontier(
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -86,7 +84,7 @@ def frontier(
             ks=_with_own(asked_ks, own_k),
             measures=_measures(policy, measure),
             watch=watch,
-            **reading(delimiter, encoding, memory, threads),
+            **reading.arguments(),
         )
     first = next(iter(found.losses))
     own = found.best(own_k, own_limit, first) if own_k in found.ks else None

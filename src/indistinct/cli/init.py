@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
+from indistinct.cli.options import AsJson, Reading, Table
 from indistinct.errors import OutputError, PolicyError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -27,10 +27,8 @@ def init(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy here, not to stdout.")
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Guess a policy for a table: the role and the hierarchy of each column, and why.
@@ -44,7 +42,7 @@ def init(
     if output is not None and output.exists():
         raise OutputError(f"{output} exists already; name another file, or remove it")
     with show.progress() as watch:
-        found = profile(table, watch=watch, **reading(delimiter, encoding, memory, threads))
+        found = profile(table, watch=watch, **reading.arguments())
     policy = suggested_policy(found, k, limit)
     text = _head(table) + policy_toml(policy, comments(found))
     if output is not None:

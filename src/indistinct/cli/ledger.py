@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.command import Command
-from indistinct.cli.options import (
-    LEDGER_HELP,
-    Again,
-    AsJson,
-    Colluding,
-    Delimiter,
-    Encoding,
-    Key,
-    Memory,
-    PolicyPath,
-    Purpose,
-    Recipient,
-    Source,
-    Threads,
-    colluding,
-    reading,
-)
+from indistinct.cli.command import CommandLine
+from indistinct.cli.options import LEDGER_HELP, AsJson, People, PolicyPath, Purpose, Reading, Recipient, Terms
 from indistinct.cli.options import Table as PrivateTable
 from indistinct.errors import RefusedError, VerificationError
 from indistinct.showing.numbers import figure
@@ -38,7 +22,7 @@ if TYPE_CHECKING:
     from indistinct.ledger.store.entry import Entry
     from indistinct.ledger.store.store import Store
 
-app = typer.Typer(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
+app = CommandLine(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
 
 Ledger = Annotated[
     str,
@@ -69,7 +53,7 @@ def ledger() -> None:
     """Remember what was released to whom."""
 
 
-@app.command(cls=Command)
+@app.command()
 def init(
     url: Annotated[
         str,
@@ -102,7 +86,7 @@ def init(
         show.say("keep both private and back both up: the ledger holds the secret by which it knows people again")
 
 
-@app.command("list", cls=Command)
+@app.command("list")
 def list_entries(
     url: Ledger,
     source: Annotated[str | None, typer.Option(help="Only releases of this source.")] = None,
@@ -124,7 +108,7 @@ def list_entries(
         show.say("note the head where nobody who can write to the ledger can change it", show.QUIET)
 
 
-@app.command("show", cls=Command)
+@app.command("show")
 def show_entry(number: Number, url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> None:
     """Show all that one entry says: recipient, purpose, manifest, policy, files and hashes."""
     with _open_store(url, folder) as store:
@@ -142,7 +126,7 @@ def show_entry(number: Number, url: Ledger, folder: StoreFolder = None, as_json:
     console.print(entry.policy, soft_wrap=True)
 
 
-@app.command(cls=Command)
+@app.command()
 def verify(
     url: Ledger,
     head: Annotated[
@@ -169,7 +153,7 @@ def verify(
         show.say("entries removed from the end show only with a head that was noted earlier: --head", show.QUIET)
 
 
-@app.command(cls=Command)
+@app.command()
 def export(
     number: Number,
     output: Annotated[
@@ -189,7 +173,7 @@ def export(
     show.say(f"wrote the release of entry {number}, for {entry.recipient}, to {goal}", show.GOOD)
 
 
-@app.command(cls=Command)
+@app.command()
 def sweep(url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> None:
     """Remove files without an entry, which a writer left that was stopped more than an hour ago."""
     with _open_store(url, folder) as store:
@@ -200,22 +184,17 @@ def sweep(url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> N
     show.say(f"removed {counted(number, 'folder')} without an entry")
 
 
-@app.command(cls=Command)
+@app.command()
 def check(
     policy_path: PolicyPath,
     table: PrivateTable,
     url: Ledger,
     recipient: Recipient = "public",
-    source: Source = "main",
-    key: Key = None,
-    colludes: Colluding = None,
-    again: Again = None,
+    *,
+    terms: Terms,
     algorithm: Annotated[str | None, typer.Option(help="Instead of the one that the policy names.")] = None,
     folder: StoreFolder = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Tell what a release would reveal together with earlier ones; nothing is released or entered.
@@ -231,20 +210,17 @@ def check(
             table,
             policy,
             recipient=recipient or "public",
-            source=source,
-            key=key,
-            colluding=colluding(colludes),
-            again=again,  # type: ignore[arg-type]  # it is checked there
             algorithm=algorithm,
             watch=watch,
-            **reading(delimiter, encoding, memory, threads),
+            **terms.arguments(),
+            **reading.arguments(),
         )
     _show_linked(found, as_json)
     if not found.passed:
         raise typer.Exit(RefusedError.exit_code)
 
 
-@app.command(cls=Command)
+@app.command()
 def add(
     policy_path: PolicyPath,
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The release folder.", show_default=False)],
@@ -254,13 +230,10 @@ def add(
     ],
     recipient: Annotated[str, typer.Option(help="Who got it; 'public' if everybody did.", show_default=False)],
     purpose: Purpose = "",
-    source: Source = "main",
-    key: Key = None,
+    *,
+    people: People,
     folder: StoreFolder = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Enter a release that was made without the ledger, and tell what it reveals together with the others.
@@ -271,11 +244,9 @@ def add(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    limits = reading(delimiter, encoding, memory, threads)
+    said = people.arguments() | reading.arguments()
     with Opened(url, folder=folder) as opened:
-        entry, found = opened.add(
-            release, policy, original, recipient=recipient, purpose=purpose, source=source, key=key, **limits
-        )
+        entry, found = opened.add(release, policy, original, recipient=recipient, purpose=purpose, **said)
     if as_json:
         show.document({"entry": entry.number, "hash": entry.hash, **found.to_dict()})
         return

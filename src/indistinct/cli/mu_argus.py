@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
 from indistinct.errors import InterruptedSearchError, PolicyError, VerificationError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -33,10 +33,8 @@ def mu_argus(
         bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Make a release in a dialogue: µ-Argus shows rare combinations, and you say which column to generalize.
@@ -52,7 +50,7 @@ def mu_argus(
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
     with show.progress() as watch:
-        session = MuArgusSession.open(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
+        session = MuArgusSession.open(table, policy, watch=watch, **reading.arguments())
     with session:
         _discuss(session, show.words() if as_json else show.out())
         try:

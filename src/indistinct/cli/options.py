@@ -1,9 +1,13 @@
-"""The arguments and options that several commands share."""
+"""The arguments and options that several commands share.
+
+A dataclass is a group of options: a command takes it as one parameter, and ``CommandLine`` spreads it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -29,19 +33,6 @@ EarlierPolicies = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the cells of a text file: ',' ';' '|' or tab. Else found out.")
-]
-Encoding = Annotated[str | None, typer.Option(help="How a text file is encoded, such as latin-1. Else UTF-8.")]
-Memory = Annotated[str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="How many cores the engine may use. Else all.")]
-Engine = Annotated[
-    str | None,
-    typer.Option(help="duckdb, or spark for Parquet paths, folders and tables that outgrow one machine. Else duckdb."),
-]
-Master = Annotated[
-    str | None, typer.Option(help="Where Spark runs: local[4], yarn, spark://host:7077 or sc://host:15002. Else here.")
-]
 MaxTuples = Annotated[
     int | None,
     typer.Option(
@@ -56,55 +47,106 @@ Recipient = Annotated[
     str | None, typer.Option(help="Who gets the release; 'public' if everybody does. Needed with a ledger.")
 ]
 Purpose = Annotated[str, typer.Option(help="What the release is for, as the ledger remembers it.")]
-Source = Annotated[
-    str, typer.Option(help="Which people the table is about: releases of the same people have the same source.")
-]
-Key = Annotated[
-    list[str] | None,
-    typer.Option(help="A column by which people are recognised; repeat it. Else the identifiers, or the whole row."),
-]
-Colluding = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--colluding",
-        help="A recipient who might put releases together with this one; repeat it, or say none. Else all of them.",
-    ),
-]
-Again = Annotated[
-    str | None,
-    typer.Option(
-        help="Keep to earlier releases: consistent (tell nobody further apart) or based (nothing more specific either)."
-    ),
-]
 
 
-def colluding(names: list[str] | None) -> Literal["all", "none"] | list[str]:
-    """Give who might collude, as the ledger takes it.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table is read: the options of every command that opens one.
 
-    >>> colluding(None), colluding(["none"]), colluding(["a", "b"])
-    ('all', 'none', ['a', 'b'])
+    >>> Reading(delimiter=";", memory="4GB").arguments()
+    {'memory_limit': '4GB', 'delimiter': ';'}
     """
-    if not names or names == ["all"]:
-        return "all"
-    return "none" if names == ["none"] else names
+
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the cells of a text file: ',' ';' '|' or tab. Else found out.")
+    ] = None
+    encoding: Annotated[str | None, typer.Option(help="How a text file is encoded, such as latin-1. Else UTF-8.")] = (
+        None
+    )
+    memory: Annotated[
+        str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")
+    ] = None
+    threads: Annotated[int | None, typer.Option(min=1, help="How many cores the engine may use. Else all.")] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Give what was said about reading a table, as ``open_table`` takes it."""
+        return self.engine_arguments() | _without_none(delimiter=self.delimiter, encoding=self.encoding)
+
+    def engine_arguments(self) -> dict[str, Any]:
+        """Give what was said about the engine alone, for a table that is open and others beside it."""
+        return _without_none(memory_limit=self.memory, threads=self.threads)
 
 
-def reading(
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-    engine: str | None = None,
-    master: str | None = None,
-    max_tuples: int | None = None,
-) -> dict[str, Any]:
-    """Give what was said about reading a table, as ``open_table`` takes it.
+@dataclass(frozen=True, slots=True)
+class ReadingAnywhere(Reading):
+    """How a table is read, and by which engine: the options of commands that also work where Spark runs."""
 
-    >>> reading(delimiter=";", memory="4GB")
-    {'delimiter': ';', 'memory_limit': '4GB'}
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="duckdb, or spark for Parquet paths, folders and tables that outgrow one machine. Else duckdb."
+        ),
+    ] = None
+    master: Annotated[
+        str | None,
+        typer.Option(help="Where Spark runs: local[4], yarn, spark://host:7077 or sc://host:15002. Else here."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.master is not None and self.engine != "spark":
+            raise PolicyError("--master: says where Spark runs; add --engine spark")
+
+    def engine_arguments(self) -> dict[str, Any]:
+        return Reading.engine_arguments(self) | _without_none(engine=self.engine, master=self.master)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Whom a release is about, as the ledger takes it."""
+
+    source: Annotated[
+        str, typer.Option(help="Which people the table is about: releases of the same people have the same source.")
+    ] = "main"
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column by which people are recognised; repeat it. Else the identifiers, or the whole row."
+        ),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Give whom the release is about, as the ledger takes it."""
+        return {"source": self.source, "key": self.key}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms(People):
+    """Whom a release is about, and how it keeps to what was released before.
+
+    >>> Terms().arguments()["colluding"], Terms(colluding=["none"]).arguments()["colluding"]
+    ('all', 'none')
     """
-    if master is not None and engine != "spark":
-        raise PolicyError("--master: says where Spark runs; add --engine spark")
-    given = {"delimiter": delimiter, "encoding": encoding, "memory_limit": memory, "threads": threads}
-    given |= {"engine": engine, "master": master, "max_tuples": max_tuples}
-    return {name: value for name, value in given.items() if value is not None}
+
+    colluding: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A recipient who might put releases together with this one; repeat it, or say none. Else all of them."
+        ),
+    ] = None
+    again: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep to earlier releases: consistent (tell nobody further apart) or based (nothing more specific "
+            "either)."
+        ),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Give all terms, as the ledger takes them."""
+        names = self.colluding or ["all"]
+        colluding = names[0] if names in (["all"], ["none"]) else names
+        return People.arguments(self) | {"colluding": colluding, "again": self.again}
+
+
+def _without_none(**options: object) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

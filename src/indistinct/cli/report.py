@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP, AsJson, Delimiter, Encoding, Memory, PolicyPath, Threads, reading
+from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading
 from indistinct.errors import OutputError, VerificationError
 
 
@@ -45,10 +45,8 @@ def report(
     ] = None,
     title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Write what is known about a release as one page: policy, risk, columns, cost, attacks, limits.
@@ -78,7 +76,7 @@ def report(
             population=int(population) if population and population.isdecimal() else population,
             ledger=ledger,
             watch=watch,
-            **reading(delimiter, encoding, memory, threads),
+            **reading.arguments(),
         )
         if output is not None:
             write_page(output, render(facts, title), is_public=chosen == "public")

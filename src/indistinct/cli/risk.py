@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, Table, Threads, reading
+from indistinct.cli.options import AsJson, Reading, Table
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -40,10 +40,8 @@ def risk(
     ] = 0.2,
     most: Annotated[int, typer.Option(min=0, help="Look at sets of so many columns at most.")] = 3,
     nearly: Annotated[float, typer.Option(min=0, max=1, help="The share of rows alone that is nearly all.")] = 0.95,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show how exposed the people of a table are to somebody who knows some of its columns.
@@ -64,12 +62,9 @@ def risk(
             most=most,
             nearly=nearly,
             watch=watch,
-            **reading(delimiter, encoding, memory, threads),
+            **reading.arguments(),
         )
-    if as_json:
-        show.document(found.to_dict())
-        return
-    _show(found)
+    show.either(found, _show, as_json)
 
 
 def _show(found: Risk) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -47,6 +47,12 @@ SUMMARY = ("precision", "accuracy", "completeness", "loss", "average-group-size"
 """The measures that a summary shows; ``--json`` gives all."""
 
 
+class Reported(Protocol):
+    """What a command found."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
 def out() -> Console:
     """Give the console of data. Cells are never read as markup."""
     from rich.console import Console
@@ -64,6 +70,23 @@ def words() -> Console:
 def document(content: Mapping[str, Any]) -> None:
     """Print one JSON document on stdout."""
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def either(found: Reported, in_words: Callable[[Any], None], as_json: bool) -> None:
+    """Print what was found as one JSON document, or in words."""
+    if as_json:
+        document(found.to_dict())
+    else:
+        in_words(found)
+
+
+def caveats(notes: Iterable[str], advice: Sequence[str], scope: str) -> None:
+    """Say what is to be known of a finding, what helps against it, and what was not looked at."""
+    for note in notes:
+        say(f"note: {note}", QUIET)
+    if advice:
+        say("what helps: " + "; ".join(advice))
+    say(scope, QUIET)
 
 
 def error_facts(error: IndistinctError) -> dict[str, Any]:

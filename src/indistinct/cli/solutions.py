@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Memory, PolicyPath, Table, Threads, TimeLimit, reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -25,10 +25,8 @@ def solutions(
             "highest-absolute-peak, highest-relative-peak, fewest-attributes or most-attributes."
         ),
     ] = "min-absolute",
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    *,
+    reading: Reading,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,7 +41,7 @@ def solutions(
     policy = read_policy(policy_path)
     preference_named(preference)
     with show.progress(time_limit) as watch:
-        found = minimal(table, policy, watch=watch, **reading(delimiter, encoding, memory, threads))
+        found = minimal(table, policy, watch=watch, **reading.arguments())
     chosen = preferred_solution(found, preference)
     if as_json:
         show.document({"preference": preference, "solutions": [_solution_facts(one, one is chosen) for one in found]})

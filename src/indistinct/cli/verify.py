@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Delimiter, Encoding, Engine, Master, Memory, PolicyPath, Threads, reading
+from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
 from indistinct.errors import VerificationError
 
 
@@ -26,12 +26,8 @@ def verify(
     original: Annotated[
         str | None, typer.Option(metavar="TABLE", help="The private table, to prove that the release is true.")
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    memory: Memory = None,
-    threads: Threads = None,
-    engine: Engine = None,
-    master: Master = None,
+    *,
+    reading: ReadingAnywhere,
     as_json: AsJson = False,
 ) -> None:
     """Recount a release from its cells alone; with the original also prove that it is true.
@@ -42,7 +38,7 @@ def verify(
     from indistinct.proof.verdict import verify as recount
 
     policy = read_policy(policy_path)
-    options = reading(delimiter, encoding, memory, threads, engine, master)
+    options = reading.arguments()
     tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
     with show.progress() as watch:
         watch.report("verify")
