@@ -1,6 +1,6 @@
 from indistinct.algorithms.algorithm import Algorithm as Algorithm
-from indistinct.algorithms.algorithms_by_name import algorithm_named as algorithm_named
-from indistinct.algorithms.algorithms_by_name import algorithm_of as algorithm_of
+from indistinct.algorithms.algorithm import algorithm_named as algorithm_named
+from indistinct.algorithms.algorithm import algorithm_of as algorithm_of
 from indistinct.algorithms.anatomy import Anatomy as Anatomy
 from indistinct.algorithms.chosen import Chosen as Chosen
 from indistinct.algorithms.datafly import Datafly as Datafly

@@ -14,8 +14,7 @@ def refusal(task: Task, watch: Watch) -> InfeasibleError | None:
 
     µ-Argus, whose releases may fail the recount, is judged like the lattice.
     """
-    from indistinct.algorithms.algorithm import declaration_of
-    from indistinct.algorithms.algorithms_by_name import algorithm_of
+    from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 
     if task.frequencies.rows < max(1, task.largest_k()):
         return task.infeasible(task.budget)

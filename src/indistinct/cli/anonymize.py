@@ -139,7 +139,7 @@ def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
 def _algorithm_asked_for(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
     """Give the algorithm that was asked for; a measure is an option of some."""
     from indistinct.algorithms import algorithm_named
-    from indistinct.algorithms.algorithms_by_name import options_of
+    from indistinct.algorithms.algorithm import options_of
     from indistinct.errors import PolicyError
     from indistinct.registry import ALGORITHMS
 

@@ -128,7 +128,7 @@ def compare(
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Give the measure that was asked for, else the policy's own, else precision."""
-    from indistinct.algorithms.algorithms_by_name import exact_measure_of
+    from indistinct.algorithms.algorithm import exact_measure_of
     from indistinct.pipeline.trials import QUERY_ERROR
     from indistinct.quality import measure_named
 

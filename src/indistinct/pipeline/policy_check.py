@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indistinct.algorithms import Task
-from indistinct.algorithms.algorithm import declaration_of
-from indistinct.algorithms.algorithms_by_name import algorithm_of
+from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 from indistinct.algorithms.feasibility import refusal
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import Rows, use_table

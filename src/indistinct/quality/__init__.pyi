@@ -9,6 +9,6 @@ from indistinct.quality.group_size import DistinctTuples as DistinctTuples
 from indistinct.quality.loss import NCP as NCP
 from indistinct.quality.loss import Loss as Loss
 from indistinct.quality.measure import QualityMeasure as QualityMeasure
-from indistinct.quality.measures_by_name import all_measures as all_measures
-from indistinct.quality.measures_by_name import measure_named as measure_named
+from indistinct.quality.measure import all_measures as all_measures
+from indistinct.quality.measure import measure_named as measure_named
 from indistinct.quality.precision import Precision as Precision

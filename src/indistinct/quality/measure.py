@@ -1,4 +1,4 @@
-"""QualityMeasure: what every measure must say about a recoding, and the bounds that let a search stop early."""
+"""QualityMeasure: what every measure says about a recoding, and the bounds of a search; and measures by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
+from indistinct.errors import PolicyError
 from indistinct.recoding import Outcome
+from indistinct.registry import MEASURES
 
 FloatArray = NDArray[np.float64]
 
@@ -71,3 +73,17 @@ class QualityMeasure(ABC):
     def suppression_loss(self, recoding: Outcome) -> float:
         """Give the part of the loss that suppression adds; it never rises on the way up."""
         return 0.0
+
+
+def measure_named(measure: QualityMeasure | str) -> QualityMeasure:
+    """Give the measure of this name, or the measure itself."""
+    if isinstance(measure, QualityMeasure):
+        return measure
+    if not isinstance(measure, str):
+        raise PolicyError(f"measure: there is no {measure!r}; choose one of {', '.join(MEASURES)}")
+    return MEASURES.make(measure)
+
+
+def all_measures(recoding: Outcome) -> dict[str, float]:
+    """Give the figure of every measure for a recoding, by the measure's name."""
+    return {name: measure().value(recoding) for name, measure in MEASURES.items()}

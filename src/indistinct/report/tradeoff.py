@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from indistinct.algorithms import Task
-from indistinct.algorithms.algorithms_by_name import exact_measure_of
+from indistinct.algorithms.algorithm import exact_measure_of
 from indistinct.algorithms.counters import TupleCounter
 from indistinct.algorithms.frontier import DEFAULT_KS, Frontier, sweep
 from indistinct.policy import Policy

@@ -7,8 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.algorithms.algorithm import declaration_of
-from indistinct.algorithms.algorithms_by_name import options_of
+from indistinct.algorithms.algorithm import declaration_of, options_of
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 from indistinct.studio import controls
 from indistinct.studio.page_frame import frame, needs_table, next_step
