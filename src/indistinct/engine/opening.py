@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from indistinct.engine.duckdb.files import open_path
 from indistinct.engine.duckdb.frames import frame_kind, open_frame
+from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session
-from indistinct.engine.formats import name_formats
+from indistinct.engine.formats import Reading, format_of, name_formats
+from indistinct.engine.formats.duckdb_database import DuckDBDatabase
+from indistinct.engine.formats.parquet import Parquet
 from indistinct.engine.rows import Rows
 from indistinct.errors import TableError
 
@@ -57,7 +60,7 @@ def open_table(
             if kind is not None:
                 rows = open_frame(source, kind, session)
             else:
-                rows = open_path(str(path), session, delimiter, encoding)
+                rows = _open_path(str(path), session, delimiter, encoding)
         except BaseException:
             session.close()
             raise
@@ -91,3 +94,22 @@ def _open_in_spark(
     if isinstance(engine, str) and engine != "spark":
         raise TableError(f"no engine {engine!r}; choose from duckdb, spark")
     return open_in_spark(path, engine, master, memory_limit, threads)
+
+
+def _open_path(text: str, session: Session, delimiter: str | None, encoding: str | None) -> DuckRows:
+    """Return the rows of a file, of a folder or pattern of Parquet files, or of a table as ``file.duckdb::table``."""
+    path = Path(text)
+    if path.is_dir():
+        relation, origin = Parquet().open_folder(path, session)
+    elif path.exists():
+        relation, origin = format_of(path).open(path, session, Reading(delimiter, encoding))
+    else:
+        file, separator, table = text.rpartition("::")
+        if separator and Path(file).is_file():
+            relation, origin = DuckDBDatabase().open(Path(file), session, Reading(table=table))
+        else:
+            matches = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []
+            if not matches:
+                raise TableError(f"{text}: no such file")
+            relation, origin = Parquet().open_pattern(text, Path(matches[0]), session)
+    return DuckRows(session, relation, origin)
