@@ -536,7 +536,7 @@ def test_nothing_as_large_as_the_rows_comes_to_the_driver(spark: Any) -> None:
 def test_a_failed_write_leaves_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = policy_for("k-anonymity")
     with ix.anonymize(frame_of(spark, TABLE), policy) as release:
-        monkeypatch.setattr("indistinct.engine.spark.writing.pyarrow.parquet.read_metadata", lambda part: 1 / 0)
+        monkeypatch.setattr("indistinct.engine.spark.rows.pyarrow.parquet.read_metadata", lambda part: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             release.write(tmp_path / "deep" / "out")
         monkeypatch.undo()

@@ -16,9 +16,10 @@ from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, refuse_unusable_keys, told_sql
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.duckdb.writing import write_file
+from indistinct.engine.formats import format_to_write
 from indistinct.engine.plans import Condition, Recognition, ValueCounts
 from indistinct.engine.rows import Rows
+from indistinct.errors import OutputError, TableError
 
 
 class DuckRows(Rows):
@@ -171,3 +172,16 @@ class DuckRows(Rows):
             f"UNION ALL SELECT *, -1 AS sign FROM ({theirs})) GROUP BY {names}) WHERE surplus > 0"
         )
         return int(found[0][0] or 0)
+
+
+def write_file(source: DuckSource, folder: Path, name: str, origin: Origin) -> Path:
+    """Write all rows to a file of this name and of the kind that came in, and return its path."""
+    form = format_to_write(origin.kind)
+    path = Path(folder) / f"{name}{form.suffixes[0]}"
+    try:
+        form.write(source, path, origin)
+    except (OSError, TableError):
+        raise OutputError(
+            f"{path.name}: cannot be written to {path.parent}; check the folder and the free space"
+        ) from None
+    return path

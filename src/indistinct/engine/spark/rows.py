@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
@@ -24,12 +25,13 @@ from indistinct.engine.rows import Rows
 from indistinct.engine.spark.cells import Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.encoding import strings
-from indistinct.engine.spark.session import spark_errors
+from indistinct.engine.spark.session import spark_errors, spark_path
 from indistinct.engine.spark.source import SparkSource, plain_strings
-from indistinct.engine.spark.writing import write_parquet
+from indistinct.errors import OutputError, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
 
 MOST_TUPLES = 20_000_000
 """So many tuples come to the driver if nothing else is said."""
@@ -188,3 +190,27 @@ def _to_common_texts(kinds: Sequence[str]) -> Any:
             yield pa.record_batch(columns, batch.schema.names)
 
     return convert
+
+
+def write_parquet(frame: DataFrame, path: Path, rows: int) -> None:
+    """Write all rows to a folder of Parquet files, and leave nothing else in it.
+
+    Spark gives the folder its files only when all tasks have succeeded. If the executors have another disk than the
+    driver, the folder is there, but the files are not: that is found out by counting.
+    """
+    try:
+        with spark_errors(path.name):
+            frame.write.mode("overwrite").option("compression", "zstd").parquet(spark_path(path))
+    except TableError as error:
+        raise OutputError(f"{path.name}: cannot be written to {path.parent}: {error}") from None
+    for place in (*path.glob(".*.crc"), *path.glob("_*")):
+        place.unlink()
+    try:
+        written = sum(pyarrow.parquet.read_metadata(part).num_rows for part in path.glob("*.parquet"))
+    except (OSError, pa.ArrowException):
+        written = -1
+    if written != rows:
+        raise OutputError(
+            f"{path.name}: the executors of Spark do not write where the driver reads; "
+            "name a folder on storage that all machines share"
+        )
