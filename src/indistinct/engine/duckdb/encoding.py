@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from indistinct.engine.duckdb.conditions import Clause, eligible
-from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.source import Clause, DuckSource, eligible
 from indistinct.engine.plans import Condition
 
 Values = Mapping[str, tuple[str | None, ...]]

@@ -10,12 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
-from indistinct.engine.duckdb.conditions import eligible
 from indistinct.engine.duckdb.encoded import DuckEncoded
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, refuse_unusable_keys, told_sql
 from indistinct.engine.duckdb.session import Session, literal, quote
-from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.source import DuckSource, eligible
 from indistinct.engine.formats import format_to_write
 from indistinct.engine.plans import Condition, Recognition, ValueCounts
 from indistinct.engine.rows import Rows

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.plans import Condition, Counts
 from indistinct.engine.spark.cells import Cell
-from indistinct.engine.spark.conditions import eligible
 from indistinct.engine.spark.session import spark_errors
-from indistinct.engine.spark.source import SparkSource
+from indistinct.engine.spark.source import SparkSource, eligible
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
