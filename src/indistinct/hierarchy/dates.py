@@ -12,8 +12,7 @@ from typing import Any
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Computed, each_once
-from indistinct.hierarchy.top_level import checked_top, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, checked_top, each_once, top_name, top_option
 from indistinct.showing.words import counted
 
 RANGE = re.compile(r"([1-9]\d*) years?", re.ASCII)

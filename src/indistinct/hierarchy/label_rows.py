@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.top_level import checked_top
+from indistinct.hierarchy.hierarchy import checked_top
 from indistinct.showing.words import counted
 
 MOST_MISTAKES = 20

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Hierarchy, count_leaves, is_suppression
+from indistinct.hierarchy.hierarchy import Hierarchy, count_leaves, is_suppression, top_name
 from indistinct.hierarchy.label_rows import Row, checked_rows, read_rows, refusal
 from indistinct.hierarchy.label_trees import nest
-from indistinct.hierarchy.top_level import top_name
 from indistinct.showing.words import counted
 
 

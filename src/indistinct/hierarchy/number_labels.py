@@ -21,8 +21,7 @@ from indistinct.hierarchy.exact_numbers import (
     read_numbers,
     writable,
 )
-from indistinct.hierarchy.hierarchy import Computed, each_once
-from indistinct.hierarchy.top_level import checked_top, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, checked_top, each_once, top_name, top_option
 
 Number = int | float | Decimal
 Edges = tuple[int | None, int | None]

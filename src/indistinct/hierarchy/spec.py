@@ -9,11 +9,10 @@ from typing import Any
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.dates import dates
-from indistinct.hierarchy.hierarchy import Hierarchy
+from indistinct.hierarchy.hierarchy import Hierarchy, without_false
 from indistinct.hierarchy.listed import levels, read_levels, tree
 from indistinct.hierarchy.number_labels import intervals, rounding, top_bottom
 from indistinct.hierarchy.text_labels import keep, prefix, suppress
-from indistinct.hierarchy.top_level import without_false
 
 
 def from_spec(spec: Mapping[str, Any], base: Path) -> Hierarchy:

@@ -9,8 +9,7 @@ from typing import Any
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Computed
-from indistinct.hierarchy.top_level import checked_top, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, checked_top, top_name, top_option
 from indistinct.showing.words import counted
 
 
