@@ -11,9 +11,8 @@ from indistinct.counting import Node, encode_eligible
 from indistinct.engine import Encoded, Plan, Rows
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
-from indistinct.proof.checks import Check
+from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.least_suppression import least_suppression_check
-from indistinct.proof.suppressed_rows import claim_checks, count_blank_rows, limit_checks
 
 MOST_NODES_TRIED = 256
 """Labels that occur on several levels leave several nodes possible; so many are tried."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from indistinct.counting import encode_eligible
 from indistinct.engine import Rows
 from indistinct.policy import Policy
-from indistinct.proof.checks import Check
-from indistinct.proof.suppressed_rows import claim_checks, count_blank_rows, limit_checks
+from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.truth import rows_without_original
 
 

@@ -113,3 +113,27 @@ def counted_groups(released: Rows, columns: Sequence[str], policy: Policy, model
         )
         sizes = np.bincount(found.groups, found.counts).astype(np.int64)
     return Groups.of_sizes(sizes, tallies)
+
+
+def limit_checks(policy: Policy, suppressed: int, rows: int) -> list[Check]:
+    """Check the number of suppressed rows against the policy's limit, if it sets one."""
+    if policy.max_suppression is None:
+        return []
+    allowed = policy.allowed_suppression(rows)
+    detail = f"{suppressed} of {rows} rows suppressed, {allowed} allowed"
+    return [Check("suppression limit", suppressed <= allowed, detail)]
+
+
+def claim_checks(claimed: int | None, suppressed: int) -> list[Check]:
+    """Check what a release says about the rows that it leaves out, if it does."""
+    if claimed is None or claimed == suppressed:
+        return []
+    return [Check("suppressed rows", False, f"the release says {claimed}, but {suppressed} rows are missing from it")]
+
+
+def count_blank_rows(released: Rows, policy: Policy) -> int:
+    """Give the number of released rows whose quasi-identifier is blank, if the policy lets rows be released so."""
+    if policy.suppressed_rows != "blank":
+        return 0
+    with released.encode(policy.quasi, [(name, "missing", None) for name in policy.quasi]) as blank:
+        return blank.rows

@@ -11,9 +11,16 @@ import numpy as np
 from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows, ValueCounts
 from indistinct.policy import Policy, sensitive_columns
-from indistinct.proof.checks import Check, Recount, columns_check, counted_groups, model_check
+from indistinct.proof.checks import (
+    Check,
+    Recount,
+    claim_checks,
+    columns_check,
+    counted_groups,
+    limit_checks,
+    model_check,
+)
 from indistinct.proof.class_truth import untruths
-from indistinct.proof.suppressed_rows import claim_checks, limit_checks
 from indistinct.recoding.link_column import LINK, NOTHING_HIDDEN
 from indistinct.showing.words import counted
 

@@ -19,8 +19,16 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.by_column import prove_by_column
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
-from indistinct.proof.checks import PLURALS, Check, Checked, Recount, columns_check, counted_groups, model_check
-from indistinct.proof.suppressed_rows import limit_checks
+from indistinct.proof.checks import (
+    PLURALS,
+    Check,
+    Checked,
+    Recount,
+    columns_check,
+    counted_groups,
+    limit_checks,
+    model_check,
+)
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
