@@ -68,7 +68,7 @@ def anonymize(
     from indistinct import pipeline
     from indistinct.engine import open_table
     from indistinct.policy.policy_file import read_policy
-    from indistinct.released.release_folder import refuse_occupied
+    from indistinct.released.manifest import refuse_occupied
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)

@@ -45,7 +45,7 @@ def mu_argus(
     from indistinct.cli.anonymize import release_facts, summarize
     from indistinct.pipeline.mu_argus_session import MuArgusSession
     from indistinct.policy.policy_file import read_policy
-    from indistinct.released.release_folder import refuse_occupied
+    from indistinct.released.manifest import refuse_occupied
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)

@@ -21,8 +21,7 @@ from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
 from indistinct.release import Release
-from indistinct.released.manifest import read_manifest
-from indistinct.released.release_folder import refuse_occupied
+from indistinct.released.manifest import read_manifest, refuse_occupied
 from indistinct.watch import Watch
 
 

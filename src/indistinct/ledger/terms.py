@@ -13,7 +13,7 @@ from indistinct.ledger.earlier_signatures import promised_columns, refuse_linkab
 from indistinct.ledger.store.entry import Entry
 from indistinct.policy import Column, Policy
 from indistinct.policy.policy_file import parse_policy, policy_toml
-from indistinct.policy.statement import policy_described
+from indistinct.released.manifest import policy_described
 
 PUBLIC = "public"
 """The recipient of what everybody may have."""

@@ -14,13 +14,11 @@ from typing import Any, Literal
 from indistinct.engine import ClassPlan, Encoded, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
-from indistinct.policy.statement import policy_digest
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
 from indistinct.recoding.link_column import TWO_TABLES
-from indistinct.released.manifest import MANIFEST, file_digest, manifest
-from indistinct.released.release_folder import refuse_occupied
+from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import flush_all
 

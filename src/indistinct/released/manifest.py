@@ -1,18 +1,21 @@
-"""The manifest: what a release says about itself, without a cell of the private table."""
+"""The manifest: what a release says about itself and its policy, without a cell of the private table.
+
+A folder that has one is a release, so who writes one asks here whether it may stand at a place.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import indistinct
-from indistinct.errors import TableError
+from indistinct.errors import OutputError, TableError
 from indistinct.policy import Policy
-from indistinct.policy.statement import policy_described, policy_digest
 from indistinct.recoding.link_column import TWO_TABLES
 
 MANIFEST = "manifest.json"
@@ -85,3 +88,76 @@ def file_digest(path: Path) -> str:
         return hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def refuse_occupied(folder: Path, replace: bool = False) -> None:
+    """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
+    if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
+        raise OutputError(
+            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, "
+            "or write release.table with Spark and verify what it wrote"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder for the release")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / MANIFEST).is_file():
+            raise OutputError(f"{folder} is not empty; name a new folder for the release")
+        if not replace:
+            raise OutputError(f"{folder} already holds a release; name another folder, or say replace (--replace)")
+        if beside := sorted(_names_in(folder) - _names_of_release(folder)):
+            raise OutputError(
+                f"{folder} also holds {beside[0]!r}, which replacing the release would remove; move it elsewhere first"
+            )
+    parent = next(place for place in (folder.absolute().parent, *folder.absolute().parents) if place.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{parent} cannot be written to; name a folder elsewhere")
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {place.name for place in folder.iterdir()}
+
+
+def _names_of_release(folder: Path) -> set[str]:
+    """Give the names of the files that belong to the release in a folder."""
+    try:
+        return {MANIFEST, *json.loads((folder / MANIFEST).read_text("utf-8"))["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {MANIFEST}
+
+
+def policy_described(policy: Policy) -> dict[str, Any]:
+    """Give a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
+
+    Ground values that a hierarchy lists, and values that a filter compares with, could be cells of the private table,
+    so they are left out.
+    """
+    assert policy.quasi_identifiers is not None  # set when the policy was made
+    columns: dict[str, Any] = {}
+    for name, column in policy.columns.items():
+        columns[name] = {"role": column.role}
+        if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
+            columns[name] |= {"hierarchy": column.hierarchy.describe()}
+        if column.role == "quasi":
+            columns[name] |= {
+                "hierarchy": column.hierarchy.describe(),
+                "weight": column.weight,
+                "missing": column.missing,
+            }
+    return {
+        "columns": columns,
+        "quasi_identifiers": {name: list(names) for name, names in policy.quasi_identifiers.items()},
+        "privacy": [model.terms() for model in policy.privacy],
+        "max_suppression": policy.max_suppression,
+        "suppressed_rows": policy.suppressed_rows,
+        "eligible": [{"column": condition.column, "op": condition.op} for condition in policy.eligible],
+        "algorithm": policy.algorithm,
+    }
+
+
+def policy_digest(policy: Policy) -> str:
+    """Give the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it."""
+    described = policy_described(policy)
+    del described["algorithm"]
+    described["eligible"] = [[c.column, c.op, str(c.value)] for c in policy.eligible]
+    described["privacy"] = [model.describe() for model in policy.privacy]
+    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()

@@ -15,8 +15,7 @@ from typing import Any, Protocol, TypeGuard
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.policy import Policy
-from indistinct.policy.statement import policy_digest
-from indistinct.released.manifest import PARTS, file_digest, has_manifest, read_manifest, table_files
+from indistinct.released.manifest import PARTS, file_digest, has_manifest, policy_digest, read_manifest, table_files
 
 ONE_TABLE = ("table",)
 
