@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engine.arrays import integers, text_column
+from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
 from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, refuse_unknown_codes
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.piece_tables import NOWHERE, pieces
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text.

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from indistinct.engine.arrays import integers, numbers
+from indistinct.engine.arrays import NOWHERE, integers, numbers
 from indistinct.engine.encoded import Encoded
-from indistinct.engine.piece_tables import NOWHERE
 from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, LocalPlan, Plan, added_up
 from indistinct.engine.spark.encoding import make_encoding, strings
 from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engine.arrays import integers
-from indistinct.engine.piece_tables import NOWHERE
+from indistinct.engine.arrays import NOWHERE, integers
 from indistinct.engine.plans import FragmentPlan
 from indistinct.engine.spark.cells import literal
 from indistinct.engine.spark.encoding import Encoding

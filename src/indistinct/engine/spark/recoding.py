@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.piece_tables import NOWHERE, pieces
+from indistinct.engine.arrays import NOWHERE, integers, numbers, pieces, text_column
 from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
 from indistinct.engine.spark.cells import literal
 from indistinct.engine.spark.encoding import Encoding, are_among, keyed_pieces
