@@ -1,5 +1,5 @@
-from indistinct.engine.duckdb.histories import ABSENT as ABSENT
-from indistinct.engine.duckdb.histories import Histories as Histories
+from indistinct.engine.duckdb.people import ABSENT as ABSENT
+from indistinct.engine.duckdb.people import Histories as Histories
 from indistinct.engine.encoded import Encoded as Encoded
 from indistinct.engine.opening import open_table as open_table
 from indistinct.engine.opening import use_table as use_table
