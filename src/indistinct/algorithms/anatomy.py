@@ -20,7 +20,7 @@ from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
 from indistinct.privacy.model import TOLERANCE, BoolArray
 from indistinct.privacy.parameters import check_whole
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
-from indistinct.recoding.link_column import check_link
+from indistinct.recoding.classes import check_link
 from indistinct.showing.words import counted
 from indistinct.watch import Watch
 

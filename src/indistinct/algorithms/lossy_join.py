@@ -10,7 +10,7 @@ from indistinct.algorithms.partition import together
 from indistinct.algorithms.task import Requirement, Task
 from indistinct.errors import PolicyError
 from indistinct.recoding import Classes
-from indistinct.recoding.link_column import check_link
+from indistinct.recoding.classes import check_link
 from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 

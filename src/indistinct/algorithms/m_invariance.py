@@ -24,7 +24,7 @@ from indistinct.privacy.m_invariance import Signed
 from indistinct.quality import QualityMeasure
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding
-from indistinct.recoding.link_column import check_link
+from indistinct.recoding.classes import check_link
 from indistinct.watch import Watch
 
 Signature = tuple[int, ...]

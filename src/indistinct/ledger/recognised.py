@@ -17,7 +17,7 @@ from indistinct.errors import LedgerError
 from indistinct.pipeline import Counted, count
 from indistinct.policy import Column, Policy, identifier
 from indistinct.recoding import Recoding
-from indistinct.recoding.link_column import LINK
+from indistinct.recoding.classes import LINK
 from indistinct.release import recode_rows
 from indistinct.watch import Watch
 

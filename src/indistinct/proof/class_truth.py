@@ -16,7 +16,7 @@ from indistinct.counting import IntArray
 from indistinct.engine import Condition, Rows
 from indistinct.policy import Policy
 from indistinct.privacy.model import BoolArray
-from indistinct.recoding.link_column import LINK
+from indistinct.recoding.classes import LINK
 
 Bag = Counter[int]
 """How often each combination of sensitive values occurs, by its number."""

@@ -21,7 +21,7 @@ from indistinct.proof.checks import (
     model_check,
 )
 from indistinct.proof.class_truth import untruths
-from indistinct.recoding.link_column import LINK, NOTHING_HIDDEN
+from indistinct.recoding.classes import LINK, NOTHING_HIDDEN
 from indistinct.showing.words import counted
 
 Class = str | None

@@ -17,7 +17,7 @@ from indistinct.policy import Policy
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
-from indistinct.recoding.link_column import TWO_TABLES
+from indistinct.recoding.classes import TWO_TABLES
 from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import flush_all

@@ -16,7 +16,7 @@ from typing import Any
 import indistinct
 from indistinct.errors import OutputError, TableError
 from indistinct.policy import Policy
-from indistinct.recoding.link_column import TWO_TABLES
+from indistinct.recoding.classes import TWO_TABLES
 
 MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""

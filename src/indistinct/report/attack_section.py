@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct import attacks
 from indistinct.attacks.attack_run import TITLES
-from indistinct.recoding.link_column import LINK
+from indistinct.recoding.classes import LINK
 from indistinct.report.subject import Subject
 from indistinct.showing.words import counted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indistinct.policy import ALL_QUASI, Policy
-from indistinct.recoding.link_column import NOT_PROTECTED
+from indistinct.recoding.classes import NOT_PROTECTED
 from indistinct.report.subject import Subject
 
 ALWAYS = (

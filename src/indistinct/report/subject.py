@@ -18,7 +18,7 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
-from indistinct.recoding.link_column import LINK
+from indistinct.recoding.classes import LINK
 from indistinct.released.manifest import has_manifest
 from indistinct.released.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
 from indistinct.privacy.model import BoolArray
-from indistinct.recoding.link_column import LINK
+from indistinct.recoding.classes import LINK
 
 FloatArray = NDArray[np.float64]
 Named = Mapping[str, BoolArray]

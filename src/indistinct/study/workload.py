@@ -22,7 +22,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.truth import Covers
-from indistinct.recoding.link_column import LINK
+from indistinct.recoding.classes import LINK
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 from indistinct.study.query_errors import QueryErrors

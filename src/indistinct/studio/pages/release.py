@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.policy import suppression_in_rows
-from indistinct.recoding.link_column import TWO_TABLES
+from indistinct.recoding.classes import TWO_TABLES
 from indistinct.registry import MEASURES
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
