@@ -5,8 +5,7 @@ from __future__ import annotations
 from indistinct.recoding.classes import Classes
 from indistinct.recoding.full_domain import FullDomainRecoding
 from indistinct.recoding.local import LocalRecoding
-from indistinct.recoding.pieces import SUPPRESSED, Pieces
-from indistinct.recoding.recoding import LabelValues, Outcome, Recoding
+from indistinct.recoding.recoding import SUPPRESSED, LabelValues, Outcome, Pieces, Recoding
 
 __all__ = [
     "SUPPRESSED",

@@ -9,8 +9,7 @@ from indistinct.counting import FrequencyList, Node
 from indistinct.engine.plans import ClassPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.recoding.pieces import Pieces
-from indistinct.recoding.recoding import BoolArray, GroupedRecoding
+from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Pieces
 
 LINK = "class_id"
 """The column that links the two tables of a release."""

@@ -12,8 +12,7 @@ from indistinct.engine.plans import Plan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import Labels, lack_labels
 from indistinct.recoding.local import LocalRecoding
-from indistinct.recoding.pieces import SUPPRESSED, Pieces
-from indistinct.recoding.recoding import BoolArray, LabelValues, Recoding
+from indistinct.recoding.recoding import SUPPRESSED, BoolArray, LabelValues, Pieces, Recoding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

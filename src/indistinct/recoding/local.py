@@ -13,8 +13,7 @@ from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.engine.plans import LocalPlan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import LabelKind, Labels, distinct, lack_labels, lowest_labels
-from indistinct.recoding.pieces import SUPPRESSED, Pieces
-from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Recoding
+from indistinct.recoding.recoding import SUPPRESSED, BoolArray, GroupedRecoding, Pieces, Recoding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
