@@ -1,4 +1,4 @@
-"""What every hierarchy can do."""
+"""What every hierarchy can do, the option for its top, and its labels drawn as a tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import CompiledHierarchy, Labels, UnknownValues
 from indistinct.hierarchy.exact_numbers import read_number
-from indistinct.hierarchy.label_trees import branch_lines, label_text, nest
 
 MOST_SHOWN = 10
 """Values that a notebook shows."""
@@ -328,3 +327,34 @@ def without_false(written: Any) -> Any:
     if isinstance(written, list):
         return [without_false(item) for item in written]
     return None if written is False else written
+
+
+def nest(paths: Iterable[Iterable[str | None]]) -> dict[str | None, Any]:
+    """Return paths that start at the root as nested dictionaries.
+
+    >>> nest([["*", "person", "white"], ["*", "person", "black"]])
+    {'*': {'person': {'white': {}, 'black': {}}}}
+    """
+    root: dict[str | None, Any] = {}
+    for path in paths:
+        node = root
+        for label in path:
+            node = node.setdefault(label, {})
+    return root
+
+
+def label_text(label: str | None) -> str:
+    """Return a label for reading; a missing value has a word of its own."""
+    return "(missing)" if label is None else label
+
+
+def branch_lines(nodes: dict[str | None, Any], most: int) -> list[str]:
+    """Return the lines that draw what is below a label, with at most ``most`` children of each."""
+    lines = []
+    hidden = max(0, len(nodes) - most)
+    visible = list(nodes.items())[: len(nodes) - hidden]
+    for position, (label, below) in enumerate(visible, start=1):
+        is_last = position == len(visible) and not hidden
+        lines.append(f"{'└' if is_last else '├'}── {label_text(label)}")
+        lines += [f"{' ' if is_last else '│'}   {line}" for line in branch_lines(below, most)]
+    return lines + [f"└── … {hidden} more"] * bool(hidden)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Hierarchy, count_leaves, is_suppression, top_name
+from indistinct.hierarchy.hierarchy import Hierarchy, count_leaves, is_suppression, nest, top_name
 from indistinct.hierarchy.label_rows import Row, checked_rows, read_rows, refusal
-from indistinct.hierarchy.label_trees import nest
 from indistinct.showing.words import counted
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.algorithms import Task
 from indistinct.algorithms.task import with_level
 from indistinct.counting import FrequencyList, Groups
-from indistinct.hierarchy.label_trees import label_text
+from indistinct.hierarchy.hierarchy import label_text
 from indistinct.privacy.model import BoolArray
 from indistinct.report.subject import Subject
 
