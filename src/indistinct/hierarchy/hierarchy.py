@@ -147,7 +147,7 @@ class Hierarchy(ABC):
         """
         nodes = nest(row[::-1] for row in self.table(values))
         return "\n".join(
-            line for label, below in nodes.items() for line in [label_text(label), *branch_lines(below, most)]
+            line for label, below in nodes.items() for line in [label_text(label), *_branch_lines(below, most)]
         )
 
     def spec(self) -> dict[str, Any]:
@@ -348,7 +348,7 @@ def label_text(label: str | None) -> str:
     return "(missing)" if label is None else label
 
 
-def branch_lines(nodes: dict[str | None, Any], most: int) -> list[str]:
+def _branch_lines(nodes: dict[str | None, Any], most: int) -> list[str]:
     """Return the lines that draw what is below a label, with at most ``most`` children of each."""
     lines = []
     hidden = max(0, len(nodes) - most)
@@ -356,5 +356,5 @@ def branch_lines(nodes: dict[str | None, Any], most: int) -> list[str]:
     for position, (label, below) in enumerate(visible, start=1):
         is_last = position == len(visible) and not hidden
         lines.append(f"{'└' if is_last else '├'}── {label_text(label)}")
-        lines += [f"{' ' if is_last else '│'}   {line}" for line in branch_lines(below, most)]
+        lines += [f"{' ' if is_last else '│'}   {line}" for line in _branch_lines(below, most)]
     return lines + [f"└── … {hidden} more"] * bool(hidden)

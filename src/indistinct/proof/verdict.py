@@ -98,7 +98,7 @@ def verify(
     checks = _folder_checks(released, policy)
     is_removed = released.is_apart or policy.suppressed_rows == "remove"
     with released.rows() as tables:
-        found = judge_two_tables(tables, policy) if released.is_apart else judge_one_table(tables["table"], policy)
+        found = judge_two_tables(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
         checks += found.checks
         if released.manifest is not None:
             checks.append(_manifest_check(released.manifest, found, is_removed=is_removed))
@@ -171,13 +171,13 @@ def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: _Clai
     return checks
 
 
-def judge_one_table(released: Rows, policy: Policy) -> Recount:
+def _judge_one_table(released: Rows, policy: Policy) -> Recount:
     """Check columns and models from the released cells alone."""
     sizes = _Sizes(released, policy)
-    return Recount(tuple(_checks(released, policy, sizes)), sizes.by(policy.quasi), sizes.rows)
+    return Recount(tuple(_checks_of_cells(released, policy, sizes)), sizes.by(policy.quasi), sizes.rows)
 
 
-def _checks(released: Rows, policy: Policy, sizes: _Sizes) -> list[Check]:
+def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Check]:
     checks = [columns_check(released.columns(), policy.with_role("quasi", "sensitive", "other"), policy)]
     if not sizes.has_quasi:
         return checks

@@ -70,7 +70,7 @@ class DuckRows(Rows):
         return self._origin.restore(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
 
     def write(self, folder: Path, name: str = "table") -> Path:
-        return write_file(self.source, folder, name, self._origin)
+        return _write_file(self.source, folder, name, self._origin)
 
     def format(self) -> dict[str, str]:
         return {} if self._origin.delimiter is None else {"delimiter": self._origin.delimiter}
@@ -173,7 +173,7 @@ class DuckRows(Rows):
         return int(found[0][0] or 0)
 
 
-def write_file(source: DuckSource, folder: Path, name: str, origin: Origin) -> Path:
+def _write_file(source: DuckSource, folder: Path, name: str, origin: Origin) -> Path:
     """Write all rows to a file of this name and of the kind that came in, and return its path."""
     form = format_to_write(origin.kind)
     path = Path(folder) / f"{name}{form.suffixes[0]}"

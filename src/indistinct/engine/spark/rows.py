@@ -77,7 +77,7 @@ class SparkRows(Rows):
 
     def write(self, folder: Path, name: str = "table") -> Path:
         path = Path(folder) / f"{name}.parquet"
-        write_parquet(self.source.given, path, self.count())
+        _write_parquet(self.source.given, path, self.count())
         return path
 
     def format(self) -> dict[str, str]:
@@ -192,7 +192,7 @@ def _to_common_texts(kinds: Sequence[str]) -> Any:
     return convert
 
 
-def write_parquet(frame: DataFrame, path: Path, rows: int) -> None:
+def _write_parquet(frame: DataFrame, path: Path, rows: int) -> None:
     """Write all rows to a folder of Parquet files, and leave nothing else in it.
 
     Spark gives the folder its files only when all tasks have succeeded. If the executors have another disk than the
