@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -265,6 +265,44 @@ def test_without_a_key_whole_rows_are_recognised(ledger: ix.Ledger) -> None:
         ledger.anonymize(table.slice(1), unnamed, recipient="R")
 
 
+def test_terms_that_make_no_sense_are_refused(ledger: ix.Ledger) -> None:
+    with pytest.raises(LedgerError, match="colluding must be 'all', 'none' or a list of recipients, got 'some'"):
+        ledger.anonymize(people(8), simple(), recipient="R", colluding="some")
+    with pytest.raises(LedgerError, match="again must be 'consistent' or 'based', got 'same'"):
+        ledger.anonymize(people(8), simple(), recipient="R", again="same")
+    with pytest.raises(LedgerError, match="say suppressed_rows = 'remove'"):
+        ledger.anonymize(people(8), simple(suppressed_rows="blank"), recipient="R", again="consistent")
+    assert ledger.entries == []
+
+
+def test_a_policy_that_later_releases_could_not_be_held_to_is_refused(ledger: ix.Ledger) -> None:
+    class Measure(ix.Loss):
+        """A measure from elsewhere."""
+
+    with pytest.raises(LedgerError, match="cannot be written in a policy file"):
+        ledger.anonymize(people(8), simple(options={"measure": Measure()}), recipient="R")
+
+
+def test_a_model_that_asks_about_a_population_is_refused(ledger: ix.Ledger, tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(people(8), tmp_path / "everybody.parquet")
+    asked = replace(simple(), privacy=[ix.KMap(2, tmp_path / "everybody.parquet")])
+    with pytest.raises(ix.PolicyError, match=r"several releases together mean for k-map.* use k-anonymity"):
+        ledger.anonymize(people(8), asked, recipient="R")
+    assert ledger.entries == []
+
+
+def test_a_promise_about_one_quasi_identifier_is_kept_for_all_that_follow(ledger: ix.Ledger) -> None:
+    sets = {"by age": ["age"], "by town": ["town"]}
+    columns = {**simple().columns, "town": ix.quasi(ix.suppress())}
+    models = [ix.KAnonymity(5, on="by age"), ix.KAnonymity(2, on="by town")]
+    towns = {"town": ["x"] * 8}
+    named = ix.Policy(columns=columns, privacy=models, quasi_identifiers=sets)
+    with ledger.anonymize(people(8, **towns), named, recipient="R") as first:
+        assert first.node == {"age": 1, "town": 0}
+    with ledger.anonymize(people(8), simple(k=2), recipient="R", again="consistent") as second:
+        assert set(second.table["age"].to_pylist()) == {"*"}  # either age has four, and five were promised
+
+
 def test_two_tables_are_remembered_by_their_classes(ledger: ix.Ledger) -> None:
     private = people(8, ill=["flu", "gout", "gout", "flu"] * 2)
     two = ix.Policy(columns=simple().columns, privacy=[ix.KAnonymity(2), ix.LDiversity(2)], algorithm="lossy-join")
@@ -331,26 +369,61 @@ def test_a_release_made_before_can_be_added(ledger: ix.Ledger, tmp_path: Path) -
         ledger.add(tmp_path / "local", simple(), people(8), recipient="R")
 
 
+def test_what_is_no_release_folder_cannot_be_added(ledger: ix.Ledger, tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match=r"is no release folder: it has no manifest\.json"):
+        ledger.add(tmp_path, simple(), people(8), recipient="R")
+
+
+def overtake(ledger: ix.Ledger, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have something done in between, just before the next entry is made."""
+    append, turns = ledger.store.append, [act]
+
+    def overtaken(draft: Any, head: str) -> Any:
+        if turns:
+            turns.pop()()
+        return append(draft, head)
+
+    monkeypatch.setattr(ledger.store, "append", overtaken)
+
+
 def test_another_release_in_the_meantime_is_taken_into_account(
     ledger: ix.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a release is made, somebody else enters one that it does not go together with."""
     ledger.anonymize(people(8), simple(), recipient="R").close()
-    append = ledger.store.append
-    turns = []
-
-    def overtaken(draft: Any, head: str) -> Any:
-        if not turns:
-            turns.append(1)
-            with ix.Ledger(tmp_path / "ledger.db") as other:
-                other.anonymize(people(12), simple(), recipient="S").close()
-        return append(draft, head)
-
-    monkeypatch.setattr(ledger.store, "append", overtaken)
+    other = ix.Ledger(tmp_path / "ledger.db")
+    overtake(ledger, lambda: other.anonymize(people(12), simple(), recipient="S").close(), monkeypatch)
     with pytest.raises(RefusedError, match="entries 1, 2"):
         ledger.anonymize(people(14), simple(), recipient="R", folder=tmp_path / "out")
+    other.close()
     assert len(ledger.entries) == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_a_release_that_keeps_to_others_is_made_anew_if_one_comes_in_between(
+    ledger: ix.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    with ix.Ledger(tmp_path / "ledger.db") as other:
+        overtake(ledger, lambda: other.anonymize(people(12), simple(), recipient="S").close(), monkeypatch)
+        asked = simple(max_suppression=2)
+        with ledger.anonymize(people(14), asked, recipient="R", again="consistent", folder=tmp_path / "out") as made:
+            assert (made.entry, made.suppressed) == (3, 2)  # two people alone are new beside both others
+    assert [entry.recipient for entry in ledger.entries] == ["R", "S", "R"]
+    assert ix.verify(tmp_path / "out", asked, original=people(14)).passed
+    assert ledger.verify().passed
+
+
+def test_a_release_is_added_after_one_that_comes_in_between(
+    ledger: ix.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ix.anonymize(people(9), simple()) as made:
+        made.write(tmp_path / "old")
+    with ix.Ledger(tmp_path / "ledger.db") as other:
+        overtake(ledger, lambda: other.anonymize(people(8), simple(), recipient="S").close(), monkeypatch)
+        entry, found = ledger.add(tmp_path / "old", simple(), people(9), recipient="R")
+    assert (entry.number, found.at_risk) == (2, 1)  # who is not in the other release is alone
+    assert ledger.verify().passed
 
 
 def test_killed_in_the_middle_of_a_release_it_is_whole_or_was_never_there(tmp_path: Path) -> None:

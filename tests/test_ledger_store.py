@@ -5,11 +5,14 @@ Everything that touches a database runs on a SQLite file and on a real PostgreSQ
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
 import hashlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -22,7 +25,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, event, text
 from typer.testing import CliRunner, Result
 
 import indistinct as ix
@@ -68,6 +71,14 @@ def store(ledger_place: tuple[str, Path]) -> Iterator[Store]:
 
 
 @pytest.fixture
+def small(tmp_path: Path) -> Iterator[Store]:
+    """Give a ledger in a file with one release, for what is the same in every database."""
+    with Store.create(tmp_path / "ledger.db") as made:
+        enter(made)
+        yield made
+
+
+@pytest.fixture
 def filled(store: Store) -> Store:
     """Give a ledger with four releases."""
     for number in range(1, 5):
@@ -92,6 +103,11 @@ def tamper(store: Store, *statements: str, **values: Any) -> None:
 def failed(store: Store, head: str | None = None) -> dict[str, str]:
     """Give the checks that fail, with what they say."""
     return {check.name: check.detail for check in store.verify(head).checks if not check.passed}
+
+
+def fail(*_: object, **__: object) -> None:
+    """Do what a broken disk does."""
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 # What is entered.
@@ -157,6 +173,18 @@ def test_an_entry_follows_the_head_it_was_checked_against_or_is_not_entered(fill
         filled.append(draft(place=staged.place, files=staged.digests), stale)
     assert moved.value.head == head == filled.head
     assert len(os.listdir(filled.files.folder)) == 4  # its files are gone
+
+
+def test_an_entry_that_a_writer_without_the_lock_was_quicker_than_is_not_entered(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale, last = filled.entry(3), filled._last
+    seen = [(3, stale.hash)]  # the state of the ledger before the other writer came
+    monkeypatch.setattr(filled, "_last", lambda connection: seen.pop() if seen else last(connection))
+    with pytest.raises(HeadMoved) as moved, filled.stage(ledger_writers.write_files) as staged:
+        filled.append(draft(place=staged.place, files=staged.digests), stale.hash)
+    assert moved.value.head == filled.entry(4).hash
+    assert filled.verify().passed
 
 
 def test_an_entry_without_files_in_the_store_is_not_entered(store: Store) -> None:
@@ -385,6 +413,11 @@ def test_a_field_that_cannot_be_read_shows(filled: Store, value: str) -> None:
             filled.entry(number)
 
 
+def test_a_field_that_is_no_text_shows(small: Store) -> None:
+    tamper(small, "UPDATE indistinct_entries SET purpose = x'ff'")
+    assert failed(small)["chain"] == "entry 1 cannot be read: its purpose is not a text"
+
+
 def test_a_changed_entry_with_a_right_hash_shows(filled: Store) -> None:
     forged = dataclasses.replace(filled.entry(2), recipient="nobody")
     tamper(
@@ -469,6 +502,17 @@ def test_changed_files_show(filled: Store) -> None:
         filled.files.path(entry, "rows.parquet")
     with pytest.raises(ix.LedgerError, match="has no file 'more'"):
         filled.files.path(entry, "more")
+
+
+def test_files_that_cannot_be_read_show(small: Store, tmp_path: Path) -> None:
+    entry = small.entry(1)
+    private = small.files.folder / entry.place / "rows.parquet"
+    private.unlink()
+    private.mkdir()
+    assert failed(small) == {"files": "entry 1: 'rows.parquet' cannot be read: Is a directory"}
+    small.files.folder.rename(tmp_path / "gone")
+    with pytest.raises(ix.VerificationError, match="entry 1: its files are missing"):
+        small.files.path(entry, "rows.parquet")
 
 
 # Several writers, and writers that are killed.
@@ -596,6 +640,15 @@ def test_nothing_is_left_of_files_that_could_not_be_written(store: Store) -> Non
         assert os.listdir(store.files.folder) == []
 
 
+@pytest.mark.parametrize("where", ["os.utime", "indistinct.ledger.store.entry_files.flush"])
+def test_nothing_is_left_of_files_that_got_no_name(small: Store, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(where, fail)
+    before = os.listdir(small.files.folder)
+    with pytest.raises(ix.LedgerError, match=r"cannot write to the store .*: Input/output error"):
+        enter(small)
+    assert os.listdir(small.files.folder) == before
+
+
 def test_files_are_kept_if_the_entry_stands_although_the_block_raised(store: Store) -> None:
     def enter_and_be_interrupted() -> None:
         with store.stage(ledger_writers.write_files) as staged:
@@ -627,6 +680,24 @@ def test_sweeping_spares_entries_young_folders_and_what_is_not_ours(filled: Stor
     assert foreign.exists()
     assert (folder / young.place).exists()
     assert filled.verify().passed
+
+
+def test_sweeping_passes_over_what_goes_away_meanwhile(small: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    partial = small.files.folder / f".{PLACE}.partial"
+    partial.mkdir()
+    scan = os.scandir
+
+    @contextlib.contextmanager
+    def found_too_late(folder: Path) -> Iterator[list[os.DirEntry[str]]]:
+        with scan(folder) as inside:
+            items = list(inside)
+        partial.rmdir()
+        yield items
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", found_too_late)
+        assert small.files.left_over([small.entry(1).place], older_than=0) == []
+    assert small.verify().passed
 
 
 def test_a_store_that_is_gone_is_told(filled: Store, tmp_path: Path) -> None:
@@ -710,6 +781,54 @@ def test_a_store_that_holds_something_is_refused(ledger_place: tuple[str, Path],
         Store(url)
     (folder / "x").unlink()
     Store.create(url, folder=folder).close()
+
+
+def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ix.LedgerError, match=r"cannot make the store .*: Not a directory"):
+        Store.create(tmp_path / "ledger.db", folder=tmp_path / "file" / "store")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_ledger_is_made_where_files_cannot_be_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", fail)
+    with Store.create(tmp_path / "ledger.db") as store:
+        enter(store)
+        assert store.verify().passed
+    assert sorted(os.listdir(tmp_path)) == ["ledger.db", "ledger.db.store"]
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_ledger_that_another_made_meanwhile_is_not_replaced(
+    tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = os.link
+
+    def overtaken(draft: Path, path: Path) -> None:
+        path.write_text("another", "utf-8")
+        (link if has_links else fail)(draft, path)
+
+    monkeypatch.setattr(os, "link", overtaken)
+    with pytest.raises(ix.LedgerError, match=r"ledger\.db is there already; name a new file"):
+        Store.create(tmp_path / "ledger.db")
+    assert (tmp_path / "ledger.db").read_text("utf-8") == "another"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_ledger_that_gets_no_name_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", fail)
+    monkeypatch.setattr(os, "rename", fail)
+    with pytest.raises(ix.LedgerError, match=r"cannot make the ledger .*ledger\.db: Input/output error"):
+        Store.create(tmp_path / "ledger.db")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_ledger_that_may_only_be_read_says_so(small: Store) -> None:
+    event.listen(small._database._engine, "connect", lambda made, _: made.execute("PRAGMA query_only = ON"))
+    with pytest.raises(ix.LedgerError, match="may be read here, but not be written"):
+        enter(small)
+    assert len(small.entries()) == 1
+    assert small.verify().passed
 
 
 def test_a_ledger_in_postgresql_needs_a_folder(postgres_url: str) -> None:
@@ -891,6 +1010,34 @@ def test_export_of_changed_files_writes_nothing(
     assert run("export", 1, "-o", tmp_path / "out", "-l", ledger_place[0]).exit_code == 4
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".out*"))
+
+
+def test_an_entry_without_a_release_is_not_exported(small: Store, tmp_path: Path) -> None:
+    with small.stage(lambda folder: (folder / "rows.parquet").write_bytes(b"private")) as staged:
+        entry = small.append(draft(place=staged.place, files=staged.digests), small.head)
+    with pytest.raises(ix.LedgerError, match="entry 2 holds no release that could be written"):
+        small.files.export(entry, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_export_of_files_that_change_meanwhile_writes_nothing(
+    small: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "copyfile", lambda path, copy: copy.write_text("another", "utf-8"))
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(ix.VerificationError, match=r"entry 1: 'release/.*' changed while it was copied"):
+        small.files.export(small.entry(1), tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_export_to_where_nothing_can_be_written_writes_nothing(
+    small: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "replace", fail)
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(ix.OutputError, match=r"cannot write .*out: Input/output error; nothing was written"):
+        small.files.export(small.entry(1), tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_sweep_tells_how_much_it_removed(filled: Store, ledger_place: tuple[str, Path]) -> None:

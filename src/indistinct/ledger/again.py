@@ -164,8 +164,6 @@ def leave_out_enough(recoding: Recoding, sizes: IntArray, k: int) -> Recoding:
     are left out of the next release, somebody who knows that they are gone finds them in the earlier one. Where that
     is so, more people of their history are suppressed, the smallest group first.
     """
-    if HISTORY not in recoding.frequencies.columns:
-        return recoding
     group_of = recoding.as_pieces()
     history_of = _history_of_pieces(recoding.frequencies, group_of)
     is_released = (group_of.groups != SUPPRESSED) & (history_of >= 0)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import LedgerError, OutputError, VerificationError
-from indistinct.ledger.store.entry import PLACE, Entry, file_names_mistake
+from indistinct.ledger.store.entry import PLACE, Entry
 from indistinct.whole_files import flush, flush_all
 
 RELEASE = "release"
@@ -87,6 +87,7 @@ class Files:
             os.rename(self._partial(staged.place), self.folder / staged.place)
             flush(self.folder)
         except OSError as error:
+            shutil.rmtree(self._partial(staged.place), ignore_errors=True)
             raise LedgerError(f"cannot write to the store {self.folder}: {error.strerror or error}") from None
 
     def holds(self, place: str) -> bool:
@@ -106,8 +107,6 @@ class Files:
 
     def findings(self, entry: Entry) -> list[str]:
         """Give what is wrong with the stored files of an entry: missing, changed, or there without being named."""
-        if mistake := file_names_mistake(entry.files):
-            return [mistake]
         if not self.holds(entry.place):
             return ["its files are missing"]
         folder = self.folder / entry.place
@@ -180,7 +179,7 @@ class Files:
 
     def _wrong(self, entry: Entry, name: str) -> str | None:
         """Say what is wrong with one stored file, or None."""
-        if not self.holds(entry.place) or file_names_mistake({name: ""}):
+        if not self.holds(entry.place):
             return "its files are missing"
         try:
             is_same = _digest(self.folder / entry.place / name) == entry.files[name]
