@@ -6,8 +6,8 @@ groups are Counters, and the whole lattice is walked. Only the last section says
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations, product
@@ -67,6 +67,12 @@ class Case:
     k: int
     budget: int | float | None = None
     quasi_identifiers: tuple[tuple[int, ...], ...] | None = None
+    persons: tuple[str, ...] | None = None
+    """Whose row each is; None if every row is of somebody else."""
+
+    def crowd(self, numbers: Collection[int]) -> int:
+        """Give the number of people who have these rows."""
+        return len(numbers) if self.persons is None else len({self.persons[number] for number in numbers})
 
     @property
     def heights(self) -> Node:
@@ -113,11 +119,13 @@ def generalized(case: Case, node: Node) -> tuple[Row, ...]:
 
 
 def failing(case: Case, rows: Sequence[Row], kept: Sequence[int]) -> set[int]:
-    """Give the kept rows that share some quasi-identifier with fewer than k kept rows."""
+    """Give the kept rows whose cells in some quasi-identifier are those of fewer than k people."""
     found: set[int] = set()
     for quasi_identifier in case.quasi_identifiers or (tuple(range(len(case.columns))),):
-        shared = Counter(tuple(rows[number][column] for column in quasi_identifier) for number in kept)
-        found |= {n for n in kept if shared[tuple(rows[n][column] for column in quasi_identifier)] < case.k}
+        shared = defaultdict(set)
+        for number in kept:
+            shared[tuple(rows[number][column] for column in quasi_identifier)].add(number)
+        found |= {number for numbers in shared.values() if case.crowd(numbers) < case.k for number in numbers}
     return found
 
 
@@ -272,11 +280,13 @@ def datafly(case: Case, stop_at: int, limit: int) -> tuple[Node, int] | None:
     node = [0] * len(case.columns)
     while True:
         rows = generalized(case, tuple(node))
-        frequencies = Counter(rows)
-        suppressed = sum(size for size in frequencies.values() if size < case.k)
-        outliers = suppressed
-        safe = [size for size in frequencies.values() if size >= case.k]
-        if 0 < suppressed < case.k and safe:
+        groups = defaultdict(list)
+        for number, row in enumerate(rows):
+            groups[row].append(number)
+        unsafe = [number for numbers in groups.values() if case.crowd(numbers) < case.k for number in numbers]
+        outliers = suppressed = len(unsafe)
+        safe = [len(numbers) for numbers in groups.values() if case.crowd(numbers) >= case.k]
+        if 0 < case.crowd(unsafe) < case.k and safe:
             suppressed += min(safe)
         if outliers <= stop_at and suppressed <= limit and suppressed < len(rows):
             return tuple(node), suppressed
@@ -332,8 +342,12 @@ def cases(
     most_columns: int = 4,
     several: bool = False,
     fewest_columns: int = 2,
+    people: bool | None = False,
 ) -> Case:
-    """Draw a table of two to four columns with missing values, random hierarchies and weights, k and budget."""
+    """Draw a table of two to four columns with missing values, random hierarchies and weights, k and budget.
+
+    With ``people`` rows are of people who may have several; None draws whether they are.
+    """
     number = draw(st.integers(fewest_columns, most_columns))
     drawn = [draw(columns("abcd"[position], 2 if number < 3 else 1)) for position in range(number)]
     cells = [st.sampled_from([*values, *values[:1] * 2]) for _, values in drawn]
@@ -346,7 +360,12 @@ def cases(
         first = draw(st.sets(st.integers(0, number - 1), min_size=1))
         second = draw(st.sets(st.integers(0, number - 1), min_size=1)) | (set(range(number)) - first)
         quasi_identifiers = (tuple(sorted(first)), tuple(sorted(second)))
-    return Case(tuple(column for column, _ in drawn), tuple(rows), draw(st.integers(1, 4)), budget, quasi_identifiers)
+    persons = None
+    if draw(st.booleans()) if people is None else people:
+        names = st.sampled_from([f"p{number}" for number in range(max(2, len(rows)))])
+        persons = tuple(draw(st.lists(names, min_size=len(rows), max_size=len(rows))))
+    asked = draw(st.integers(1, 4)), budget, quasi_identifiers, persons
+    return Case(tuple(column for column, _ in drawn), tuple(rows), *asked)
 
 
 # The same case in the package's terms.
@@ -371,6 +390,7 @@ def policy_of_case(case: Case, **more: Any) -> ix.Policy:
         privacy=[ix.KAnonymity(case.k)],
         max_suppression=case.budget,
         quasi_identifiers=quasi_identifiers,
+        person=None if case.persons is None else "person",
         **more,
     )
 
@@ -382,13 +402,17 @@ def task_of(case: Case) -> Task:
         sorted({row[p] for row in case.rows if row[p] is not None}) + [None] * any(row[p] is None for row in case.rows)
         for p in range(len(case.columns))
     ]
-    counted = Counter(case.rows)
+    counted: Counter[Row] = Counter(case.rows)
+    if case.persons is not None:
+        counted = Counter((*row, person) for row, person in zip(case.rows, case.persons, strict=True))
+    names_of = sorted(set(case.persons or ()))
+    people = {"person": (None, np.array([names_of.index(row[-1]) for row in counted]))} if case.persons else None
     hierarchies = [policy.columns[column.name].compile(own) for column, own in zip(case.columns, values, strict=True)]
     codes = [np.array([own.index(row[p]) for row in counted], np.uint64) for p, own in enumerate(values)]
     weights = [column.weight for column in case.columns]
     names = [column.name for column in case.columns]
     counts = np.array(list(counted.values()), np.int64)
-    return Task.of(FrequencyList.of_codes(names, hierarchies, codes, counts, weights), policy)
+    return Task.of(FrequencyList.of_codes(names, hierarchies, codes, counts, weights, people), policy)
 
 
 def table_of_case(case: Case, **more: Sequence[Any]) -> pa.Table:
@@ -397,4 +421,5 @@ def table_of_case(case: Case, **more: Sequence[Any]) -> pa.Table:
         column.name: pa.array([row[position] for row in case.rows], pa.string())
         for position, column in enumerate(case.columns)
     }
-    return pa.table(cells | {name: pa.array(list(values)) for name, values in more.items()})
+    person = {} if case.persons is None else {"person": pa.array(case.persons)}
+    return pa.table(cells | person | {name: pa.array(list(values)) for name, values in more.items()})

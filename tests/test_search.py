@@ -122,8 +122,8 @@ def check_counting(keys, counts, chunks, tables, values, dense, out_words, k):
 
     small = {index: size for index, size in rows.items() if size < k}
     large = [size for size in rows.values() if size >= k]
-    assert counting.rows_in_small(sizes, places, k) == sum(small.values())
-    found = counting.tally(sizes, places, k)
+    assert counting.rows_in_small(sizes, sizes, places, k) == sum(small.values())
+    found = counting.tally(sizes, sizes, places, k)
     assert found[:2] == (len(small), len(large))
     assert found[2] == pytest.approx(sum(size**2 for size in small.values()))
     assert found[3] == pytest.approx(sum(size**2 for size in large))
@@ -136,11 +136,11 @@ def check_counting(keys, counts, chunks, tables, values, dense, out_words, k):
                     total += values[offset + ((int(keys[row, word]) >> shift) & mask)] * float(counts[row])
         return total
 
-    assert counting.sum_over_small(keys, counts, chunks, values, k, work) == pytest.approx(kept(k))
+    assert counting.sum_over_small(keys, counts, chunks, values, k, (work[1], sizes)) == pytest.approx(kept(k))
 
     ks = np.unique(np.array([1, k, k + 3, 2 * k + 5], np.int64))
     into = np.full(len(ks), -1, np.int64), np.full(len(ks), -1, np.int64), np.full(len(ks), -1.0)
-    groups, squares = counting.tally_by_k(sizes, places, ks, *into)
+    groups, squares = counting.tally_by_k(sizes, sizes, places, ks, into)
     assert groups == len(rows)
     assert squares == pytest.approx(sum(float(size) ** 2 for size in rows.values()))
     below = [[size for size in rows.values() if size < limit] for limit in ks]
@@ -148,7 +148,7 @@ def check_counting(keys, counts, chunks, tables, values, dense, out_words, k):
     assert into[1].tolist() == [len(each) for each in below]
     assert into[2].tolist() == [sum(size**2 for size in each) for each in below]
     sums = np.full(len(ks), -1.0)
-    counting.sum_by_k(keys, counts, chunks, values, ks, sums, work)
+    counting.sum_by_k(keys, counts, chunks, values, ks, sums, (work[1], sizes))
     assert sums.tolist() == pytest.approx([kept(limit) for limit in ks])
 
     first = dict(reversed(list(zip(index_of, range(tuples), strict=True))))

@@ -79,25 +79,25 @@ def check_model(model: PrivacyModel, *, examples: int = EXAMPLES) -> None:
 
 def _check_judgement(model: PrivacyModel, groups: Groups) -> None:
     """Check that a model gives every group a verdict, and that it depends on the group alone where it should."""
-    satisfied = model.satisfied(groups)
+    satisfied = model.holds(groups)
     assert satisfied.dtype == np.bool_, "satisfied() gives one claim per group"
     assert satisfied.shape == (len(groups),), "satisfied() gives one claim per group"
     if not getattr(model, "asks_whole_table", False):
-        one_by_one = [bool(model.satisfied(_single(groups, position))[0]) for position in range(len(groups))]
+        one_by_one = [bool(model.holds(_single(groups, position))[0]) for position in range(len(groups))]
         assert satisfied.tolist() == one_by_one, "a group's verdict depends on nothing but the group"
-    again = model.satisfied(_backwards(groups))[::-1]
+    again = model.holds(_backwards(groups))[::-1]
     assert (satisfied == again).all(), "a group's verdict does not depend on the order of the groups"
-    empty = model.satisfied(groups.without(np.ones(len(groups), np.bool_)))
+    empty = model.holds(groups.without(np.ones(len(groups), np.bool_)))
     assert empty.all(), "a group without rows satisfies every model"
 
 
 def _check_relatives(model: PrivacyModel, groups: Groups) -> None:
     """Check that a model implies its floor, and is implied by what it says for groups that are made one by one."""
-    satisfied = model.satisfied(groups)
+    satisfied = model.holds(groups)
     floor, alone = getattr(model, "floor", None), getattr(model, "alone", model)
     if floor is not None:
-        assert (floor.satisfied(groups) | ~satisfied).all(), "a group that satisfies the model satisfies its floor"
-    if alone.satisfied(groups).all():
+        assert (floor.holds(groups) | ~satisfied).all(), "a group that satisfies the model satisfies its floor"
+    if alone.holds(groups).all():
         assert satisfied.all(), "groups that all satisfy what alone gives satisfy the model"
 
 
@@ -126,7 +126,7 @@ def _rows_to_suppress(model: PrivacyModel, groups: Groups) -> int:
     """Count the rows of the groups that fail, taking them out until none fails."""
     is_out = np.zeros(len(groups), np.bool_)
     while True:
-        fails = ~model.satisfied(groups.without(is_out)) & ~is_out
+        fails = ~model.holds(groups.without(is_out)) & ~is_out
         if not fails.any():
             return int(groups.sizes[is_out].sum())
         is_out |= fails
@@ -301,7 +301,7 @@ def _recount(task: Task, recoding: Recoding, released: Released) -> None:
     assert released, "something is released"
     for name, columns, model in policy.requirements():
         groups = _groups_over(released, [frequencies.columns.index(column) for column in columns], frequencies)
-        satisfied = model.satisfied(groups)
+        satisfied = model.holds(groups)
         assert satisfied.all(), f"{model.name} fails on {name} in {int((~satisfied).sum())} groups"
     if policy.max_suppression is not None:
         allowed = policy.allowed_suppression(frequencies.rows)

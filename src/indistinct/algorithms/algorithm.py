@@ -41,6 +41,9 @@ class Algorithm(ABC):
     """It may leave out as many rows as the policy allows."""
     makes_safe_groups: ClassVar[bool] = True
     """Its groups may become the classes of a lossy join."""
+    counts_people: ClassVar[bool] = False
+    """Where people have several rows, its groups have enough different people, as ``task.unsafe`` and
+    ``task.safe_parts`` judge them."""
     works_in_fragments: ClassVar[bool] = False
     """Parts of a table may be recoded by themselves, where all of its tuples are too many for one machine."""
 

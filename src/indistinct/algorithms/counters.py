@@ -122,6 +122,8 @@ class Tuples:
     keys: UIntArray
     sizes: Any
     """int32 as long as the table has fewer than 2**31 rows, else int64."""
+    entries: tuple[Any, Any] | None = None
+    """The group and the person of each entry, person by person, where people have several rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ class TupleCounter:
         self.k = task.largest_k()
         self._rows = frequencies.rows
         counts = base.sizes.astype(np.int32) if self._rows < 2**31 else base.sizes
-        self.base: Source = Tuples(base.node, base.keys, counts)
+        self.base: Source = Tuples(base.node, base.keys, counts, _entries_by_person(frequencies))
         self._chunks = _chunks(frequencies)
         self._out_words = _out_words(frequencies, self._chunks)
         self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
@@ -190,6 +192,8 @@ class TupleCounter:
             np.empty(self._most_places, counts.dtype),
             np.empty(self._most_places, np.int32),
         )
+        scratch = 0 if base.people is None else self._most_places
+        self._people = np.empty(scratch, np.int32), np.empty(scratch, np.int32)
 
     @staticmethod
     def serves(task: Task) -> bool:
@@ -202,25 +206,41 @@ class TupleCounter:
 
     def outcome(self, node: Node, source: Any) -> Outcome:
         """Give the numbers of a node."""
-        chunks, places = self._locate_tuples(node, source, wants_tuples=self._values is not None and not self._is_plain)
-        sizes = self._work[2]
-        rows = int(counting.rows_in_small(sizes, places, self.k))
+        wants_tuples = source.entries is not None or (self._values is not None and not self._is_plain)
+        chunks, places = self._locate_tuples(node, source, wants_tuples=wants_tuples)
+        sizes, crowds = self._work[2], self._crowds(source, places)
+        rows = int(counting.rows_in_small(sizes, crowds, places, self.k))
         kept = 0.0
         if rows and self._values is not None:
             if self._is_plain:
                 kept = rows * sum([float(levels[level][0]) for levels, level in zip(self._values, node, strict=True)])
             else:
-                kept = counting.sum_over_small(source.keys, source.sizes, chunks, self._numbers, self.k, self._work)
+                at = (self._work[1], crowds)
+                kept = counting.sum_over_small(source.keys, source.sizes, chunks, self._numbers, self.k, at)
         if not self._wants_tally:
             return Counted(self.frequencies, node, self._rows, rows, kept)
-        return Counted(self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, places, self.k))
+        return Counted(self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, crowds, places, self.k))
+
+    def _crowds(self, source: Any, places: int) -> Any:
+        """Give what is compared with k at each place: its rows, or its people where those have several."""
+        if source.entries is None:
+            return self._work[2]
+        (tuple_of, persons), (people, last) = source.entries, self._people
+        counting.count_people(tuple_of, persons, self._work[1], places, people, last)
+        return people
 
     def reduce_source(self, node: Node, source: Any) -> Source:
         """Give one tuple for each group at a node."""
         if source.node == node:
             return source  # type: ignore[no-any-return]
         _, places = self._locate_tuples(node, source)
-        return Tuples(node, *counting.merge(source.keys, places, self._work))
+        merged = counting.merge(source.keys, places, self._work)
+        if source.entries is None:
+            return Tuples(node, *merged)
+        _, place_of, _, group_at = self._work
+        tuple_of, persons = source.entries
+        entries = counting.merge_people(tuple_of, persons, place_of, group_at[:places], self._people[1])
+        return Tuples(node, *merged, entries)
 
     def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
         """Write what groups smaller than each k hold at a node: rows, groups, squares, what their cells keep.
@@ -228,10 +248,12 @@ class TupleCounter:
         Give the number of all groups and the sum of their squared sizes.
         """
         chunks, places = self._locate_tuples(node, source)
-        rows, groups, squares, kept = into
-        totals = counting.tally_by_k(self._work[2], places, ks, rows, groups, squares)
+        *totals_of, kept = into
+        crowds = self._crowds(source, places)
+        totals = counting.tally_by_k(self._work[2], crowds, places, ks, tuple(totals_of))
         if len(self._numbers):
-            counting.sum_by_k(source.keys, source.sizes, chunks, self._numbers, ks, kept, self._work)
+            at = (self._work[1], crowds)
+            counting.sum_by_k(source.keys, source.sizes, chunks, self._numbers, ks, kept, at)
         return int(totals[0]), float(totals[1])
 
     def _locate_tuples(self, node: Node, source: Any, wants_tuples: bool = True) -> tuple[IntArray, int]:
@@ -293,6 +315,15 @@ class TupleCounter:
             return padded
 
         return self.frequencies.remember(("padded", column, level), pad)
+
+
+def _entries_by_person(frequencies: FrequencyList) -> tuple[Any, Any] | None:
+    """Give the tuple and the person of each entry, person by person; None where each person has one row."""
+    people = frequencies.base.people
+    if people is None:
+        return None
+    order = np.argsort(people.persons, kind="stable")
+    return people.groups[order].astype(np.int32), people.persons[order].astype(np.int32)
 
 
 def is_plain(values: LabelValues) -> bool:

@@ -37,6 +37,7 @@ class Datafly(Algorithm):
     """
 
     name: ClassVar[str] = "datafly"
+    counts_people: ClassVar[bool] = True
     title: ClassVar[str] = "quick, the most varied column first (Sweeney)"
     kind: ClassVar[Kind] = "full-domain"
 
@@ -128,9 +129,10 @@ class Datafly(Algorithm):
         return best
 
     def _with_complement(self, task: Task, groups: Groups, outliers: BoolArray) -> BoolArray:
-        """Add the smallest safe group to a set of suppressed rows that is not empty but smaller than k (step 4)."""
-        rows, k = int(groups.sizes[outliers].sum()), task.largest_k()
-        if not self.complementary or not 0 < rows < k or outliers.all():
+        """Add the smallest safe group to suppressed rows that are not nothing but of fewer than k people (step 4)."""
+        if not self.complementary or not outliers.any() or outliers.all():
+            return outliers
+        if groups.crowd_of(outliers) >= task.largest_k():
             return outliers
         safe = np.flatnonzero(~outliers)
         smallest = safe[np.lexsort((*groups.keys[safe].T, groups.sizes[safe]))[0]]

@@ -46,6 +46,10 @@ class DistanceMatrix:
             raise PolicyError(
                 "the distance matrix answers for k-anonymity on one quasi-identifier only; use satisfies = 'roll-up'"
             )
+        if task.counts_people:
+            raise PolicyError(
+                "person: the distance matrix counts rows, and somebody may have several; use satisfies = 'roll-up'"
+            )
         return cls.of_frequencies(task.frequencies, task.largest_k())
 
     @classmethod

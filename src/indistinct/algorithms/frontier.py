@@ -211,8 +211,9 @@ def _one_by_one(
         if watch.time_is_up():
             raise InterruptedSearchError("the time limit passed before every node was measured")
         groups, _ = task.frequencies.roll_up(tuple(node))
+        crowds = groups.in_people().sizes
         for column, k in enumerate(ks):
-            recoding = FullDomainRecoding(task.frequencies, groups, groups.sizes < k)
+            recoding = FullDomainRecoding(task.frequencies, groups, crowds < k)
             losses[place, column], values[place, column] = scale.loss(recoding), scale.value(recoding)
     return losses, values
 

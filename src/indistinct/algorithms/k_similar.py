@@ -36,6 +36,7 @@ class KSimilar(Algorithm):
     """
 
     name: ClassVar[str] = "k-similar"
+    counts_people: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "cell by cell, groups of similar rows"
     kind: ClassVar[Kind] = "local"

@@ -36,6 +36,7 @@ class MinGen(Algorithm):
     """
 
     name: ClassVar[str] = "mingen"
+    counts_people: ClassVar[bool] = True
     title: ClassVar[str] = "the most precise levels (Sweeney 2002)"
     kind: ClassVar[Kind] = "full-domain"
     is_exact: ClassVar[bool] = True
@@ -99,6 +100,7 @@ class MinGenCell(MinGen):
     """
 
     name: ClassVar[str] = "mingen-cell"
+    counts_people: ClassVar[bool] = True
     title: ClassVar[str] = "the most precise cells, tiny tables"
     kind: ClassVar[Kind] = "local"
     suppresses: ClassVar[bool] = True

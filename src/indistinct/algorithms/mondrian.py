@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.partition import blocks_of
+from indistinct.algorithms.partition import blocks_of, stay_safe
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
@@ -64,6 +64,7 @@ class Mondrian(Algorithm):
     """
 
     name: ClassVar[str] = "mondrian"
+    counts_people: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "cell by cell, for very large tables"
     kind: ClassVar[Kind] = "local"
@@ -89,7 +90,8 @@ class Mondrian(Algorithm):
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
         pieces, is_cut_short = self.cut(task, watch)
-        return replace(LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), is_cut_short=is_cut_short)
+        recoding = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), self.labels)
+        return replace(recoding, is_cut_short=is_cut_short)
 
     def cut(self, task: Task, watch: Watch) -> tuple[Pieces, bool]:
         """Give the rows of each part that is cut no further, and whether the time limit came before that."""
@@ -216,7 +218,7 @@ def _unite_unsafe_parts(
 
 def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, number: int) -> BoolArray:
     """Tell which parts satisfy every model; that they have k rows is certain, as no other cuts are listed."""
-    if all(type(model) is KAnonymity for model in task.models):
+    if not task.counts_people and all(type(model) is KAnonymity for model in task.models):
         return np.ones(number, np.bool_)
     return task.safe_parts(entries, rows, part_of, number)
 

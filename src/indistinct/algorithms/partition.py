@@ -17,6 +17,7 @@ from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.privacy.model import BoolArray
 from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.loss import NCP
 from indistinct.quality.measure import within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind
@@ -113,7 +114,7 @@ def partition_tuples(
         groups += int(pieces.groups.max(initial=-1)) + 1
     pieces = _join_parts(parts)
     safe = made_safe(task, space, block_of, pieces, groups)
-    recoding = LocalRecoding.of_pieces(frequencies, safe, labels)
+    recoding = stay_safe(task, LocalRecoding.of_pieces(frequencies, safe, labels), labels)
     if not is_bounded:
         return recoding
     is_proven &= safe is pieces
@@ -123,6 +124,24 @@ def partition_tuples(
     gap = max(0.0, measure.loss(recoding) - least)
     # A label that reads the same on two levels counts as the higher one, which the groups were not chosen for.
     return recoding.with_gap(0.0 if is_proven and gap <= ROUNDING else gap)
+
+
+def stay_safe(task: Task, recoding: LocalRecoding, labels: LabelKind) -> LocalRecoding:
+    """Give a recoding whose groups are safe also after those that carry the same labels became one.
+
+    Only where somebody stands in two of them can that spoil a model, since she counts once in the one that they become.
+    """
+    if not task.counts_people or task.is_monotone:
+        return recoding
+    block_of, _ = blocks_of(task)
+    left = task.without(block_of == SUPPRESSED)
+    space = Space.of(task.frequencies, NCP(), labels)
+    while True:
+        pieces = recoding.pieces
+        safe = made_safe(left, space, block_of, pieces, recoding.number_of_groups)
+        if safe is pieces:
+            return recoding
+        recoding = LocalRecoding.of_pieces(task.frequencies, safe, labels)
 
 
 def _suppressed_pieces(tuples: IntArray, sizes: IntArray) -> Pieces:

@@ -24,14 +24,14 @@ MOST_KINDS = 32
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Rows told apart by the sensitive values that models ask about: all that a model can see of them."""
+    """Rows told apart by the sensitive values and the people that models ask about: all that they can see of them."""
 
     kind_of: IntArray
     """The kind of each entry."""
     examples: IntArray
     """An entry of each kind."""
     values: tuple[IntArray, ...]
-    """For each sensitive column the value of each kind."""
+    """For each sensitive column the value of each kind, and then its person, where people have several rows."""
     weights: tuple[FloatArray, ...]
     """For each sensitive column what the rows of each value are divided by to say how frequent it is."""
     shares: FloatArray | None
@@ -44,16 +44,18 @@ class Kinds:
         """Tell the entries of a task's frequency list apart."""
         frequencies = task.frequencies
         entries, number = frequencies.entries, len(frequencies.entries)
-        codes = np.stack([np.zeros(number, np.int64), *(entries.codes[name] for name in frequencies.sensitive)])
-        values, examples, kind_of = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+        persons = [] if entries.persons is None else [entries.persons]
+        told_apart = [np.zeros(number, np.int64), *(entries.codes[name] for name in frequencies.sensitive), *persons]
+        values, examples, kind_of = np.unique(np.stack(told_apart), axis=1, return_index=True, return_inverse=True)
         totals = [frequencies.base.tallies[name].totals for name in frequencies.sensitive]
         is_relative = any(model.asks_whole_table and model.asks_sensitive for model in task.models)
-        shares = [total[value] / frequencies.rows for total, value in zip(totals, values[1:], strict=True)]
+        shares = [total[value] / frequencies.rows for total, value in zip(totals, values[1:], strict=False)]
+        weights = [np.maximum(total, 1.0) if is_relative else np.ones(len(total)) for total in totals]
         return cls(
             kind_of.ravel(),
             examples,
             tuple(values[1:]),
-            tuple(np.maximum(total, 1.0) if is_relative else np.ones(len(total)) for total in totals),
+            (*weights, *(np.ones(task.number_of_people()) for _ in persons)),
             np.min(shares, axis=0) if is_relative else None,
             np.argsort(np.lexsort((np.arange(number), frequencies.base.sizes[entries.tuples]))),
         )

@@ -64,6 +64,7 @@ class Regroup(Algorithm):
     """
 
     name: ClassVar[str] = "regroup"
+    counts_people: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "cell by cell, very little loss"
     kind: ClassVar[Kind] = "local"

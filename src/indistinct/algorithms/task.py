@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
+from indistinct.counting.membership import NOWHERE
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Policy
 from indistinct.privacy import PrivacyModel
@@ -27,7 +28,7 @@ class Requirement:
         verdict = np.ones(len(groups), np.bool_)
         for model in self.models:
             if not (alone and model.asks_whole_table):
-                verdict &= model.satisfied(groups)
+                verdict &= model.holds(groups)
         return verdict
 
 
@@ -40,6 +41,8 @@ class Task:
     requirements: tuple[Requirement, ...]
     totals: Mapping[str, IntArray] | None = None
     """The rows of each sensitive value that will be released, if some rows surely will not be."""
+    people_totals: Mapping[str, tuple[IntArray, int]] | None = None
+    """The same in people, and the number of all of them, where people have several rows."""
     secret: tuple[str, ...] = ()
     """Columns that only the search knows of, such as what was released before: no message may name them."""
 
@@ -69,8 +72,19 @@ class Task:
 
     @property
     def is_monotone_unsuppressed(self) -> bool:
-        """What holds at a node without suppression holds above it."""
+        """What holds at a node without suppression holds above it.
+
+        Somebody who stands in two groups counts once when they are merged, so where people have several rows a share
+        that both groups keep can be passed in the merged one; what survives any merging survives that as well.
+        """
+        if self.frequencies.base.people is not None:
+            return self.is_monotone
         return all(model.is_monotone_unsuppressed for model in self.models)
+
+    @property
+    def counts_people(self) -> bool:
+        """People have several rows, and models count them."""
+        return self.frequencies.base.people is not None
 
     @property
     def floor(self) -> Task:
@@ -80,6 +94,11 @@ class Task:
             for requirement in self.requirements
         )
         return replace(self, requirements=requirements)
+
+    def number_of_people(self) -> int:
+        """The people in the table: one for each row, unless it is said whose rows they are."""
+        people = self.frequencies.base.people
+        return self.frequencies.rows if people is None else int(people.persons.max(initial=-1)) + 1
 
     def largest_k(self) -> int:
         """The largest k that any model asks for; 1 if none does."""
@@ -120,9 +139,11 @@ class Task:
         sizes = np.bincount(parts, rows, number).astype(np.int64)
         tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
         groups = Groups.of_sizes(sizes, tallies, self.frequencies.crowds_of(tuples, parts, number))
+        there = np.where(rows > 0, parts, NOWHERE) if self.counts_people else parts
+        groups = replace(groups, people=self.frequencies.people_of(tuples, there, self.people_totals)).in_people()
         verdict = sizes > 0
         for model in self.models:
-            verdict &= model.alone.satisfied(groups)
+            verdict &= model.alone.holds(groups)
         return verdict
 
     def without(self, is_suppressed: BoolArray) -> Task:
@@ -135,7 +156,8 @@ class Task:
             name: np.bincount(entries.codes[name], left, len(column.values)).astype(np.int64)
             for name, column in sensitive.items()
         }
-        return replace(self, totals=totals)
+        people_totals = self.frequencies.people_totals(~is_suppressed) if self.counts_people else None
+        return replace(self, totals=totals, people_totals=people_totals)
 
     def _all_rows(self) -> tuple[IntArray, IntArray, IntArray]:
         """Give all entries and their rows as one part."""
@@ -158,16 +180,19 @@ class Task:
         """Say why no node satisfies the policy within this budget."""
         rows, top = self.frequencies.rows, self.frequencies.heights
         k = self.largest_k()
-        if rows < k:
+        if self.number_of_people() < k:
+            what = f"the rows of {self.number_of_people()} people" if self.counts_people else f"{rows} eligible rows"
             return InfeasibleError(
-                f"the table has {rows} eligible rows, fewer than k = {k}: nobody in it can be hidden among {k}; "
+                f"the table has {what}, fewer than k = {k}: nobody in it can be hidden among {k}; "
                 f"lower k or release more rows together"
             )
         groups, _ = self.frequencies.roll_up(top)
         crowds = {name: CountedCrowd(crowd.of(groups).sum(keepdims=True)) for name, crowd in groups.crowds.items()}
+        people = self.frequencies.people_of(*self._all_rows()[::2])
         everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()), crowds)
+        everything = replace(everything, people=people).in_people()
         for model in self.models:
-            if not model.satisfied(everything).all() and (reason := model.objection(everything)) is not None:
+            if not model.holds(everything).all() and (reason := model.objection(everything)) is not None:
                 return InfeasibleError(reason)
         left = int(groups.sizes[self.unsafe(groups)].sum())
         fixed = self.names_of([column for column, height in enumerate(top) if height == 0])

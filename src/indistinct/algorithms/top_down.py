@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.partition import blocks_of
+from indistinct.algorithms.partition import blocks_of, stay_safe
 from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, number_pairs, sums
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
@@ -48,6 +48,7 @@ class TopDown(Algorithm):
     """
 
     name: ClassVar[str] = "top-down"
+    counts_people: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "classes with their own labels (Wong et al.)"
     kind: ClassVar[Kind] = "local"
@@ -89,7 +90,8 @@ class TopDown(Algorithm):
             np.concatenate([found.class_of, block_of[is_out]]),
         )
         labels, codes = _labels(frequencies, trees, found.at_lowest_levels(trees) if self.tighten else found)
-        return replace(LocalRecoding.of_labels(frequencies, pieces, labels, codes), is_cut_short=is_cut)
+        recoding = stay_safe(task, LocalRecoding.of_labels(frequencies, pieces, labels, codes), "hierarchy")
+        return replace(recoding, is_cut_short=is_cut)
 
 
 @dataclass(frozen=True, slots=True)

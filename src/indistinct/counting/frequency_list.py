@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting.bottom import lowest_bottom, merged_codes
 from indistinct.counting.groups import Crowd, Groups, IntArray, Layout, Node, Tally, UIntArray
+from indistinct.counting.membership import People
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import grouping
@@ -37,9 +38,9 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Each tuple with each combination of sensitive values it occurs with: no finer can rows be told apart.
+    """Each tuple with each combination of sensitive values and person it occurs with: no finer are rows told apart.
 
-    Where no model asks about sensitive values an entry is a tuple.
+    Where no model asks about sensitive values, and each person has one row, an entry is a tuple.
     """
 
     tuples: IntArray
@@ -47,7 +48,9 @@ class Entries:
     counts: IntArray
     """The rows of each entry."""
     codes: Mapping[str, IntArray] = field(default_factory=dict)
-    """The value code of each entry in each sensitive column."""
+    """The value code of each entry in each sensitive column, and in each column that says whose row it is."""
+    persons: IntArray | None = None
+    """The number of each entry's person, where people may have several rows."""
 
     def __len__(self) -> int:
         return len(self.tuples)
@@ -58,8 +61,8 @@ class FrequencyList:
     """Each distinct quasi-identifier tuple with the number of its rows, and the hierarchies compiled for its values.
 
     ``base`` has the tuples, at the node at which they were counted: where they were too many, it lies above the lowest
-    (see bottom.py). ``entries`` are the tuples divided by their sensitive values; ``sensitive`` describes the columns
-    of those.
+    (see bottom.py). ``entries`` are the tuples divided by their sensitive values and people; ``sensitive`` describes
+    the columns of those.
     """
 
     columns: tuple[str, ...]
@@ -78,8 +81,9 @@ class FrequencyList:
 
         If it ``may_merge``, tables with more tuples than ``encoded.max_tuples`` are counted at a higher node.
         """
-        columns, asked = tuple(policy.quasi), policy.asked_sensitive
+        columns, asked, person = tuple(policy.quasi), policy.asked_sensitive, policy.person_columns
         values = encoded.values
+        refuse_nobodies(encoded, person)
         compiled, mistakes = {}, []
         for column in (*columns, *asked):
             try:
@@ -92,15 +96,19 @@ class FrequencyList:
         if mistakes:
             raise PolicyError(mistakes)
         quasi = {column: compiled[column] for column in columns}
-        bottom = lowest_bottom(encoded, quasi, asked) if may_merge and encoded.max_tuples is not None else ()
+        apart = (*asked, *person)
+        bottom = lowest_bottom(encoded, quasi, apart) if may_merge and encoded.max_tuples is not None else ()
         if any(bottom):
-            counted = encoded.count_merged((*columns, *asked), merged_codes(quasi, bottom))
+            counted = encoded.count_merged((*columns, *apart), merged_codes(quasi, bottom))
         else:
-            counted = encoded.count_by((*columns, *asked))
+            counted = encoded.count_by((*columns, *apart))
         weights = tuple(policy.columns[column].weight for column in columns)
+        described = {
+            column: Sensitive(values[column], compiled[column] if compiled[column].height else None) for column in asked
+        }
         sensitive = {
-            column: (Sensitive(values[column], compiled[column] if compiled[column].height else None), codes)
-            for column, codes in zip(asked, counted.codes[len(columns) :], strict=True)
+            column: (described.get(column), codes)
+            for column, codes in zip(apart, counted.codes[len(columns) :], strict=True)
         }
         hierarchies = [compiled[column] for column in columns]
         of_tuples = counted.codes[: len(columns)]
@@ -117,12 +125,13 @@ class FrequencyList:
         codes: Sequence[NDArray[Any]],
         counts: IntArray,
         weights: Sequence[float] | None = None,
-        sensitive: Mapping[str, tuple[Sensitive, NDArray[Any]]] | None = None,
+        sensitive: Mapping[str, tuple[Sensitive | None, NDArray[Any]]] | None = None,
         node: Node | None = None,
     ) -> FrequencyList:
         """Build the list from one array of value codes per column, in an order that depends on the tuples alone.
 
         Sensitive columns come with their codes; the same tuple then occurs once with each combination of their values.
+        So do columns that say whose row it is, of which nothing else is known.
         Where tuples were counted at a higher ``node``, each comes with any value under its labels.
         """
         sensitive = sensitive or {}
@@ -141,15 +150,17 @@ class FrequencyList:
         is_new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
         tuples = np.cumsum(is_new) - 1
         value_codes = {name: codes[order] for name, codes in zip(sensitive, extra, strict=True)}
-        described = {name: column for name, (column, _) in sensitive.items()}
+        described = {name: column for name, (column, _) in sensitive.items() if column is not None}
+        persons = _number_persons([codes for name, codes in value_codes.items() if name not in described])
         tallies = {
             name: Tally.of(tuples, value_codes[name], counts, column.values, column.hierarchy)
             for name, column in described.items()
         }
         sizes = np.bincount(tuples, counts, int(is_new.sum())).astype(np.int64) if sensitive else counts
-        base = Groups(sizes, keys[is_new] if sensitive else keys, node, layout, tallies)
+        people = None if persons is None else People(persons, tuples, {name: value_codes[name] for name in described})
+        base = Groups(sizes, keys[is_new] if sensitive else keys, node, layout, tallies, people=people)
         weights = (1.0,) * len(columns) if weights is None else tuple(float(weight) for weight in weights)
-        entries = Entries(tuples, counts, value_codes)
+        entries = Entries(tuples, counts, value_codes, persons)
         return cls(tuple(columns), tuple(hierarchies), weights, base, entries, described)
 
     @property
@@ -170,7 +181,7 @@ class FrequencyList:
     def entry_codes(self, column: int) -> IntArray:
         """Give the value code of a quasi column in each entry: that of its tuple."""
         codes = self.tuple_codes(column)
-        return codes[self.entries.tuples] if self.sensitive else codes
+        return codes[self.entries.tuples] if self.entries.codes else codes
 
     def tuple_codes(self, column: int) -> IntArray:
         """Give the value code of a column in each tuple; the first value under its label, if it was counted higher."""
@@ -206,6 +217,31 @@ class FrequencyList:
         tuples = self.entries.tuples[entries]
         return {name: crowd.of_parts(self.base, tuples, parts, number) for name, crowd in self.base.crowds.items()}
 
+    def people_of(
+        self, entries: IntArray, parts: IntArray, totals: Mapping[str, tuple[IntArray, int]] | None = None
+    ) -> People | None:
+        """Give who stands in parts, each made of some entries; None where each person has one row.
+
+        The totals are those of the whole list, unless others are given.
+        """
+        if self.base.people is None:
+            return None
+        values = {name: self.entries.codes[name][entries] for name in self.sensitive}
+        persons = self.base.people.persons[entries]
+        return People(persons, parts, values, self.people_totals() if totals is None else totals)
+
+    def people_totals(self, is_left: NDArray[np.bool_] | None = None) -> dict[str, tuple[IntArray, int]]:
+        """Give the people of each value of each sensitive column, and of all, among the entries that are left."""
+        people = self.base.people
+        if people is None or not self.sensitive:
+            return {}
+
+        def count() -> dict[str, tuple[IntArray, int]]:
+            left = people if is_left is None else replace(people, groups=np.where(is_left, people.groups, -1))
+            return {name: left.totals_of(name, len(column.values)) for name, column in self.sensitive.items()}
+
+        return self.remember("people", count) if is_left is None else count()
+
     def value_counts(self, column: int) -> IntArray:
         """Give the number of rows that carry each value of a column."""
         if self.value_rows:
@@ -237,10 +273,8 @@ class FrequencyList:
     def without_column(self, name: str) -> tuple[FrequencyList, IntArray]:
         """Give the list without a quasi or sensitive column, and the entry there of each entry here."""
         others = [position for position, own in enumerate(self.columns) if own != name]
-        described = {own: column for own, column in self.sensitive.items() if own != name}
-        codes = np.stack(
-            [*(self.entry_codes(other) for other in others), *(self.entries.codes[own] for own in described)]
-        )
+        apart = {own: codes for own, codes in self.entries.codes.items() if own != name}
+        codes = np.stack([*(self.entry_codes(other) for other in others), *apart.values()])
         distinct, entry_of = np.unique(codes, axis=1, return_inverse=True)
         counts = np.bincount(entry_of.ravel(), self.entries.counts, distinct.shape[1]).astype(np.int64)
         plain = FrequencyList.of_codes(
@@ -249,7 +283,7 @@ class FrequencyList:
             list(distinct[: len(others)]),
             counts,
             [self.weights[other] for other in others],
-            {own: (column, distinct[len(others) + place]) for place, (own, column) in enumerate(described.items())},
+            {own: (self.sensitive.get(own), distinct[len(others) + place]) for place, own in enumerate(apart)},
             tuple(self.base.node[other] for other in others),
         )
         if self.value_rows:
@@ -269,6 +303,32 @@ class FrequencyList:
             self._memory[key] = compute()
         value: T = self._memory[key]
         return value
+
+
+def refuse_nobodies(encoded: Encoded, person: Sequence[str]) -> None:
+    """Raise if eligible rows have nothing in a column that says whose row it is."""
+    missing = [column for column in person if None in encoded.values[column]]
+    if not missing:
+        return
+    mistakes = []
+    for column in missing:
+        counted = encoded.count_by([column])
+        rows = int(counted.counts[counted.codes[0] == len(encoded.values[column]) - 1].sum())
+        mistakes.append(
+            f"person: {rows} {'row has' if rows == 1 else 'rows have'} nothing in {column!r}, so nobody knows whose "
+            "they are; fill it in, or leave those rows out with a filter (op = 'present')"
+        )
+    raise PolicyError(mistakes)
+
+
+def _number_persons(columns: Sequence[IntArray]) -> IntArray | None:
+    """Number the people whom some columns of codes tell apart; None if there is no such column."""
+    if not columns:
+        return None
+    persons = np.zeros(len(columns[0]), np.int64)
+    for codes in columns:  # numbered anew each time, so that no product grows too large
+        persons = np.unique(persons * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].ravel()
+    return persons.astype(np.int64)
 
 
 def _value_rows(encoded: Encoded, column: str, hierarchy: CompiledHierarchy) -> IntArray:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.counting.membership import People
 from indistinct.hierarchy import CompiledHierarchy
 
 Node = tuple[int, ...]
@@ -65,6 +66,8 @@ class Tally:
     """The values; a missing one is a value like any other."""
     hierarchy: CompiledHierarchy | None = None
     """The column's hierarchy for these values, if it has one."""
+    whole: int = 0
+    """The people of whom the totals are, where people are counted; 0 where the totals add up to all rows."""
 
     @classmethod
     def of(
@@ -157,7 +160,7 @@ class Groups:
     """The equivalence classes at a node: their keys of label codes and their sizes in rows.
 
     ``tallies`` has a tally for each sensitive column that the policy's models ask about, ``crowds`` the people of each
-    population that they ask about.
+    population that they ask about, ``people`` who stands in which group, where a person may have several rows.
     """
 
     sizes: IntArray
@@ -166,6 +169,7 @@ class Groups:
     layout: Layout
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     crowds: Mapping[str, Crowd] = field(default_factory=dict)
+    people: People | None = None
 
     @classmethod
     def of_sizes(
@@ -191,6 +195,16 @@ class Groups:
         """The number of rows in all groups."""
         return int(self.sizes.sum())
 
+    def in_people(self) -> Groups:
+        """Give the groups as models see them: sizes and sensitive values in people, where those have several rows."""
+        return self if self.people is None else self.people.weigh(self)
+
+    def crowd_of(self, is_chosen: NDArray[np.bool_]) -> int:
+        """Give the number of people in some groups together: one for each row, unless it is known whose they are."""
+        if self.people is None:
+            return int(self.sizes[is_chosen].sum())
+        return len(np.unique(self.people.persons[is_chosen[self.people.groups]]))
+
     def label_codes(self, column: int) -> IntArray:
         """Give the label code of one column in each group."""
         from indistinct.kernels import grouping  # compiled code, which a policy can do without
@@ -214,7 +228,8 @@ class Groups:
         with np.errstate(over="ignore"):  # hashing wraps around, which NumPy remarks on when numba is switched off
             keys, sizes, group_of = grouping.roll_up(self.keys, self.sizes, *fields, offsets, flat)
         tallies = {column: tally.merge(group_of) for column, tally in self.tallies.items()}
-        return Groups(sizes, keys, node, layout, tallies, self.crowds), group_of
+        people = None if self.people is None else self.people.merge(group_of)
+        return Groups(sizes, keys, node, layout, tallies, self.crowds, people), group_of
 
     def only(self, columns: Sequence[int]) -> tuple[Groups, IntArray]:
         """Merge groups that coincide in these columns; also tell where each group went."""
@@ -227,4 +242,5 @@ class Groups:
     def without(self, is_suppressed: NDArray[np.bool_]) -> Groups:
         """The same groups, those that are suppressed without rows."""
         tallies = {column: tally.only(~is_suppressed) for column, tally in self.tallies.items()}
-        return replace(self, sizes=np.where(is_suppressed, 0, self.sizes), tallies=tallies)
+        people = None if self.people is None else self.people.without(is_suppressed)
+        return replace(self, sizes=np.where(is_suppressed, 0, self.sizes), tallies=tallies, people=people)

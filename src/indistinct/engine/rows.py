@@ -84,18 +84,20 @@ class Rows(ABC):
         """Return how many rows have no counterpart in ``other``; rows are multisets of text over ``columns``."""
 
     @abstractmethod
-    def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
         """Return the number of rows of each distinct combination of cells, counted from the cells themselves.
 
-        Nothing of ``encode`` or ``count_by`` is used, so that a recount shares no code with the count.
+        With ``person`` it is the number of different people, whom these columns tell apart; the combinations then
+        stand in the order of ``values_by``. Nothing of ``encode`` or ``count_by`` is used, so that a recount shares no
+        code with the count.
         """
 
     @abstractmethod
-    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+    def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         """Return how often each value of a column occurs in each group over ``columns``, counted from the cells.
 
-        Groups have the same numbers whichever column is asked about. Like ``sizes_by`` it uses nothing of ``encode``
-        or ``count_by``.
+        With ``person`` it is how many different people have the value there. Groups have the same numbers whichever
+        column is asked about. Like ``sizes_by`` it uses nothing of ``encode`` or ``count_by``.
         """
 
     @abstractmethod

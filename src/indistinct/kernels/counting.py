@@ -134,22 +134,60 @@ def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: i
 
 
 @kernel
-def rows_in_small(sizes: Any, places: int, k: int) -> int:
-    """Give the rows of groups smaller than ``k``, after ``locate``."""
+def count_people(groups: IntArray, persons: IntArray, place_of: Any, places: int, people: Any, last: Any) -> None:
+    """Give each place its different people, after ``locate``.
+
+    IN   groups, persons  (entries,) int32: the tuple and the person of each entry, person by person
+    OUT  people (places,), last (places,) int32: the people at each place, and the last of them
+    """
+    people[:places] = 0
+    last[:places] = -1
+    for entry in range(groups.shape[0]):
+        place = place_of[groups[entry]]
+        if last[place] != persons[entry]:
+            last[place] = persons[entry]
+            people[place] += 1
+
+
+@kernel
+def merge_people(groups: IntArray, persons: IntArray, place_of: Any, group_at: Any, last: Any) -> tuple[Any, Any]:
+    """Give the entries of a shorter list: each person once for each group, after ``merge``.
+
+    IN   group_at  (places,) int32: the group of each place
+    OUT  last      (places,) int32: scratch
+    """
+    last[: group_at.shape[0]] = -1
+    merged_groups, merged_persons = np.empty_like(groups), np.empty_like(persons)
+    entries = 0
+    for entry in range(groups.shape[0]):
+        place = place_of[groups[entry]]
+        if last[place] != persons[entry]:
+            last[place] = persons[entry]
+            merged_groups[entries] = group_at[place]
+            merged_persons[entries] = persons[entry]
+            entries += 1
+    return merged_groups[:entries].copy(), merged_persons[:entries].copy()
+
+
+@kernel
+def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
+    """Give the rows of groups whose crowd is smaller than ``k``, after ``locate``.
+
+    A group's crowd is its rows, or its people where those have several rows.
+    """
     rows = 0
     for place in range(places):
-        size = sizes[place]
-        rows += size if size < k else 0
+        rows += sizes[place] if crowds[place] < k else 0
     return rows
 
 
 @kernel
-def tally(sizes: Any, places: int, k: int) -> tuple[int, int, float, float]:
-    """Give the number of groups smaller than ``k`` and of all others, and the sums of squared sizes of both."""
+def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float, float]:
+    """Give the number of groups whose crowd is below ``k`` and of all others, and the sums of squared sizes of both."""
     small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
     for place in range(places):
         size = float(sizes[place])
-        if size >= k:
+        if crowds[place] >= k:
             large += 1
             large_squares += size * size
         elif size > 0:
@@ -159,15 +197,16 @@ def tally(sizes: Any, places: int, k: int) -> tuple[int, int, float, float]:
 
 
 @kernel
-def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, work: Any) -> float:
-    """Sum a number per chunk value over all rows in groups smaller than ``k``, after ``locate``.
+def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, at: Any) -> float:
+    """Sum a number per chunk value over all rows in groups whose crowd is smaller than ``k``, after ``locate``.
 
     IN   values  float64, in the places of ``tables``
+    IN   at      place_of and crowds
     """
-    _, place_of, sizes, _ = work
+    place_of, crowds = at
     total = 0.0
     for row in range(keys.shape[0]):
-        if sizes[place_of[row]] < k:
+        if crowds[place_of[row]] < k:
             number = 0.0
             for chunk in range(chunks.shape[0]):
                 shift, mask, offset, _ = _part(chunks, chunk)
@@ -177,29 +216,34 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
 
 
 @kernel
-def tally_by_k(sizes: Any, places: int, ks: IntArray, rows: Any, groups: Any, squares: Any) -> tuple[int, float]:
-    """Give, for each k, what the groups smaller than k hold, after ``locate``.
+def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) -> tuple[int, float]:
+    """Give, for each k, what the groups hold whose crowd is smaller than k, after ``locate``.
 
     IN   ks  (ks,) int64, rising
-    OUT  rows, groups, squares  (ks,): their rows, their number, the sum of their squared sizes
+    OUT  into  rows, groups, squares, each (ks,): their rows, their number, the sum of their squared sizes
     OUT  the number of all groups and the sum of all squared sizes
     """
+    rows, groups, squares = into
     largest = ks[-1]
-    of_size = np.zeros(largest, np.int64)
+    rows_of, groups_of, squares_of = np.zeros(largest, np.int64), np.zeros(largest, np.int64), np.zeros(largest)
     all_groups, all_squares = 0, 0.0
     for place in range(places):
         size = np.int64(sizes[place])
         if size > 0:
+            square = float(size) * float(size)
             all_groups += 1
-            all_squares += float(size) * float(size)
-            if size < largest:
-                of_size[size] += 1
+            all_squares += square
+            crowd = crowds[place]
+            if crowd < largest:
+                rows_of[crowd] += size
+                groups_of[crowd] += 1
+                squares_of[crowd] += square
     next_size, some_rows, some_groups, some_squares = 1, 0, 0, 0.0
     for position in range(ks.shape[0]):
         while next_size < ks[position]:
-            some_rows += of_size[next_size] * next_size
-            some_groups += of_size[next_size]
-            some_squares += float(of_size[next_size]) * float(next_size) * float(next_size)
+            some_rows += rows_of[next_size]
+            some_groups += groups_of[next_size]
+            some_squares += squares_of[next_size]
             next_size += 1
         rows[position] = some_rows
         groups[position] = some_groups
@@ -208,16 +252,17 @@ def tally_by_k(sizes: Any, places: int, ks: IntArray, rows: Any, groups: Any, sq
 
 
 @kernel
-def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, work: Any) -> None:
-    """Sum, for each k, a number per chunk value over the rows in groups smaller than k, after ``locate``.
+def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, at: Any) -> None:
+    """Sum, for each k, a number per chunk value over the rows in groups whose crowd is below k, after ``locate``.
 
     IN   values  float64, in the places of ``tables``
+    IN   at      place_of and crowds
     OUT  sums    (ks,) float64
     """
-    _, place_of, sizes, _ = work
+    place_of, crowds = at
     of_size = np.zeros(ks[-1], np.float64)
     for row in range(keys.shape[0]):
-        size = sizes[place_of[row]]
+        size = crowds[place_of[row]]
         if size < ks[-1]:
             number = 0.0
             for chunk in range(chunks.shape[0]):
@@ -237,8 +282,9 @@ def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
     """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
 
     OUT  keys (groups, words) uint64 and counts (groups,), in order of first appearance
+    OUT  work  its heads become the group of each place
     """
-    _, place_of, sizes, _ = work
+    _, place_of, sizes, heads = work
     groups = 0
     for place in range(places):
         if sizes[place] != 0:
@@ -251,6 +297,7 @@ def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
         if sizes[place] != 0:
             merged_counts[group] = sizes[place]
             sizes[place] = 0  # its other tuples have nothing to add
+            heads[place] = group
             for word in range(keys.shape[1]):
                 merged_keys[group, word] = keys[row, word]
             group += 1

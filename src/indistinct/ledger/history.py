@@ -181,7 +181,7 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
                     "keeps no labels of people; use k-anonymity for releases that it remembers"
                 )
             cells = Groups.of_sizes(sizes, _tallies(histories, release, policy, model))
-            failing = is_present & ~model.satisfied(cells)
+            failing = is_present & ~model.holds(cells)
             is_broken |= failing
             failures += _failures(model, entries, release, groups, sizes, failing)
     failures.sort(key=lambda failure: (failure.smallest, -failure.people))

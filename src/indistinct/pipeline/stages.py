@@ -13,11 +13,12 @@ from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of
 from indistinct.counting import encode_eligible, kernels_are_compiled
 from indistinct.engine import Encoded, Rows
-from indistinct.errors import InfeasibleError
+from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.policy import Policy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
+from indistinct.release.release import count_and_drop_people
 from indistinct.watch import Watch
 
 
@@ -70,13 +71,18 @@ def count(
     may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
     frequencies = count_with_population(encoded, policy, may_merge=may_merge)
     task = replace(Task.of(frequencies, policy), secret=secret)
-    if frequencies.rows < max(1, task.largest_k()):
+    if task.number_of_people() < max(1, task.largest_k()):
         raise task.infeasible(task.budget)
     return Counted(encoded, task)
 
 
 def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
     """Have an algorithm find a recoding of what was counted; its time limit begins here."""
+    if counted.task.counts_people and not declaration_of(algorithm).counts_people:
+        raise PolicyError(
+            f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
+            "mondrian or regroup"
+        )
     watch.start()
     watch.report("search")
     recoding = algorithm.run(counted.task, watch)
@@ -88,7 +94,9 @@ def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -
     """Recode the rows that were counted, in fresh random order; ``algorithm`` is the name of what found the way."""
     refuse_nothing(recoding)
     watch.report("release")
-    return Release(recode_rows(counted.encoded, recoding, counted.policy), recoding, counted.policy, algorithm)
+    parts = recode_rows(counted.encoded, recoding, counted.policy, counted.policy.person_columns)
+    people = count_and_drop_people(parts, counted.policy)
+    return Release(parts, recoding, counted.policy, algorithm, people)
 
 
 def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:
@@ -120,5 +128,6 @@ def _can_work_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Polic
         encoded.can_work_in_fragments
         and declaration_of(algorithm).works_in_fragments
         and policy.suppressed_rows == "remove"
+        and not policy.person_columns
         and not any(model.asks_whole_table or model.asks_population for model in policy.privacy)
     )

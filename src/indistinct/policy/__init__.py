@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
+from indistinct.policy.person import Person
 from indistinct.policy.policy import (
     ALL_QUASI,
     Column,
@@ -24,6 +25,7 @@ __all__ = [
     "OPERATORS",
     "Column",
     "Condition",
+    "Person",
     "Policy",
     "Role",
     "identifier",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from indistinct.engine.plans import OPERATORS
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
+from indistinct.policy.person import Person
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -124,6 +125,8 @@ class Policy:
     ``max_suppression`` is a share of the eligible rows if a float below 1, a number of rows if an int; None leaves it
     to the algorithm (Datafly suppresses about k rows, all others none). ``quasi_identifiers`` names several sets of
     quasi columns (patient and doctor, say) that are each protected; by default all quasi columns form one.
+    ``person`` names the column, or the columns, that say whose row it is: models then count people instead of rows.
+    ``one_row_per_person`` says that every row is of somebody else, also where the identifiers of rows are equal.
     """
 
     columns: Mapping[str, Column]
@@ -134,12 +137,17 @@ class Policy:
     suppressed_rows: Literal["remove", "blank"] = "remove"
     algorithm: str = "lattice"
     options: Mapping[str, Any] = field(default_factory=dict)
+    person: Person | str | Sequence[str] | None = None
+    one_row_per_person: bool = False
 
     def __post_init__(self) -> None:
+        if self.person is not None:
+            object.__setattr__(self, "person", Person.of(self.person))
         mistakes = list(self._mistakes())
         if mistakes:
             raise PolicyError(mistakes)
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        own = {name: identifier() for name in self.person_columns if name not in self.columns}
+        object.__setattr__(self, "columns", MappingProxyType({**own, **self.columns}))
         object.__setattr__(self, "privacy", tuple(self.privacy))
         object.__setattr__(self, "eligible", tuple(self.eligible))
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
@@ -173,6 +181,12 @@ class Policy:
             elif condition.column not in self.columns:
                 mistakes.append(f"eligible: column {condition.column!r} is not declared under columns")
         mistakes += self._quasi_identifier_mistakes(quasi_columns)
+        if isinstance(self.person, Person) and not any("use identifier()" in mistake for mistake in mistakes):
+            mistakes += self.person.mistakes(self.columns)
+        if self.person is not None and self.one_row_per_person:
+            mistakes.append(
+                "one_row_per_person: nobody has several rows, it says, and person says whose they are; drop one"
+            )
         return mistakes
 
     def _sensitive_mistakes(self) -> list[str]:
@@ -219,6 +233,11 @@ class Policy:
     def quasi(self) -> tuple[str, ...]:
         """The quasi columns, in the policy's order: the components of a node."""
         return self.with_role("quasi")
+
+    @property
+    def person_columns(self) -> tuple[str, ...]:
+        """The columns that say whose row it is; none where every row is of somebody else."""
+        return self.person.columns if isinstance(self.person, Person) else ()
 
     def with_role(self, *roles: Role) -> tuple[str, ...]:
         """The columns that have one of these roles, in the policy's order."""

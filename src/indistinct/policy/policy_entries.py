@@ -42,6 +42,11 @@ class ConditionEntry(Entries):
     value: Any = None
 
 
+class PersonEntry(Entries):
+    column: str | None = None
+    columns: list[str] | None = None
+
+
 class PolicyEntries(Entries):
     version: int = Field(ge=VERSION, le=VERSION)
     columns: dict[str, ColumnEntry]
@@ -50,6 +55,12 @@ class PolicyEntries(Entries):
     quasi_identifiers: dict[str, list[str]] | None = None
     eligible: list[ConditionEntry] = Field(default_factory=list)
     suppressed_rows: Literal["remove", "blank"] = "remove"
+    person: str | list[str] | PersonEntry | None = Field(
+        None, description="The column, or the columns, that say whose row it is; models then count people."
+    )
+    one_row_per_person: bool = Field(
+        False, description="Every row is of somebody else, also where the identifiers of rows are equal."
+    )
     algorithm: str = "lattice"
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
     recipient_profile: dict[str, float] | None = Field(

@@ -14,12 +14,14 @@ from pydantic import ValidationError
 
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
+from indistinct.policy.person import Person
 from indistinct.policy.policy import ALL_QUASI, Column, Condition, Policy, suppression_mistakes
 from indistinct.policy.policy_entries import (
     VERSION,
     AtLevelEntry,
     ColumnEntry,
     ConditionEntry,
+    PersonEntry,
     PolicyEntries,
     model_entries,
 )
@@ -83,6 +85,8 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             suppressed_rows=entries.suppressed_rows,
             algorithm=entries.algorithm,
             options=entries.options,
+            person=_person(entries),
+            one_row_per_person=entries.one_row_per_person,
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
     except PolicyError as error:
@@ -191,6 +195,14 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
     return made
 
 
+def _person(entries: PolicyEntries) -> Person | None:
+    """Give whose rows they are, as the file says it."""
+    given = entries.person
+    if given is None:
+        return None
+    return Person.of(given.model_dump(exclude_none=True) if isinstance(given, PersonEntry) else given)
+
+
 def _eligible(entries: PolicyEntries, mistakes: _Mistakes) -> list[Condition]:
     conditions = []
     given = entries.eligible if isinstance(entries.eligible, list) else []
@@ -215,6 +227,10 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
     lines.append(f"algorithm = {_toml(policy.algorithm)}")
     if policy.options:
         lines.append(f"options = {_toml(policy.options)}")
+    if isinstance(policy.person, Person):
+        lines.append(f"person = {_toml(policy.person.describe())}")
+    if policy.one_row_per_person:
+        lines.append("one_row_per_person = true")
     lines += ["", "[columns]"]
     for name, column in policy.columns.items():
         entry: dict[str, Any] = {"role": column.role}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, spread_of_groups
 from indistinct.privacy.parameters import check_choice, check_positive, check_whole
 
 
@@ -102,7 +102,7 @@ class LDiversity(PrivacyModel):
 
 def entropies(tally: Tally, groups: Groups) -> NDArray[np.float64]:
     """Give the entropy of each group's values, by the natural logarithm."""
-    shares = shares_of_groups(tally, groups)
+    shares = spread_of_groups(tally, groups)
     return np.bincount(tally.groups, -shares * np.log(shares), len(groups)).astype(np.float64)
 
 

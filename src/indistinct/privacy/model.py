@@ -56,6 +56,13 @@ class PrivacyModel(ABC):
     def satisfied(self, groups: Groups) -> BoolArray:
         """Tell which groups satisfy the model; one without rows does."""
 
+    def holds(self, groups: Groups) -> BoolArray:
+        """Tell which groups satisfy the model, counted in people where those have several rows.
+
+        Whoever judges groups asks this; ``satisfied`` sees sizes and values that are counted already.
+        """
+        return self.satisfied(groups.in_people())
+
     @property
     def floor(self) -> PrivacyModel | None:
         """A monotone model that this one implies, with which a search rules nodes out; None if there is none."""
@@ -123,13 +130,38 @@ def _term_in_words(value: object) -> str:
 
 
 def shares_of_table(tally: Tally) -> NDArray[np.float64]:
-    """Give the share of each value in all groups that are released together."""
-    return tally.totals / max(1, int(tally.totals.sum()))
+    """Give the share of each value in all groups that are released together.
+
+    Where people have several rows it is the share of people who have the value; these add up to more than 1 where
+    somebody has several.
+    """
+    return tally.totals / max(1, tally.whole or int(tally.totals.sum()))
 
 
 def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
-    """Give the share in its group of each value that a group has: one number for each entry of the tally."""
+    """Give the share in its group of each value that a group has: one number for each entry of the tally.
+
+    Where people have several rows it is the share of people who have the value.
+    """
     return tally.counts / groups.sizes[tally.groups]
+
+
+def spread_of_table(tally: Tally) -> NDArray[np.float64]:
+    """Give how values are spread over all groups that are released together; it adds up to 1.
+
+    Where people have several rows each counts once for each of her values.
+    """
+    return tally.totals / max(1, int(tally.totals.sum()))
+
+
+def spread_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
+    """Give how the values of each group are spread: one number for each entry of the tally; a group's add up to 1."""
+    return tally.counts / counts_of_groups(tally, groups)[tally.groups]
+
+
+def counts_of_groups(tally: Tally, groups: Groups) -> NDArray[np.int64]:
+    """Give what the counts of each group add up to: its rows, or its people with each of their values."""
+    return np.bincount(tally.groups, tally.counts, len(groups)).astype(np.int64) if tally.whole else groups.sizes
 
 
 def least_rows(model: PrivacyModel) -> int:

@@ -14,7 +14,14 @@ from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.exact_numbers import read_number
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
+from indistinct.privacy.model import (
+    TOLERANCE,
+    BoolArray,
+    PrivacyModel,
+    counts_of_groups,
+    spread_of_groups,
+    spread_of_table,
+)
 from indistinct.privacy.parameters import check_choice, check_share
 
 FloatArray = NDArray[np.float64]
@@ -66,7 +73,7 @@ class TCloseness(PrivacyModel):
             return _along_the_order(tally, groups, _ranks(column, tally))
         if self.distance == "hierarchical":
             return _up_the_hierarchy(column, tally, groups)
-        gains = np.maximum(shares_of_groups(tally, groups) - shares_of_table(tally)[tally.values], 0.0)
+        gains = np.maximum(spread_of_groups(tally, groups) - spread_of_table(tally)[tally.values], 0.0)
         return _sums(tally.groups, gains, len(groups))  # what is gained here is lost elsewhere
 
 
@@ -86,7 +93,7 @@ def _along_the_order(tally: Tally, groups: Groups, ranks: IntArray) -> FloatArra
     is_first = first == np.arange(len(first))
     end = np.where(np.roll(is_first, -1), number, np.roll(start, -1))
     rows = counts.cumsum()
-    height = (rows - (rows - counts)[first]) / groups.sizes[in_group]
+    height = (rows - (rows - counts)[first]) / counts_of_groups(tally, groups)[in_group]
     cross = np.clip(np.searchsorted(of_table, height), start, end)
     between = height * (2 * cross - start - end) + area[start] + area[end] - 2 * area[cross]
     between += np.where(is_first, area[start], 0.0)  # what lies before a group's first value
@@ -106,7 +113,7 @@ def _up_the_hierarchy(column: str, tally: Tally, groups: Groups) -> FloatArray:
         )
     hierarchy = tally.hierarchy
     in_group, labels = tally.groups, tally.values
-    shares, whole = shares_of_groups(tally, groups), shares_of_table(tally)
+    shares, whole = spread_of_groups(tally, groups), spread_of_table(tally)
     work = np.zeros(len(groups))
     for level in range(1, hierarchy.height + 1):
         parents, number = hierarchy.step(level - 1), len(hierarchy.labels[level])

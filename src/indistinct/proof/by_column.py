@@ -13,6 +13,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.least_suppression import least_suppression_check
+from indistinct.proof.people_recount import people_checks
 
 MOST_NODES_TRIED = 256
 """Labels that occur on several levels leave several nodes possible; so many are tried."""
@@ -41,7 +42,7 @@ def _prove_encoded(
     fewest, general = rows, None
     for node in possible:
         candidate = source.recode(_generalization(node, policy, hierarchies))
-        unmatched = released.difference(candidate, candidate.columns())
+        unmatched = released.difference(candidate, policy.with_role("quasi", "sensitive", "other"))
         if unmatched == 0:
             blank = 0  # rows are blank by nature, none was suppressed and left so
         false_rows = max(0, unmatched - blank)
@@ -65,6 +66,7 @@ def _prove_encoded(
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         least_suppression_check(general, policy, suppressed),
+        *(people_checks(released, general, policy) if policy.person_columns else ()),
     ]
 
 
@@ -97,7 +99,7 @@ def _generalization(node: Node, policy: Policy, hierarchies: Mapping[str, Compil
     """Give the plan that takes every eligible row to a node and suppresses none."""
     levels = dict(zip(policy.quasi, node, strict=True))
     return Plan(
-        columns=policy.with_role("quasi", "sensitive", "other"),
+        columns=(*policy.with_role("quasi", "sensitive", "other"), *policy.person_columns),
         maps={name: hierarchies[name].maps[level] for name, level in levels.items()},
         labels={name: hierarchies[name].labels[level] for name, level in levels.items()},
         kept=frozenset(name for name, level in levels.items() if level == 0),

@@ -15,7 +15,7 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.showing.words import counted
 
-PLURALS = {"group": "groups", "class": "classes"}
+PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +87,16 @@ def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Polic
     return Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")
 
 
-def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "group") -> Check:
-    """Check a model on groups that were counted from released cells."""
-    is_satisfied = model.satisfied(groups)
+def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "group", unit: str = "row") -> Check:
+    """Check a model on groups that were counted from released cells, in rows or in people."""
+    is_satisfied = model.holds(groups)
     failing = int((~is_satisfied).sum())
     terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
     if failing:
-        rows = int(groups.sizes[~is_satisfied].sum())
-        detail = f"{failing} of {len(groups)} {PLURALS[noun]} fail, {rows} rows in them"
+        inside = counted(int(groups.sizes[~is_satisfied].sum()), unit, PLURALS[unit])
+        detail = f"{failing} of {len(groups)} {PLURALS[noun]} fail, {inside} in them"
     else:
-        smallest = counted(int(groups.sizes.min()), "row")
+        smallest = counted(int(groups.sizes.min()), unit, PLURALS[unit])
         detail = f"{counted(len(groups), noun, PLURALS[noun])}, the smallest of {smallest}"
     return Check(f"{model.name} ({terms}) on {where}", failing == 0, detail)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from indistinct.linkage.population import people_that_fit
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import Check
+from indistinct.proof.people_recount import groups_in_people
+from indistinct.proof.tuples import Tuples
 from indistinct.showing.words import counted
 
 
@@ -34,37 +35,13 @@ def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> C
     return Check(name, False, f"{counted(suppressed, 'row')} suppressed, but {required} must be at this generalization")
 
 
-@dataclass(frozen=True, slots=True)
-class Tuples:
-    """The distinct rows of a generalized table over its quasi and its asked sensitive columns, with their counts."""
-
-    codes: IntArray
-    """(quasi columns, tuples) label codes."""
-    labels: Mapping[str, Sequence[str | None]]
-    """The labels of each quasi column, by their codes."""
-    values: Mapping[str, IntArray]
-    texts: Mapping[str, Sequence[str | None]]
-    counts: IntArray
-
-    @classmethod
-    def of(cls, general: Rows, policy: Policy) -> Tuples:
-        """Count a generalized table."""
-        asked = policy.asked_sensitive
-        with general.encode((*policy.quasi, *asked)) as encoded:
-            texts, counted = encoded.values, encoded.count_by((*policy.quasi, *asked))
-        codes = [np.asarray(code, np.int64) for code in counted.codes]
-        values = dict(zip(asked, codes[len(policy.quasi) :], strict=True))
-        labels = {name: texts[name] for name in policy.quasi}
-        asked_texts = {name: texts[name] for name in asked}
-        return cls(np.stack(codes[: len(policy.quasi)]), labels, values, asked_texts, counted.counts)
-
-
 def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:
     """Give the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
     counts = tuples.counts
     required = int(counts[~is_kept].sum())
     k = max((least_rows(model) for model in policy.privacy), default=1)
-    if not 0 < required < k or not is_kept.any():
+    crowd = len(np.unique(tuples.persons[~is_kept])) if policy.person_columns else required
+    if not 0 < crowd < k or not is_kept.any():
         return set()
     _, group_of = np.unique(tuples.codes, axis=1, return_inverse=True)
     group_of = group_of.ravel()
@@ -114,10 +91,12 @@ def _safe_groups(
         codes[:, group_of] = tuples.codes[list(positions)]
         names = [policy.quasi[position] for position in positions]
         people = people_that_fit(tuples.labels, names, codes, sizes, policy, model)
-        return model.satisfied(Groups.of_sizes(sizes, crowds={model.crowd: CountedCrowd(people)}))
+        return model.holds(Groups.of_sizes(sizes, crowds={model.crowd: CountedCrowd(people)}))
+    if policy.person_columns:
+        return model.holds(groups_in_people(tuples, group_of, left > 0, policy, model))
     tallies = {}
     for name in sensitive_columns(model, policy):
         compiled = policy.columns[name].compile(tuples.texts[name])
         hierarchy = compiled if compiled.height else None
         tallies[name] = Tally.of(group_of, tuples.values[name], left, tuples.texts[name], hierarchy)
-    return model.satisfied(Groups.of_sizes(np.bincount(group_of, left).astype(np.int64), tallies))
+    return model.holds(Groups.of_sizes(np.bincount(group_of, left).astype(np.int64), tallies))

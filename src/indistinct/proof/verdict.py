@@ -7,7 +7,7 @@ worked out anew with NumPy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from indistinct.proof.checks import (
     limit_checks,
     model_check,
 )
+from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
@@ -50,6 +51,12 @@ class Verdict(Checked):
     def groups_in_words(self) -> str:
         """The number of groups, or of classes."""
         return counted(self.groups, self.noun, PLURALS[self.noun])
+
+    def with_people(self, people: Sequence[Check]) -> Verdict:
+        """The same verdict with what was counted of people before it was dropped whose rows they are."""
+        rest = tuple(check for check in self.checks if check != NOT_COUNTED)
+        more = [check for check in people if check not in rest]
+        return replace(self, checks=(*rest, *more)) if people else self
 
     def to_dict(self) -> dict[str, Any]:
         """Give the verdict as JSON takes it."""
@@ -109,8 +116,10 @@ def verify(
                     if released.is_apart
                     else _prove_one_table(tables["table"], source, policy, claims)
                 )
-        elif claims.suppressed is not None:
-            checks += limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
+        else:
+            if claims.suppressed is not None:
+                checks += limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
+            checks += [NOT_COUNTED] if policy.person_columns else []
     return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun)
 
 
@@ -186,9 +195,18 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
     for name, quasi, model in policy.requirements():
         if any(column not in released.columns() for column in sensitive_columns(model, policy)):
             checks.append(Check(f"{model.name} on {name}", False, "a sensitive column is missing"))
+        elif policy.person_columns and model.floor is not model:
+            checks += _floor_checks(model, sizes, quasi, name)
         else:
             checks.append(model_check(model, sizes.groups_for(quasi, model), name))
     return checks
+
+
+def _floor_checks(model: PrivacyModel, sizes: _Sizes, quasi: Sequence[str], name: str) -> list[Check]:
+    """Check what a model of people demands of their rows: what it implies about them, whosesoever they are."""
+    if model.floor is None:
+        return []
+    return [model_check(model.floor, sizes.groups_for(quasi, model.floor), name)]
 
 
 class _Sizes:

@@ -81,7 +81,8 @@ class FullDomainRecoding(Recoding):
         zero = np.zeros(len(self.groups), np.int64)
         tallies = {n: t.only(self.is_suppressed).merge(zero) for n, t in self.groups.tallies.items()}
         crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
-        return Groups.of_sizes([self.suppressed_rows], tallies, crowds)
+        people = None if self.groups.people is None else self.groups.people.without(~self.is_suppressed).merge(zero)
+        return replace(Groups.of_sizes([self.suppressed_rows], tallies, crowds), people=people)
 
     def without_groups(self, is_left_out: BoolArray) -> FullDomainRecoding:
         """Give the same recoding with some more groups suppressed, which is no longer proven to be the best."""
@@ -101,14 +102,18 @@ class FullDomainRecoding(Recoding):
         for name, column_values in sensitive.items():  # released as they are
             plan_maps[name] = np.arange(len(column_values.values))
             plan_labels[name] = column_values.values
+        apart = self.frequencies.entries.codes  # sensitive columns, and those that say whose row it is
+        for name in apart.keys() - sensitive.keys():
+            plan_maps[name] = np.arange(int(apart[name].max(initial=-1)) + 1)
+            plan_labels[name] = ()
         return Plan(
             columns=(*policy.with_role("quasi", "sensitive", "other"), *extra),
             maps=plan_maps,
             labels=plan_labels,
-            kept=frozenset([*(name for name, level in self.levels.items() if level == 0), *sensitive]),
+            kept=frozenset([*(name for name, level in self.levels.items() if level == 0), *apart]),
             suppressed=plan_suppressed,
             blank=policy.suppressed_rows == "blank",
-            unblanked=frozenset(sensitive),
+            unblanked=frozenset(apart),
         )
 
     def level_facts(self, policy: Policy) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -277,7 +277,8 @@ class Recoding(ABC):
         tuples, rows = pieces.tuples[left], pieces.rows[left]
         tallies = self.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
         crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
-        return Groups.of_sizes([self.suppressed_rows], tallies, crowds)
+        everyone = Groups.of_sizes([self.suppressed_rows], tallies, crowds)
+        return replace(everyone, people=self.frequencies.people_of(tuples, np.zeros(len(tuples), np.int64)))
 
     def without_column(self, name: str) -> Recoding:
         """Give the recoding as it looks to whoever does not know of one quasi or sensitive column."""

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from indistinct.engine import ClassPlan, Encoded, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
+from indistinct.proof.checks import Check
+from indistinct.proof.people_recount import count_people
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
@@ -30,7 +32,15 @@ class Release:
     column, or is None where an algorithm generalizes cell by cell. ``entry`` is its number in a ledger, if it has one.
     """
 
-    def __init__(self, parts: Mapping[str, Rows], recoding: Recoding, policy: Policy, algorithm: str) -> None:
+    def __init__(
+        self,
+        parts: Mapping[str, Rows],
+        recoding: Recoding,
+        policy: Policy,
+        algorithm: str,
+        people: Sequence[Check] = (),
+    ) -> None:
+        """Take the released rows; ``people`` is what was counted on them while they said whose they are."""
         self.policy = policy
         self.recoding = recoding
         self.algorithm = algorithm
@@ -40,6 +50,7 @@ class Release:
         self.suppressed: int = recoding.suppressed_rows
         self.measures: Mapping[str, float] = all_measures(recoding)
         self._parts = dict(parts)
+        self._people = tuple(people)
         self._tables: dict[str, Any] = {}
 
     @property
@@ -81,7 +92,8 @@ class Release:
 
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
-        self.verdict = verify(self.released_tables(), self.policy, original=original, **reading)
+        verdict = verify(self.released_tables(), self.policy, original=original, **reading)
+        self.verdict = verdict.with_people(self._people)
         return self.verdict
 
     def write(
@@ -232,6 +244,15 @@ def recode_rows(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tup
     return {"table": encoded.recode(plan)}
 
 
+def count_and_drop_people(parts: dict[str, Rows], policy: Policy) -> list[Check]:
+    """Count the people on rows that are to leave, and then take out what says whose they are."""
+    if not policy.person_columns:
+        return []
+    checks = count_people(parts["table"], policy)
+    parts["table"] = parts["table"].without(policy.person_columns)
+    return checks
+
+
 def _what_failed(verdict: Verdict) -> set[str]:
     return {check.name for check in verdict.checks if not check.passed}
 
@@ -252,7 +273,7 @@ def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
                 f"suppressed_rows = 'blank' is not possible with {model.name}, which compares groups with the whole "
                 "table: blank rows would count there; use suppressed_rows = 'remove'"
             )
-        if not model.satisfied(blanks).all():
+        if not model.holds(blanks).all():
             raise InfeasibleError(
                 f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
                 f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"

@@ -15,7 +15,7 @@ from typing import Any
 
 import indistinct
 from indistinct.errors import OutputError, TableError
-from indistinct.policy import Policy
+from indistinct.policy import Person, Policy
 from indistinct.recoding.classes import TWO_TABLES
 
 MANIFEST = "manifest.json"
@@ -143,6 +143,8 @@ def policy_described(policy: Policy) -> dict[str, Any]:
                 "weight": column.weight,
                 "missing": column.missing,
             }
+    said: dict[str, Any] = {"person": policy.person.describe()} if isinstance(policy.person, Person) else {}
+    said |= {"one_row_per_person": True} if policy.one_row_per_person else {}
     return {
         "columns": columns,
         "quasi_identifiers": {name: list(names) for name, names in policy.quasi_identifiers.items()},
@@ -151,6 +153,7 @@ def policy_described(policy: Policy) -> dict[str, Any]:
         "suppressed_rows": policy.suppressed_rows,
         "eligible": [{"column": condition.column, "op": condition.op} for condition in policy.eligible],
         "algorithm": policy.algorithm,
+        **said,
     }
 
 

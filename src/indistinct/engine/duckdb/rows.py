@@ -84,12 +84,23 @@ class DuckRows(Rows):
         with self.source.session.registered_table(other.texts(columns)) as theirs:
             return self._count_unmatched_rows(mine, f"SELECT * FROM {theirs}", columns)
 
-    def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
         grouping = f"GROUP BY {', '.join(map(self.source.text, columns))}" if columns else "HAVING count(*) > 0"
-        table = self.source.session.arrow(f"SELECT count(*) AS size FROM {self.source.relation} {grouping}")
-        return numbers(table["size"]).astype(np.int64)
+        query = f"SELECT count(*) AS size FROM {self.source.relation} {grouping}"
+        if person:
+            names, cells = self._told_apart(columns, person)
+            ordered = f"GROUP BY {names} ORDER BY {names}" if columns else "HAVING count(*) > 0"
+            query = f"SELECT count(*) AS size FROM ({cells}) {ordered}"
+        return numbers(self.source.session.arrow(query)["size"]).astype(np.int64)
 
-    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+    def _told_apart(self, columns: Sequence[str], person: Sequence[str], *more: str) -> tuple[str, str]:
+        """Return the names g0, g1, … of some columns, and the SQL of each person with each combination of cells."""
+        names = [f"g{position}" for position in range(len(columns))]
+        cells = [f"{self.source.text(name)} AS {alias}" for name, alias in zip(columns, names, strict=True)]
+        cells += [*more, *(f"{self.source.text(name)} AS p{number}" for number, name in enumerate(person))]
+        return ", ".join(names), f"SELECT DISTINCT {', '.join(cells)} FROM {self.source.relation}"
+
+    def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         names = [f"g{position}" for position in range(len(columns))]
         cells = ", ".join(f"{self.source.text(name)} AS {alias}" for name, alias in zip(columns, names, strict=True))
         keys = ", ".join(names)
@@ -97,6 +108,11 @@ class DuckRows(Rows):
             f"SELECT {cells}{', ' if cells else ''}{self.source.text(column)} AS text, count(*) AS size "
             f"FROM {self.source.relation} GROUP BY ALL"
         )
+        if person:
+            _, apart = self._told_apart(columns, person, f"{self.source.text(column)} AS text")
+            counted = (
+                f"SELECT {''.join(f'{name}, ' for name in names)}text, count(*) AS size FROM ({apart}) GROUP BY ALL"
+            )
         table = self.source.session.arrow(
             f"SELECT list(text) AS texts, list(size) AS sizes FROM ({counted}) "
             f"{f'GROUP BY {keys} ORDER BY {keys}' if names else ''}"

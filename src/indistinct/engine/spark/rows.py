@@ -96,15 +96,21 @@ class SparkRows(Rows):
             surplus = signed.groupBy(*names).agg({"sign": "sum"}).toDF(*names, "n").where("n > 0")
         return self.source.total(surplus)
 
-    def sizes_by(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
         names = [f"k{position}" for position in range(len(columns))]
-        keys = self.source.keys(columns, names)
-        table = self.source.collect(keys.groupBy(*names).count().where("count > 0").select("count"))
-        return numbers(table["count"]).astype(np.int64)
+        counted = self._keys_apart(columns, names, person).groupBy(*names).count().where("count > 0")
+        ordered = counted.orderBy(*names) if names and person else counted
+        return numbers(self.source.collect(ordered.select("count"))["count"]).astype(np.int64)
 
-    def values_by(self, columns: Sequence[str], column: str) -> ValueCounts:
+    def _keys_apart(self, columns: Sequence[str], names: Sequence[str], person: Sequence[str]) -> DataFrame:
+        """Return the keys of some columns for each row, or once for each person."""
+        if not person:
+            return self.source.keys(columns, names)
+        return self.source.keys([*columns, *person], [*names, *(f"p{n}" for n in range(len(person)))]).distinct()
+
+    def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         names = [f"k{position}" for position in range(len(columns))]
-        counted = self.source.keys([*columns, column], [*names, "key"]).groupBy(*names, "key").count()
+        counted = self._keys_apart([*columns, column], [*names, "key"], person).groupBy(*names, "key").count()
         pairs = counted.selectExpr(*names, "struct(key, count) AS pair")
         grouped = pairs.groupBy(*names).agg({"pair": "collect_list"}).toDF(*names, "pairs")
         ordered = grouped.orderBy(*names) if names else grouped
@@ -147,6 +153,12 @@ class SparkRows(Rows):
                 yield _batch(waiting, cells, schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def without(self, columns: Sequence[str]) -> SparkRows:
+        rows = SparkRows(self.source.given.drop(*columns), self.name)
+        rows._kept, self._kept = self._kept, None
+        self.close()
+        return rows
 
     def close(self) -> None:
         self.encodings.close()

@@ -1,0 +1,81 @@
+"""People: who stands in which group, so that models count people and not their rows.
+
+A person may have several rows. A group then hides her among the different people in it, and a sensitive value is as
+frequent there as the people who have it: each counts once for a value, however many of her rows show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from indistinct.counting.groups import Groups, IntArray, Tally
+
+NOWHERE = -1
+"""The group of entries that were taken out."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The person and the group of each entry, and its sensitive values; entries are in any order.
+
+    ``totals`` has for each sensitive column the people of each value in all that is released together, and the number
+    of people there; where it says nothing these entries are all.
+    """
+
+    persons: IntArray
+    groups: IntArray
+    values: Mapping[str, IntArray] = field(default_factory=dict)
+    totals: Mapping[str, tuple[IntArray, int]] = field(default_factory=dict)
+
+    def merge(self, group_of: IntArray) -> People:
+        """The people of groups that were merged, each into the group of this number."""
+        return replace(self, groups=np.where(self.groups < 0, NOWHERE, group_of[self.groups]))
+
+    def without(self, is_suppressed: NDArray[np.bool_]) -> People:
+        """The people of what is left when some groups are taken out."""
+        return replace(self, groups=np.where(is_suppressed[self.groups], NOWHERE, self.groups), totals={})
+
+    def sizes(self, groups: int) -> IntArray:
+        """Give the number of different people in each group.
+
+        >>> People(np.array([7, 7, 8]), np.array([0, 0, 0])).sizes(1)
+        array([2])
+        """
+        return np.bincount(self.groups[self._is_first(self.groups)], minlength=groups).astype(np.int64)
+
+    def totals_of(self, column: str, values: int) -> tuple[IntArray, int]:
+        """Give the people of each value of a sensitive column in all groups together, and the number of people."""
+        if column in self.totals:
+            return self.totals[column]
+        is_there = self.groups >= 0
+        codes = np.where(is_there, self.values[column], NOWHERE)
+        totals = np.bincount(codes[self._is_first(codes)], minlength=values).astype(np.int64)
+        return totals, len(np.unique(self.persons[is_there]))
+
+    def weigh(self, groups: Groups) -> Groups:
+        """Give groups as models see them: sizes and sensitive values in people."""
+        tallies = {name: self._tally(name, tally) for name, tally in groups.tallies.items()}
+        return replace(groups, sizes=self.sizes(len(groups)), tallies=tallies, people=None)
+
+    def _tally(self, column: str, rows: Tally) -> Tally:
+        """Tally the people of each group who have each value."""
+        number = max(1, len(rows.texts))
+        values = self.values[column]
+        places = np.where(self.groups < 0, NOWHERE, self.groups * number + values)
+        is_first = self._is_first(places)
+        groups, values = self.groups[is_first], values[is_first]
+        totals, whole = self.totals_of(column, number)
+        tally = type(rows).of(groups, values, np.ones(len(groups), np.int64), rows.texts, rows.hierarchy, totals)
+        return replace(tally, whole=whole)
+
+    def _is_first(self, places: IntArray) -> NDArray[np.bool_]:
+        from indistinct.kernels import people_counts  # compiled code, which a policy can do without
+
+        is_first: NDArray[np.bool_] = people_counts.first_of_person(places, self.persons)
+        return is_first
