@@ -45,7 +45,7 @@ def visits(patients: int = PATIENTS, rows: int = VISITS, seed: int = 130) -> pa.
 
 def _whose(rng: np.random.Generator, patients: int, rows: int) -> np.ndarray:
     """Give the patient of each visit: everybody has one, and those who came often come again."""
-    often = np.minimum(rng.pareto(1.3, patients), MOST_VISITS)
+    often = np.minimum(rng.pareto(0.8, patients), 10 * MOST_VISITS)
     more = rng.choice(patients, 4 * (rows - patients), p=often / often.sum())
     place = np.argsort(np.argsort(more, kind="stable"), kind="stable") - np.searchsorted(np.sort(more), more)
     more = more[place < MOST_VISITS - 1][: rows - patients]

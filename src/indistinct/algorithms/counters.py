@@ -122,8 +122,8 @@ class Tuples:
     keys: UIntArray
     sizes: Any
     """int32 as long as the table has fewer than 2**31 rows, else int64."""
-    entries: tuple[Any, Any] | None = None
-    """The group and the person of each entry, person by person, where people have several rows."""
+    entries: tuple[Any, Any, Any] | None = None
+    """Where people have several rows: those of each group who stand in no other, and the groups of all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +225,8 @@ class TupleCounter:
         """Give what is compared with k at each place: its rows, or its people where those have several."""
         if source.entries is None:
             return self._work[2]
-        (tuple_of, persons), (people, last) = source.entries, self._people
-        counting.count_people(tuple_of, persons, self._work[1], places, people, last)
+        people, last = self._people
+        counting.count_people(source.entries, self._work[1], places, people, last)
         return people
 
     def reduce_source(self, node: Node, source: Any) -> Source:
@@ -238,8 +238,8 @@ class TupleCounter:
         if source.entries is None:
             return Tuples(node, *merged)
         _, place_of, _, group_at = self._work
-        tuple_of, persons = source.entries
-        entries = counting.merge_people(tuple_of, persons, place_of, group_at[:places], self._people[1])
+        number = len(merged[1])
+        entries = counting.merge_people(source.entries, place_of, group_at[:places], number, self._people[1])
         return Tuples(node, *merged, entries)
 
     def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
@@ -317,13 +317,23 @@ class TupleCounter:
         return self.frequencies.remember(("padded", column, level), pad)
 
 
-def _entries_by_person(frequencies: FrequencyList) -> tuple[Any, Any] | None:
-    """Give the tuple and the person of each entry, person by person; None where each person has one row."""
+def _entries_by_person(frequencies: FrequencyList) -> tuple[Any, Any, Any] | None:
+    """Give the people who stand in each tuple alone, and the tuples of all others; None where nobody has several rows.
+
+    Whoever stands in one tuple need not be looked up: nowhere above is she counted twice.
+    """
     people = frequencies.base.people
     if people is None:
         return None
-    order = np.argsort(people.persons, kind="stable")
-    return people.groups[order].astype(np.int32), people.persons[order].astype(np.int32)
+
+    def divide() -> tuple[Any, Any, Any]:
+        is_single = np.bincount(people.persons)[people.persons] == 1
+        singles = np.bincount(people.groups[is_single], minlength=len(frequencies.base)).astype(np.int32)
+        groups, persons = people.groups[~is_single], people.persons[~is_single]
+        order = np.argsort(persons, kind="stable")
+        return singles, groups[order].astype(np.int32), persons[order].astype(np.int32)
+
+    return frequencies.remember("entries by person", divide)
 
 
 def is_plain(values: LabelValues) -> bool:

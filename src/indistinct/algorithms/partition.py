@@ -98,21 +98,24 @@ def partition_tuples(
     space = Space.of(frequencies, measure, labels)
     block_of, blocks = blocks_of(task)
     task = task.without(block_of == SUPPRESSED)
-    order = np.argsort(block_of, kind="stable")
-    starts = np.searchsorted(block_of[order], np.arange(blocks + 1))
-    parts = [_suppressed_pieces(order[: starts[0]], frequencies.entries.counts)]
+    units = Units.of(frequencies)
+    points, block_of_unit = units.points(space), block_of[units.first]
+    order = np.argsort(block_of_unit, kind="stable")
+    starts = np.searchsorted(block_of_unit[order], np.arange(blocks + 1))
+    parts = [Pieces(order[: starts[0]], points.counts[order[: starts[0]]], np.full(starts[0], SUPPRESSED))]
     groups, bound, is_proven, is_bounded = 0, 0.0, True, True
     for block in range(blocks):
-        tuples = order[starts[block] : starts[block + 1]]
-        found = group(space.only(tuples), task.largest_k(), watch)
+        own = order[starts[block] : starts[block + 1]]
+        found = group(points.only(own), task.largest_k(), watch)
         pieces = found.pieces if isinstance(found, Partition) else found
         is_bounded &= isinstance(found, Partition)
         if isinstance(found, Partition):
             bound += found.bound
             is_proven &= found.is_proven
-        parts.append(Pieces(tuples[pieces.tuples], pieces.rows, pieces.groups + groups))
+        parts.append(Pieces(own[pieces.tuples], pieces.rows, pieces.groups + groups))
         groups += int(pieces.groups.max(initial=-1)) + 1
-    pieces = _join_parts(parts)
+    pieces = units.in_rows(_join_parts(parts))
+    is_bounded &= units.are_entries  # what was bounded is the cost of people, not of their rows
     safe = made_safe(task, space, block_of, pieces, groups)
     recoding = stay_safe(task, LocalRecoding.of_pieces(frequencies, safe, labels), labels)
     if not is_bounded:
@@ -144,8 +147,47 @@ def stay_safe(task: Task, recoding: LocalRecoding, labels: LabelKind) -> LocalRe
         recoding = LocalRecoding.of_pieces(task.frequencies, safe, labels)
 
 
-def _suppressed_pieces(tuples: IntArray, sizes: IntArray) -> Pieces:
-    return Pieces(tuples, sizes[tuples], np.full(len(tuples), SUPPRESSED))
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What is grouped: the rows of an entry, or the people of all entries that differ in nothing but the person.
+
+    An algorithm that groups so many people of a unit need not know who they are. Somebody who stands in several units
+    of a group is counted twice by it; few are, and their groups are merged with others afterwards.
+    """
+
+    first: IntArray
+    """The first entry of each unit; those of a unit stand together."""
+    counts: IntArray
+    """The rows of each entry."""
+    are_entries: bool
+
+    @classmethod
+    def of(cls, frequencies: FrequencyList) -> Units:
+        """Tell the units of a frequency list apart."""
+        entries = frequencies.entries
+        if entries.persons is None:
+            return cls(np.arange(len(entries)), entries.counts, True)
+        is_new = np.ones(len(entries), np.bool_)
+        is_new[1:] = entries.tuples[1:] != entries.tuples[:-1]
+        for name in frequencies.sensitive:
+            is_new[1:] |= entries.codes[name][1:] != entries.codes[name][:-1]
+        return cls(np.flatnonzero(is_new), entries.counts, False)
+
+    def points(self, space: Space) -> Space:
+        """Give the units as points, with the rows or the people of each."""
+        if self.are_entries:
+            return space
+        people = np.diff(np.append(self.first, len(self.counts)))
+        return replace(space, ranks=np.ascontiguousarray(space.ranks[self.first]), counts=people)
+
+    def in_rows(self, pieces: Pieces) -> Pieces:
+        """Give pieces of units as pieces of entries: so many people of a unit go where it sends them."""
+        if self.are_entries:
+            return pieces
+        order = np.argsort(pieces.tuples, kind="stable")
+        units, number, groups = pieces.tuples[order], pieces.rows[order], pieces.groups[order]
+        assert (np.bincount(units, number) == np.diff(np.append(self.first, len(self.counts)))).all()
+        return Pieces(np.arange(len(self.counts)), self.counts, np.repeat(groups, number))
 
 
 def _join_parts(parts: list[Pieces]) -> Pieces:
@@ -158,6 +200,8 @@ def _join_parts(parts: list[Pieces]) -> Pieces:
 
 MANY_FAILING = 300
 """More failing groups than this are paired off with their neighbours first, all at once."""
+MOST_LOOKS = 20_000_000
+"""Where people are counted few groups fail, and each looks at all others, as long as these are fewer looks."""
 PARTNERS = 8
 """So many groups that are cheap to join are tried, and one that makes both safe is preferred."""
 
@@ -173,7 +217,7 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
     is_safe = task.safe_parts(tuples, rows, group_of, groups)
     if is_safe.all():
         return pieces
-    while int((~is_safe).sum()) > MANY_FAILING:
+    while int((~is_safe).sum()) > (MOST_LOOKS // groups if task.counts_people else MANY_FAILING):
         group_of, groups = _pair_failing_groups(space, block_of, tuples, group_of, is_safe)
         is_safe = task.safe_parts(tuples, rows, group_of, groups)
     new_groups = pieces.groups.copy()

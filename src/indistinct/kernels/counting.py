@@ -134,14 +134,18 @@ def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: i
 
 
 @kernel
-def count_people(groups: IntArray, persons: IntArray, place_of: Any, places: int, people: Any, last: Any) -> None:
+def count_people(entries: Any, place_of: Any, places: int, people: Any, last: Any) -> None:
     """Give each place its different people, after ``locate``.
 
-    IN   groups, persons  (entries,) int32: the tuple and the person of each entry, person by person
-    OUT  people (places,), last (places,) int32: the people at each place, and the last of them
+    IN   entries  singles (tuples,): the people who stand in this tuple alone; groups, persons (entries,) int32: the
+                  tuples of all others, person by person
+    OUT  people (places,), last (places,) int32: the people at each place, and the last of the others there
     """
+    singles, groups, persons = entries
     people[:places] = 0
     last[:places] = -1
+    for row in range(singles.shape[0]):
+        people[place_of[row]] += singles[row]
     for entry in range(groups.shape[0]):
         place = place_of[groups[entry]]
         if last[place] != persons[entry]:
@@ -150,23 +154,34 @@ def count_people(groups: IntArray, persons: IntArray, place_of: Any, places: int
 
 
 @kernel
-def merge_people(groups: IntArray, persons: IntArray, place_of: Any, group_at: Any, last: Any) -> tuple[Any, Any]:
-    """Give the entries of a shorter list: each person once for each group, after ``merge``.
+def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, last: Any) -> tuple[Any, Any, Any]:
+    """Give the entries of a shorter list, after ``merge``: each person once for each group.
 
     IN   group_at  (places,) int32: the group of each place
+    IN   number    of groups
     OUT  last      (places,) int32: scratch
     """
+    singles, groups, persons = entries
     last[: group_at.shape[0]] = -1
+    merged_singles = np.zeros(number, np.int32)
+    for row in range(singles.shape[0]):
+        merged_singles[group_at[place_of[row]]] += singles[row]
     merged_groups, merged_persons = np.empty_like(groups), np.empty_like(persons)
-    entries = 0
+    kept, first = 0, 0
     for entry in range(groups.shape[0]):
+        if entry > 0 and persons[entry] != persons[entry - 1]:
+            first = kept
         place = place_of[groups[entry]]
         if last[place] != persons[entry]:
             last[place] = persons[entry]
-            merged_groups[entries] = group_at[place]
-            merged_persons[entries] = persons[entry]
-            entries += 1
-    return merged_groups[:entries].copy(), merged_persons[:entries].copy()
+            merged_groups[kept] = group_at[place]
+            merged_persons[kept] = persons[entry]
+            kept += 1
+        is_last = entry + 1 == groups.shape[0] or persons[entry + 1] != persons[entry]
+        if is_last and kept == first + 1:  # now she stands in one group alone
+            kept = first
+            merged_singles[merged_groups[kept]] += 1
+    return merged_singles, merged_groups[:kept].copy(), merged_persons[:kept].copy()
 
 
 @kernel
