@@ -102,7 +102,7 @@ def test_a_group_of_k_minus_one_is_caught(released):
     verdict = ix.verify(short, policy())
     assert failed(verdict) == {"k-anonymity"}
     assert verdict.smallest_group == 1
-    with pytest.raises(ix.VerificationError, match="1 of 5 groups fail, 1 rows in them"):
+    with pytest.raises(ix.VerificationError, match="1 of 5 groups fail, 1 row in them"):
         verdict.raise_if_failed()
 
 
