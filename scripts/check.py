@@ -20,7 +20,7 @@ PEER = "pycanon==1.3.6"
 """Another implementation that tests compare with. It pins old versions of NumPy and pandas, so it is no extra."""
 
 LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]]
-TESTS = ["pytest", "-n", "auto", "--dist", "loadgroup", "-q"]
+TESTS = ["pytest", "-n", "auto", "-q"]
 QUICK = ["-m", "not slow"]
 COVERED = ["ledger", "privacy", "proof", "recoding"]
 """Parts of the package of which every branch is tested."""

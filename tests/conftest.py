@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import postgres
 import profiles
+import workers
 
 profiles.load()
 
@@ -45,9 +46,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
         asked = {*getattr(item, "fixturenames", ()), *(value for value in given if isinstance(value, str))}
+        workers.check_group(item.nodeid, asked)
         if asked & EXPENSIVE or _function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is one worker
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> workers.Groups:
+    """Keep tests together that share a program, whatever --dist says."""
+    return workers.Groups(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,8 +89,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def _function_of(nodeid: str) -> str:
-    """Give file and function of a test, without its parameters and its group."""
-    return nodeid.partition("[")[0].partition("@")[0]
+    """Give file and function of a test, without its parameters."""
+    return nodeid.partition("[")[0]
 
 
 def _processor_seconds() -> float:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("benchmarks")]  # they share one run
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 MACHINE = {"cores": 2, "processor": "some", "load_at_start": 0.0}

@@ -115,10 +115,7 @@ MAKERS = {
 }
 
 
-SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
-
-
-@pytest.fixture(params=[*MAKERS, SPARK])
+@pytest.fixture(params=[*MAKERS, "spark"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "spark":
         kind, make = "spark", lambda folder: request.getfixturevalue("spark").createDataFrame(arrow_table())

@@ -53,8 +53,6 @@ from test_engine_laws import (
     holds,
 )
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 MOMENT = datetime.datetime(2020, 1, 2, 3, 4, 5, 600000)
 ALL_TYPES = pa.table(
     {

@@ -33,7 +33,7 @@ STEPS = (
 )
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]  # they share one browser
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", autouse=True)
