@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.algorithms import Task
 from indistinct.algorithms.search import Search
-from indistinct.counting import encode_eligible
+from indistinct.counting import Groups, encode_eligible
 from indistinct.engine import open_table
 from indistinct.linkage.population import count_with_population
 from indistinct.watch import Watch
@@ -294,6 +294,19 @@ def test_what_cannot_be_met_says_so():
         ix.anonymize(people, policy_of(ix.KMap(3, people)))
     with pytest.raises(ix.PolicyError, match="k must be a whole number"):
         ix.KMap(0, people)
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_a_population_must_be_named(nothing):
+    with pytest.raises(ix.PolicyError, match="population must be a table, or the path of one"):
+        ix.KMap(2, nothing)
+
+
+def test_groups_are_judged_only_with_the_people_of_the_population():
+    with pytest.raises(LookupError, match="k-map was asked about groups without the people of its population"):
+        ix.KMap(2, "people.csv").satisfied(Groups.of_sizes([5]))
+    with pytest.raises(LookupError, match="k-anonymity asks about no population"):
+        _ = ix.KAnonymity(2).crowd
 
 
 def test_blank_rows_fit_everybody():

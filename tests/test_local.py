@@ -93,6 +93,33 @@ def test_each_group_carries_the_lowest_label_that_covers_it():
     assert sorted([texts, others], key=str) == sorted([["15-19", "Rhein", "*"], ["*", "*", "*"]], key=str)
 
 
+def test_a_recoding_of_which_nothing_is_released_has_no_group():
+    frequencies = frequencies_of(TABLE, policy_for())
+    nothing = Pieces.whole(frequencies, np.full(len(frequencies.base), SUPPRESSED))
+    for kind in ("hierarchy", "ranges"):
+        recoding = LocalRecoding.of_pieces(frequencies, nothing, kind)
+        assert (recoding.released_groups, recoding.released_rows, recoding.suppressed_rows) == (0, 0, 8)
+        assert recoding.node == (0, 0, 0)
+
+
+def test_a_group_needs_one_label_in_a_column_that_is_never_generalized():
+    policy = ix.Policy(columns={"city": ix.quasi()}, privacy=[ix.KAnonymity(2)])
+    frequencies = frequencies_of(TABLE.select(["city"]), policy)
+    everybody = Pieces.whole(frequencies, np.zeros(len(frequencies.base), np.int64))
+    with pytest.raises(ValueError, match="a column that is never generalized"):
+        LocalRecoding.of_pieces(frequencies, everybody)
+
+
+def test_all_suppressed_rows_count_as_one_group():
+    with ix.anonymize(TABLE, policy_for(), algorithm=Neighbours(suppressed=2), allow_unsafe=True) as release:
+        recoding = release.recoding
+    assert (recoding.suppressed_rows, recoding.suppressed_groups) == (4, 1)
+    assert ix.Discernibility().suppression_loss(recoding) == (4 * 8 - 4 * 4) / 8**2
+    with ix.anonymize(TABLE, policy_for(), algorithm=Neighbours()) as release:
+        assert ix.Discernibility().suppression_loss(release.recoding) == 0
+        assert release.recoding.suppressed_groups == 0
+
+
 def test_ranges_and_sets_cover_what_is_there_and_no_more():
     policy = policy_for()
     frequencies = frequencies_of(TABLE, policy)
@@ -364,6 +391,22 @@ def test_the_number_of_false_rows_is_that_of_a_largest_matching(originals, data)
     assert truthful.passed == (false_rows == 0)
     if false_rows:
         assert truthful.detail.startswith(f"{false_rows} released rows")
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "true_label"),
+    [("city", "[Bonn, Ulm]", "{Bonn, Ulm}"), ("born", "[1984-01-01, soon]", "[1984-01-01, 1991-12-31]")],
+    ids=["values without an order", "an end that is no date"],
+)
+def test_a_range_that_cannot_be_read_covers_nothing(column, label, true_label):
+    policy = policy_for(1)
+    for said, passed in ((label, False), (true_label, True)):
+        cells = TABLE.to_pydict()
+        cells[column][0] = said
+        verdict = ix.verify(pa.table(cells), policy, original=TABLE, is_local=True)
+        truthful = next(check for check in verdict.checks if check.name == "truthful")
+        assert truthful.passed == passed
+        assert passed or truthful.detail.startswith("1 released rows")
 
 
 @given(st.integers(0, 10_000))

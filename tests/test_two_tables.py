@@ -283,12 +283,32 @@ def test_without_a_k_nobody_needs_company():
     assert "join" not in {check.name for check in verdict.checks}
 
 
+def test_nobody_is_hidden_in_a_population():
+    """The quasi-identifiers are not generalized, so that they fit no more people than they did."""
+    tables = tables_of([(1, "a"), (1, "b")], [(1, "x"), (1, "y")])
+    people = table_of(("who",), [("a",), ("a",), ("b",), ("b",)])
+    verdict = ix.verify(tables, policy_of(ix.KMap(2, people), ix.LDiversity(2)))
+    assert failed(verdict) == {"k-map"}
+    assert "nobody is hidden in a population" in str(verdict)
+
+
 def test_a_missing_cell_is_a_value_of_its_own():
     quasi = pa.table({"class_id": [1, 1, 2, 2], "who": ["a", None, "", "b"]})  # None and empty text are one tuple
     sensitive = pa.table({"class_id": [1, 1, 2, 2], "illness": ["flu", None, None, "flu"]})
     assert failed(ix.verify({"quasi": quasi, "sensitive": sensitive}, policy_of(ix.AlphaK(0.5, 2)))) == set()
     sensitive = pa.table({"class_id": [1, 1, 2, 2], "illness": ["flu", None, "HIV", "flu"]})
     assert failed(ix.verify({"quasi": quasi, "sensitive": sensitive}, policy_of(ix.AlphaK(0.5, 2)))) == {"join"}
+
+
+def test_classes_can_be_left_out_and_never_look_suppressed():
+    rows = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
+    policy = policy_of(ix.KAnonymity(2), ix.LDiversity(2))
+    with ix.anonymize(table_of(("who", "illness"), rows), policy, algorithm=LossyJoin("lattice")) as release:
+        classes = release.recoding
+    assert classes.number_of_groups == 2
+    rest = classes.without_groups(np.array([True, False]))
+    assert (rest.number_of_groups, rest.released_rows, rest.suppressed_rows) == (1, 2, 2)
+    assert not rest.looks_suppressed()
 
 
 # What verify says about tables that are none.

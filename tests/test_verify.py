@@ -117,6 +117,17 @@ def test_a_label_of_another_value_is_caught():
     assert failed(ix.verify(false, policy, original=original)) == {"truthful"}
 
 
+def test_a_false_row_is_caught_at_every_level_that_has_the_labels():
+    """The labels x and y are on two levels, and at neither of them are four rows a y."""
+    original = pa.table({"a": ["x1", "x2", "x3", "z1", "y1", "y2", "y3"]})
+    rows = [[cell, cell[0], "y" if cell[0] == "y" else "x", "*"] for cell in original["a"].to_pylist()]
+    policy = ix.Policy(columns={"a": ix.quasi(ix.levels(rows))}, privacy=[ix.KAnonymity(2)])
+    assert ix.verify(pa.table({"a": list("xxxxyyy")}), policy, original=original, is_local=False).passed
+    verdict = ix.verify(pa.table({"a": list("xxyyyy")}), policy, original=original, is_local=False)
+    assert failed(verdict) == {"truthful"}
+    assert "1 released rows generalize no row of the original" in str(verdict)
+
+
 def test_a_label_of_a_wrong_level_is_caught(released, original):
     """A whole group climbs one level further than the others: still 2-anonymous, but of no single node.
 

@@ -42,6 +42,9 @@ def lowest_labels(
     frequencies: FrequencyList, column: int, tuples: IntArray, group_of: IntArray, groups: int, kind: LabelKind
 ) -> tuple[Labels, IntArray]:
     """Give the labels of one column that cover each group, and which one each group carries."""
+    if not groups:
+        nothing = np.zeros(0, np.int64)
+        return Labels((), nothing, nothing, nothing), nothing
     hierarchy = frequencies.hierarchies[column]
     members = np.sort(group_of * len(hierarchy.values) + frequencies.entry_codes(column)[tuples])
     members = members[np.diff(members, prepend=-1) > 0]
@@ -95,8 +98,6 @@ def _of_hierarchy(frequencies: FrequencyList, column: int, levels: IntArray, cod
 def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
     """Give the lowest level at which the values from each start on share a label, and that label's code."""
     levels, found = np.full(len(starts), -1), np.zeros(len(starts), np.int64)
-    if not len(starts):
-        return levels, found
     for level, codes_of in enumerate(hierarchy.maps):
         codes = codes_of[values]
         lowest = np.minimum.reduceat(codes, starts)
