@@ -12,6 +12,7 @@ hypothesis is needed: ``pip install "indistinct[test]"``.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections import Counter
@@ -345,19 +346,17 @@ def hierarchies(values: Sequence[str], *, most_levels: int = 2) -> SearchStrateg
 
 def _listed_hierarchies(values: Sequence[str], most_levels: int = 2) -> SearchStrategy[Hierarchy]:
     """Draw a hierarchy with random levels and a single top, suppressed or not."""
+    return _strategy_of(_draw_hierarchy, values, most_levels)
+
+
+def _draw_hierarchy(draw: DrawFn, values: Sequence[str], most_levels: int) -> Hierarchy:
     st = _strategies()
-
-    @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def draw_one(draw: DrawFn) -> Hierarchy:
-        columns: list[list[str]] = [list(values)]
-        for level in range(1, 1 + draw(st.integers(0, most_levels - 1))):
-            names = {label: f"{level}.{draw(st.integers(0, 2))}" for label in dict.fromkeys(columns[-1])}
-            columns.append([names[label] for label in columns[-1]])
-        columns.append([draw(st.sampled_from(["*", "any"]))] * len(values))
-        return levels(list(zip(*columns, strict=True)))
-
-    made: SearchStrategy[Hierarchy] = draw_one()
-    return made
+    columns: list[list[str]] = [list(values)]
+    for level in range(1, 1 + draw(st.integers(0, most_levels - 1))):
+        names = {label: f"{level}.{draw(st.integers(0, 2))}" for label in dict.fromkeys(columns[-1])}
+        columns.append([names[label] for label in columns[-1]])
+    columns.append([draw(st.sampled_from(["*", "any"]))] * len(values))
+    return levels(list(zip(*columns, strict=True)))
 
 
 def frequency_lists(
@@ -368,34 +367,32 @@ def frequency_lists(
     ``sensitive`` names sensitive columns. Their values are numbers and missing ones, under a hierarchy, so that models
     can ask for any order or distance; a tuple occurs with several combinations of them.
     """
+    return _strategy_of(_draw_list, most_columns, most_tuples, sensitive)
+
+
+def _draw_list(draw: DrawFn, most_columns: int, most_tuples: int, sensitive: Sequence[str]) -> FrequencyList:
     st = _strategies()
-
-    @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def draw_one(draw: DrawFn) -> FrequencyList:
-        number = draw(st.integers(1, most_columns))
-        names = [*NAMES[:number], *sensitive]
-        domains = [[f"{name}{n}" for n in range(draw(st.integers(1, 4)))] for name in NAMES[:number]]
-        domains += [[f"{n}" for n in SENSITIVE_NUMBERS[: draw(st.integers(1, 4))]] for _ in sensitive]
-        cells = [st.sampled_from([*domain, None]) for domain in domains]
-        most = 2 * most_tuples if sensitive else most_tuples
-        tuples = draw(st.lists(st.tuples(*cells), min_size=1, max_size=most, unique=True))
-        counts = np.array([draw(st.integers(1, 4)) for _ in tuples], np.int64)
-        weights = [draw(st.sampled_from([1.0, 1.0, 2.0, 0.5])) for _ in range(number)]
-        compiled, codes = [], []
-        for column, domain in enumerate(domains):
-            present = {cell[column] for cell in tuples}
-            values = sorted(value for value in present if value is not None) + [None] * (None in present)
-            hierarchy = draw(hierarchies(domain) if column < number else _listed_hierarchies(domain))
-            compiled.append(hierarchy.compile(values))
-            codes.append(np.array([values.index(cell[column]) for cell in tuples], np.uint64))
-        described = {
-            names[column]: (Sensitive(compiled[column].values, compiled[column]), codes[column])
-            for column in range(number, len(names))
-        }
-        return FrequencyList.of_codes(names[:number], compiled[:number], codes[:number], counts, weights, described)
-
-    made: SearchStrategy[FrequencyList] = draw_one()
-    return made
+    number = draw(st.integers(1, most_columns))
+    names = [*NAMES[:number], *sensitive]
+    domains = [[f"{name}{n}" for n in range(draw(st.integers(1, 4)))] for name in NAMES[:number]]
+    domains += [[f"{n}" for n in SENSITIVE_NUMBERS[: draw(st.integers(1, 4))]] for _ in sensitive]
+    cells = [st.sampled_from([*domain, None]) for domain in domains]
+    most = 2 * most_tuples if sensitive else most_tuples
+    tuples = draw(st.lists(st.tuples(*cells), min_size=1, max_size=most, unique=True))
+    counts = np.array([draw(st.integers(1, 4)) for _ in tuples], np.int64)
+    weights = [draw(st.sampled_from([1.0, 1.0, 2.0, 0.5])) for _ in range(number)]
+    compiled, codes = [], []
+    for column, domain in enumerate(domains):
+        present = {cell[column] for cell in tuples}
+        values = sorted(value for value in present if value is not None) + [None] * (None in present)
+        hierarchy = draw(hierarchies(domain) if column < number else _listed_hierarchies(domain))
+        compiled.append(hierarchy.compile(values))
+        codes.append(np.array([values.index(cell[column]) for cell in tuples], np.uint64))
+    described = {
+        names[column]: (Sensitive(compiled[column].values, compiled[column]), codes[column])
+        for column in range(number, len(names))
+    }
+    return FrequencyList.of_codes(names[:number], compiled[:number], codes[:number], counts, weights, described)
 
 
 def policies(columns: Sequence[str], *, models: Sequence[PrivacyModel] | None = None) -> SearchStrategy[Policy]:
@@ -403,38 +400,33 @@ def policies(columns: Sequence[str], *, models: Sequence[PrivacyModel] | None = 
 
     It has the sensitive columns that the models ask about.
     """
+    return _strategy_of(_draw_policy, columns, models)
+
+
+def _draw_policy(draw: DrawFn, columns: Sequence[str], models: Sequence[PrivacyModel] | None) -> Policy:
     st = _strategies()
-
-    @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def draw_one(draw: DrawFn) -> Policy:
-        named: dict[str, list[str]] | None = None
-        if draw(st.integers(0, 3)) == 0:
-            first = draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
-            rest = [column for column in columns if column not in first]
-            named = {"patient": first, "doctor": [*rest, draw(st.sampled_from(first))]}
-        return Policy(
-            columns={column: quasi() for column in columns}
-            | {column: sensitive() for column in _asked_columns(models or [])},
-            privacy=models or [KAnonymity(draw(st.integers(1, 4)))],
-            max_suppression=draw(st.none() | st.integers(0, 6) | st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0])),
-            quasi_identifiers=named,
-        )
-
-    made: SearchStrategy[Policy] = draw_one()
-    return made
+    named: dict[str, list[str]] | None = None
+    if draw(st.integers(0, 3)) == 0:
+        first = draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
+        rest = [column for column in columns if column not in first]
+        named = {"patient": first, "doctor": [*rest, draw(st.sampled_from(first))]}
+    return Policy(
+        columns={column: quasi() for column in columns}
+        | {column: sensitive() for column in _asked_columns(models or [])},
+        privacy=models or [KAnonymity(draw(st.integers(1, 4)))],
+        max_suppression=draw(st.none() | st.integers(0, 6) | st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0])),
+        quasi_identifiers=named,
+    )
 
 
 def tasks(*, models: Sequence[PrivacyModel] | None = None) -> SearchStrategy[Task]:
     """Draw what an algorithm is given: a frequency list and a policy for it."""
-    st = _strategies()
+    return _strategy_of(_draw_task, models)
 
-    @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def draw_one(draw: DrawFn) -> Task:
-        frequencies = draw(frequency_lists(sensitive=_asked_columns(models or [])))
-        return Task.of(frequencies, draw(policies(frequencies.columns, models=models)))
 
-    made: SearchStrategy[Task] = draw_one()
-    return made
+def _draw_task(draw: DrawFn, models: Sequence[PrivacyModel] | None) -> Task:
+    frequencies = draw(frequency_lists(sensitive=_asked_columns(models or [])))
+    return Task.of(frequencies, draw(policies(frequencies.columns, models=models)))
 
 
 def _asked_columns(models: Sequence[PrivacyModel]) -> tuple[str, ...]:
@@ -446,20 +438,18 @@ def _asked_columns(models: Sequence[PrivacyModel]) -> tuple[str, ...]:
 
 def _lists_with_recodings() -> SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]]:
     """Draw a frequency list with a recoding to every node, each with some groups suppressed."""
+    return _strategy_of(_draw_recodings)
+
+
+def _draw_recodings(draw: DrawFn) -> tuple[FrequencyList, list[FullDomainRecoding]]:
     st = _strategies()
-
-    @st.composite  # type: ignore[untyped-decorator, unused-ignore]
-    def draw_one(draw: DrawFn) -> tuple[FrequencyList, list[FullDomainRecoding]]:
-        frequencies = draw(frequency_lists())
-        recodings = []
-        for node in _nodes(frequencies):
-            groups, _ = frequencies.roll_up(node)
-            least = draw(st.integers(1, 5))  # suppress small groups, as every algorithm does
-            recodings.append(FullDomainRecoding(frequencies, groups, groups.sizes < least))
-        return frequencies, recodings
-
-    made: SearchStrategy[tuple[FrequencyList, list[FullDomainRecoding]]] = draw_one()
-    return made
+    frequencies = draw(frequency_lists())
+    recodings = []
+    for node in _nodes(frequencies):
+        groups, _ = frequencies.roll_up(node)
+        least = draw(st.integers(1, 5))  # suppress small groups, as every algorithm does
+        recodings.append(FullDomainRecoding(frequencies, groups, groups.sizes < least))
+    return frequencies, recodings
 
 
 # Helpers.
@@ -506,6 +496,19 @@ def _for_all(check: Callable[[Any], None], strategy: SearchStrategy[Any], exampl
         suppress_health_check=list(hypothesis.HealthCheck),
     )(hypothesis.given(strategy)(check))
     run()
+
+
+def _strategy_of(draw_one: Callable[..., Any], *arguments: object) -> SearchStrategy[Any]:
+    """Give the strategy that draws by this function, after ``draw`` with these arguments."""
+    _hypothesis()
+    made: SearchStrategy[Any] = _composite(draw_one)(*arguments)
+    return made
+
+
+@functools.cache  # hypothesis reads the source of the function, which takes longer than drawing an example
+def _composite(draw_one: Callable[..., Any]) -> Callable[..., Any]:
+    made: Callable[..., Any] = _strategies().composite(draw_one)
+    return made
 
 
 def _hypothesis() -> ModuleType:
