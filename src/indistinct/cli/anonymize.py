@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -162,6 +162,18 @@ def release_facts(release: Release, written: Path) -> dict[str, object]:
     }
 
 
+def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give what a release says of its people, where those have several rows."""
+    people = facts.get("people")
+    if people is None:
+        return []
+    lost = f"{people['lost_rows']:,} lost a row or more, {people['lost_all_rows']:,} of them all"
+    return [
+        ("people released", f"{people['released']:,} of {people['eligible']:,} eligible; {lost}"),
+        ("people in a group", f"at least {people['smallest_group']:,}"),
+    ]
+
+
 def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
@@ -178,6 +190,7 @@ def summarize(release: Release, written: Path) -> None:
                 ("rows released", f"{facts['released']:,} of {facts['eligible']:,} eligible"),
                 ("rows suppressed", facts["suppressed"]),
                 (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], 'row')}"),
+                *people_lines(facts),
                 ("written to", written),
             ]
         )

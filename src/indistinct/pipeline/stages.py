@@ -95,7 +95,7 @@ def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -
     refuse_nothing(recoding)
     watch.report("release")
     parts = recode_rows(counted.encoded, recoding, counted.policy, counted.policy.person_columns)
-    people = count_and_drop_people(parts, counted.policy)
+    people = count_and_drop_people(parts, recoding, counted.policy)
     return Release(parts, recoding, counted.policy, algorithm, people)
 
 

@@ -16,6 +16,7 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, model_check
 from indistinct.proof.tuples import Tuples
+from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.showing.words import counted
 
 NOT_COUNTED = Check(
@@ -32,6 +33,18 @@ def count_people(released: Rows, policy: Policy) -> list[Check]:
         _in_people(model_check(model, _groups(released, columns, policy, model), name, unit="person"))
         for name, columns, model in policy.requirements()
     ]
+
+
+def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> Check:
+    """Compare what a release says of its people with the rows that are about to leave, none of them blank."""
+    person = policy.person_columns
+    found = {
+        "released": int(released.sizes_by((), person).sum()),
+        "smallest_group": int(released.sizes_by(policy.quasi, person).min(initial=said.eligible)),
+    }
+    claims = said.to_dict()
+    wrong = [f"{name} is {count}, not {claims[name]}" for name, count in found.items() if claims[name] != count]
+    return _in_people(Check("manifest", not wrong, "; ".join(wrong) or "the rows have the people of the manifest"))
 
 
 def _groups(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:

@@ -20,6 +20,7 @@ from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.people_facts import PeopleFacts
 
 BoolArray = NDArray[np.bool_]
 
@@ -268,7 +269,13 @@ class Recoding(ABC):
             facts |= {"is_proven": self.is_proven, "gap": self.gap}
         if self.is_cut_short:
             facts["is_cut_short"] = True
+        if (people := self.people_facts()) is not None:
+            facts["people"] = people.to_dict()
         return facts
+
+    def people_facts(self) -> PeopleFacts | None:
+        """Say how many people are released and left out; None where each row is of somebody else."""
+        return PeopleFacts.of(self.frequencies.entries, self.as_pieces())
 
     def suppressed_as_one(self) -> Groups:
         """Give all suppressed rows as one group, with their sensitive values."""

@@ -15,7 +15,7 @@ from indistinct.engine import ClassPlan, Encoded, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check
-from indistinct.proof.people_recount import count_people
+from indistinct.proof.people_recount import count_people, released_people_check
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
@@ -205,8 +205,11 @@ class Release:
         facts = self.facts
         state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
         rows, groups = ("rows in two tables", "classes") if facts.get("form") == TWO_TABLES else ("rows", "groups")
+        least = facts["smallest_group"]
+        if people := facts.get("people"):
+            rows, least = f"{rows} of {people['released']} people", f"{people['smallest_group']} people"
         return (
-            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {facts['smallest_group']}, "
+            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {least}, "
             f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
         )
 
@@ -224,6 +227,12 @@ class Release:
             "in the smallest": facts["smallest_group"],
             "precision": facts["measures"]["precision"],
         }
+        if people := facts.get("people"):
+            figures |= {
+                "people released": people["released"],
+                "lost rows": people["lost_rows"],
+                "people in the smallest": people["smallest_group"],
+            }
         names = facts.get("level_names", {})
         levels = facts["node"] or facts["mean_levels"]
         rows = [
@@ -244,11 +253,14 @@ def recode_rows(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tup
     return {"table": encoded.recode(plan)}
 
 
-def count_and_drop_people(parts: dict[str, Rows], policy: Policy) -> list[Check]:
+def count_and_drop_people(parts: dict[str, Rows], recoding: Recoding, policy: Policy) -> list[Check]:
     """Count the people on rows that are to leave, and then take out what says whose they are."""
     if not policy.person_columns:
         return []
     checks = count_people(parts["table"], policy)
+    facts = recoding.people_facts()
+    if facts is not None and (policy.suppressed_rows == "remove" or not recoding.suppressed_rows):
+        checks.append(released_people_check(parts["table"], policy, facts))
     parts["table"] = parts["table"].without(policy.person_columns)
     return checks
 
