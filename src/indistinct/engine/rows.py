@@ -93,6 +93,10 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
+        """Return the eligible rows that lack none of these cells, and the different combinations of the cells there."""
+
+    @abstractmethod
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         """Return how often each value of a column occurs in each group over ``columns``, counted from the cells.
 

@@ -10,7 +10,7 @@ from typing import Any
 from indistinct.algorithms import Task
 from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 from indistinct.algorithms.feasibility import refusal
-from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.counting import FrequencyList, encode_eligible, refuse_repeated_people
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -88,6 +88,7 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
     """Count the table, or raise one error with every column and every hierarchy that does not fit."""
     try:
         policy.check(rows.columns())
+        refuse_repeated_people(rows, policy)
         with encode_eligible(rows, policy) as encoded:
             return count_with_population(encoded, policy)
     except PolicyError as error:
@@ -107,10 +108,12 @@ def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
     if all(name in columns for name in policy.columns):
         return policy
     known = {name: column for name, column in policy.columns.items() if name in columns}
+    person = [name for name in policy.person_columns if name in columns]
     if not any(column.role == "quasi" for column in known.values()):
         return None
     eligible = [condition for condition in policy.eligible if condition.column in known]
-    return replace(policy, columns=known, eligible=eligible, privacy=[KAnonymity(1)], quasi_identifiers=None)
+    less = replace(policy, person=person or None, columns=known, eligible=eligible)
+    return replace(less, privacy=[KAnonymity(1)], quasi_identifiers=None)
 
 
 def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
@@ -134,14 +137,16 @@ def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
 def _figures(task: Task, rows: int) -> dict[str, int]:
     """Tell how anonymous a table is as it is, and what would be suppressed at the top of the lattice."""
     frequencies = task.frequencies
-    sizes = frequencies.base.sizes
+    sizes, crowds = frequencies.base.sizes, frequencies.base.in_people().sizes
+    people = {"people": task.number_of_people(), "unique_people": int((crowds == 1).sum())}
     top, _ = frequencies.roll_up(frequencies.heights)
     return {
         "rows": rows,
         "eligible": frequencies.rows,
         "tuples": len(sizes),
         "unique_rows": int((sizes == 1).sum()),
-        "k_of_the_table": int(sizes.min(initial=frequencies.rows)),
+        **(people if task.counts_people else {}),
+        "k_of_the_table": int(crowds.min(initial=frequencies.rows)),
         "k_of_the_policy": task.largest_k(),
         "unsafe_rows": int(sizes[task.unsafe(frequencies.base)].sum()),
         "lattice_nodes": math.prod(height + 1 for height in frequencies.heights),

@@ -11,7 +11,7 @@ from typing import Self
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of
-from indistinct.counting import encode_eligible, kernels_are_compiled
+from indistinct.counting import encode_eligible, kernels_are_compiled, refuse_repeated_people
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -67,6 +67,7 @@ def count(
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
+    refuse_repeated_people(rows, policy)
     encoded = encode_eligible(rows, policy)
     may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
     frequencies = count_with_population(encoded, policy, may_merge=may_merge)

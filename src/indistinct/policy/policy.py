@@ -178,7 +178,7 @@ class Policy:
         for condition in self.eligible:
             if not isinstance(condition, Condition):
                 mistakes.append(f"eligible: use where(column, op, value), not {type(condition).__name__}")
-            elif condition.column not in self.columns:
+            elif condition.column not in (*self.columns, *self.person_columns):
                 mistakes.append(f"eligible: column {condition.column!r} is not declared under columns")
         mistakes += self._quasi_identifier_mistakes(quasi_columns)
         if isinstance(self.person, Person) and not any("use identifier()" in mistake for mistake in mistakes):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from indistinct.engine import Encoded, Rows, use_table
-from indistinct.errors import HierarchyError, TableError
-from indistinct.hierarchy import Hierarchy, dates, intervals, prefix, suppress
+from indistinct.errors import TableError
+from indistinct.hierarchy import Hierarchy, suppress
 from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.policy import Column, Policy, Role, quasi
+from indistinct.policy.column_names import PERSON_WORDS, is_one_of, names_people, number_people, words_of
 from indistinct.privacy import KAnonymity
-from indistinct.study.column_names import is_one_of, words_of
+from indistinct.study.column_shapes import MANY, MOST_DISTINCT, suggest_hierarchy
 from indistinct.study.risk.combinations import Combination, Counted, minimal_combinations
 from indistinct.study.risk.safe_harbor import SafeHarbor, identifiers_like
 from indistinct.watch import Watch
@@ -38,36 +37,12 @@ SENSITIVE_WORDS = (
 )
 YIELDING_WORDS = "name id date"
 """Words that say little beside another: a country's name is a country, a disease's id a disease."""
-POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz"
-
-ISO = "ISO"
-DATE_FORMATS = {
-    ISO: None,
-    "%Y/%m/%d": None,
-    "%d.%m.%Y": None,
-    "%m/%d/%Y": "%d/%m/%Y",
-    "%d/%m/%Y": None,
-    "%d-%m-%Y": "%m-%d-%Y",
-    "%m-%d-%Y": None,
-    "%d.%m.%y": None,
-    "%m/%d/%y": "%d/%m/%y",
-    "%d/%m/%y": None,
-}
-"""The formats of dates in the order in which they are tried, each with the twin that it may be mistaken for."""
-DATE_LEVELS = ("month", "year", "5 years", "10 years")
-
-MOST_DISTINCT = 200_000
-"""Columns with more distinct values are judged by their name and their counts alone."""
-MANY = 20
-"""With fewer distinct values nothing is concluded from nearly all being different."""
 NEARLY_UNIQUE = 0.9
 LONG_TEXT = 40
 MOST_ROWS = 0.8
 """Columns by which such a share of the rows stands alone are said to identify."""
 MOST_WORK = 50_000_000
 """So many distinct rows are counted to find them, for all sets of columns of one size together."""
-INTERVALS_ACROSS = 20
-SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
 MOST_NODES = 2_000_000
 """A policy with more combinations of levels is suggested with Datafly, which does not search them all."""
 
@@ -106,6 +81,8 @@ class Profile:
     columns: tuple[ColumnProfile, ...]
     identifying: tuple[Combination, ...] = ()
     """The smallest sets of up to three quasi columns by which most rows stand alone."""
+    person: str | None = None
+    """The column that names the people of several rows each, if there seems to be one."""
 
     @property
     def nodes(self) -> int:
@@ -119,6 +96,7 @@ class Profile:
             "rows": self.rows,
             "columns": [column.to_dict() for column in self.columns],
             "identifying": identifying,
+            "person": self.person,
         }
 
     def __str__(self) -> str:
@@ -143,9 +121,15 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         if count == 0:
             raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
         looks = _looks(rows, count, watch or Watch())
-        columns = _with_some_quasi([_judge(name, look) for name, look in looks.items()])
+        person = _person(looks)
+        columns = _with_some_quasi([_judge(name, look) for name, look in looks.items() if name != person])
+        columns = [*([] if person is None else [_person_profile(person, looks[person])]), *columns]
         identifying = _identifying(rows, [column.name for column in columns if column.role == "quasi"], count)
-    return Profile(count, tuple(_with_company(column, identifying) for column in columns), identifying)
+    order = list(looks)
+    described = sorted(
+        (_with_company(column, identifying) for column in columns), key=lambda one: order.index(one.name)
+    )
+    return Profile(count, tuple(described), identifying, person)
 
 
 def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02) -> Policy:
@@ -155,7 +139,13 @@ def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float 
         for column in profile.columns
     }
     algorithm = "lattice" if profile.nodes <= MOST_NODES else "datafly"
-    return Policy(columns=columns, privacy=[KAnonymity(k)], max_suppression=max_suppression, algorithm=algorithm)
+    return Policy(
+        columns=columns,
+        privacy=[KAnonymity(k)],
+        max_suppression=max_suppression,
+        algorithm=algorithm,
+        person=profile.person,
+    )
 
 
 def comments(profile: Profile) -> dict[str, str]:
@@ -208,6 +198,23 @@ def _missing(encoded: Encoded, name: str) -> int:
     return int(counted.counts[counted.codes[0] == len(values) - 1].sum())
 
 
+def _person(looks: Mapping[str, _Look]) -> str | None:
+    """Give the column that numbers the people of the rows, where some have several: of equal ones that of most."""
+    found = [
+        (not any(is_one_of(word, PERSON_WORDS) for word in words_of(name)), -look.distinct, name)
+        for name, look in looks.items()
+        if names_people(name) == "number" and number_people(look.rows - look.missing, look.distinct)
+    ]
+    return min(found)[2] if found else None
+
+
+def _person_profile(name: str, look: _Look) -> ColumnProfile:
+    """Describe the column that says whose row it is."""
+    listed = tuple(identifiers_like(name, look.values))
+    reason = f"it names the same people in several rows ({look.distinct} different in {look.rows} rows)"
+    return ColumnProfile(name, "identifier", None, reason, look.distinct, look.missing, listed)
+
+
 def _judge(name: str, look: _Look) -> ColumnProfile:
     """Give the role of a column by its name first, then by its values."""
 
@@ -226,7 +233,7 @@ def _judge(name: str, look: _Look) -> ColumnProfile:
         return column_profile("identifier", shapes[0])
     if look.distinct == 0:
         return column_profile("other", "every cell is missing")
-    hierarchy, shape = _hierarchy(name, look)
+    hierarchy, shape = suggest_hierarchy(name, look.values)
     if says == "sensitive" and hierarchy.kind == "dates":
         return column_profile("quasi", f"others may know when something happened to a person; {shape}", hierarchy)
     if says == "sensitive":
@@ -271,87 +278,6 @@ def _said_by(name: str) -> Role | None:
             if any(is_one_of(word, known) for word in telling):
                 return role
     return None
-
-
-def _hierarchy(name: str, look: _Look) -> tuple[Hierarchy, str]:
-    """Give a hierarchy that all values of a column climb, and their shape in words."""
-    if look.values is None:
-        return suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at"
-    found = _dates(look.values) or _codes(name, look.values) or _numbers(look.values)
-    if found is not None:
-        try:
-            found[0].compile(look.values)
-            return found
-        except HierarchyError:
-            pass  # a value that the shape does not cover: nothing but suppression is safe to suggest
-    if look.distinct <= MANY:
-        return suppress(), f"{look.distinct} categories"
-    return suppress(), "texts without a common shape; to keep more of them list their labels with levels"
-
-
-def _dates(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
-    """Recognize dates by the first format that reads every value."""
-    for form, twin in DATE_FORMATS.items():
-        days = _days(values, form)
-        if days is None:
-            continue
-        latest = date.today().year if "%y" in form else None
-        hierarchy = dates(*DATE_LEVELS) if form == ISO else dates(*DATE_LEVELS, format=form, latest=latest)
-        if twin is not None and _days(values, twin) is not None:
-            return hierarchy, f"dates; day and month cannot be told apart: if {form} is wrong, the format is {twin}"
-        return hierarchy, "dates"
-    return None
-
-
-def _days(values: Sequence[str], form: str) -> list[date] | None:
-    """Give the day of every value, or None if a value is not a date of this format."""
-    if form == ISO and not all("-" in value for value in values):
-        return None  # eight digits are rather a number than a date without separators
-    try:
-        if form == ISO:
-            return [datetime.fromisoformat(value.strip()).date() for value in values]
-        return [datetime.strptime(value.strip(), form).date() for value in values]
-    except ValueError:
-        return None
-
-
-def _codes(name: str, values: Sequence[str]) -> tuple[Hierarchy, str] | None:
-    """Recognize codes whose leading characters mean most: postal codes, and digits with leading zeros."""
-    length = max(map(len, values))
-    is_postal = any(is_one_of(word, POSTAL_WORDS) for word in words_of(name))
-    is_digits = all(len(value) == length and value.isdecimal() for value in values)
-    has_zeros = is_digits and any(value.startswith("0") for value in values)
-    if not SHORTEST_CODE <= length <= LONGEST_CODE or not (is_postal or has_zeros):
-        return None
-    shape = f"codes of {length} digits" if is_digits else f"codes of up to {length} characters"
-    if length <= MOST_CODE_LEVELS:
-        return prefix(length), shape
-    return prefix(length, keep=list(range(MOST_CODE_LEVELS - 1, 0, -1))), shape
-
-
-def _numbers(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
-    """Recognize numbers, and size intervals by their range: about twenty narrow ones, then ever wider."""
-    numbers = [Decimal(number) for number in map(read_number, values) if number is not None]
-    if len(numbers) < max(3, len(values)):
-        return None
-    reach = max(numbers) - min(numbers)
-    if reach == 0:
-        return None
-    is_whole = all(number == number.to_integral_value() for number in numbers)
-    width = _nice(reach / INTERVALS_ACROSS)
-    narrowest = max(2, int(width)) if is_whole else width
-    widths = [narrowest * factor for factor in (1, 2, 4, 8) if factor == 1 or narrowest * factor < reach]
-    return intervals(*widths), f"{'whole ' if is_whole else ''}numbers"
-
-
-def _nice(number: Decimal) -> Decimal:
-    """Give the smallest of 1, 2 and 5, times a power of ten, that is at least a number.
-
-    >>> _nice(Decimal("3.65")), _nice(Decimal("0.013"))
-    (Decimal('5'), Decimal('0.02'))
-    """
-    power = Decimal(1).scaleb(number.adjusted())
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= number)
 
 
 def _identifying(rows: Rows, columns: Sequence[str], count: int) -> tuple[Combination, ...]:

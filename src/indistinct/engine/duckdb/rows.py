@@ -93,6 +93,18 @@ class DuckRows(Rows):
             query = f"SELECT count(*) AS size FROM ({cells}) {ordered}"
         return numbers(self.source.session.arrow(query)["size"]).astype(np.int64)
 
+    def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
+        condition, parameters = eligible(where, self.source.text)
+        cells = ", ".join(f"{self.source.text(column)} AS k{position}" for position, column in enumerate(columns))
+        keys = ", ".join(f"k{position}" for position in range(len(columns)))
+        present = " AND ".join(f"k{position} <> ''" for position in range(len(columns)))
+        rows, distinct = self.source.session.fetch(
+            f"SELECT coalesce(sum(n), 0), count(*) FROM (SELECT count(*) AS n FROM (SELECT {cells} "
+            f"FROM {self.source.relation} WHERE {condition}) WHERE {present} GROUP BY {keys})",
+            parameters,
+        )[0]
+        return int(rows), int(distinct)
+
     def _told_apart(self, columns: Sequence[str], person: Sequence[str], *more: str) -> tuple[str, str]:
         """Return the names g0, g1, … of some columns, and the SQL of each person with each combination of cells."""
         names = [f"g{position}" for position in range(len(columns))]

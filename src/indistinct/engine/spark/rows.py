@@ -26,7 +26,7 @@ from indistinct.engine.spark.cells import Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.encoding import strings
 from indistinct.engine.spark.session import spark_errors, spark_path
-from indistinct.engine.spark.source import SparkSource, plain_strings
+from indistinct.engine.spark.source import SparkSource, eligible, plain_strings
 from indistinct.errors import OutputError, TableError
 
 if TYPE_CHECKING:
@@ -101,6 +101,12 @@ class SparkRows(Rows):
         counted = self._keys_apart(columns, names, person).groupBy(*names).count().where("count > 0")
         ordered = counted.orderBy(*names) if names and person else counted
         return numbers(self.source.collect(ordered.select("count"))["count"]).astype(np.int64)
+
+    def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
+        names = [f"k{position}" for position in range(len(columns))]
+        keys = self.source.keys(columns, names, eligible(where, self.source.cell))
+        present = keys.where(" AND ".join(f"{name} <> ''" for name in names))
+        return self.source.rows_of(present), self.source.rows_of(present.distinct())
 
     def _keys_apart(self, columns: Sequence[str], names: Sequence[str], person: Sequence[str]) -> DataFrame:
         """Return the keys of some columns for each row, or once for each person."""

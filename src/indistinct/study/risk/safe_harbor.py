@@ -14,7 +14,7 @@ from ipaddress import ip_address
 
 from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.linkage.spelling import FORMATS, Days
-from indistinct.study.column_names import is_one_of, words_of
+from indistinct.policy.column_names import is_one_of, words_of
 
 ENOUGH = 0.8
 """So large a share of a column's values must look like an identifier."""

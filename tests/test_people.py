@@ -1,0 +1,383 @@
+"""People with several rows: every model, algorithm and engine counts people, and the proof counts them anew.
+
+The oracles count people in plain Python from the rows; see also ``test_against_brute_force``, whose cases have people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import brute_force as bf
+import indistinct as ix
+from indistinct.policy.column_names import names_people
+from profiles import examples
+
+LOCAL = {
+    "mondrian": ix.Mondrian(),
+    "mondrian relaxed": ix.Mondrian(strict=False),
+    "regroup": ix.Regroup(),
+    "regroup, ranges": ix.Regroup(labels="ranges"),
+    "k-similar": ix.KSimilar(),
+    "top-down": ix.TopDown(),
+    "mingen-cell": ix.MinGenCell(),
+}
+FULL = {"lattice": ix.Lattice(), "samarati": ix.Samarati(), "datafly": ix.Datafly(), "mingen": ix.MinGen()}
+
+
+def holders(rows):
+    """Give the people of a group, and for each sensitive value those who have it."""
+    having = defaultdict(set)
+    for person, value in rows:
+        having[value].add(person)
+    return {person for person, _ in rows}, having
+
+
+def spread(having):
+    """Give how values are spread where each person counts once for each of her values."""
+    total = sum(map(len, having.values()))
+    return {value: len(people) / total for value, people in having.items()}
+
+
+MODELS = {
+    "k": (ix.KAnonymity(2), lambda group, _: len(holders(group)[0]) >= 2),
+    "distinct": (ix.LDiversity(2), lambda group, _: len(holders(group)[1]) >= 2),
+    "alpha": (
+        ix.AlphaK(0.6, 2),
+        lambda group, _: (
+            len(holders(group)[0]) >= 2
+            and all(len(people) <= 0.6 * len(holders(group)[0]) + 1e-9 for people in holders(group)[1].values())
+        ),
+    ),
+    "entropy": (
+        ix.LDiversity(2, "entropy"),
+        lambda group, _: (
+            -sum(share * math.log(share) for share in spread(holders(group)[1]).values()) >= math.log(2) - 1e-9
+        ),
+    ),
+    "close": (
+        ix.TCloseness(0.4),
+        lambda group, table: (
+            sum(
+                max(0.0, share - spread(holders(table)[1])[value]) for value, share in spread(holders(group)[1]).items()
+            )
+            <= 0.4 + 1e-9
+        ),
+    ),
+    "beta": (
+        ix.BetaLikeness(1.0),
+        lambda group, table: all(
+            len(people) / len(holders(group)[0]) <= 2 * len(holders(table)[1][value]) / len(holders(table)[0]) + 1e-9
+            for value, people in holders(group)[1].items()
+        ),
+    ),
+    "risk": (ix.ProsecutorRisk(0.5), lambda group, _: len(holders(group)[0]) >= 2),
+}
+
+
+@st.composite
+def asked(draw):
+    """Draw a table of people with several rows and a sensitive value each, and the models that it must satisfy."""
+    case = draw(bf.cases(most_rows=14, most_columns=2, people=True))
+    values = draw(st.lists(st.sampled_from("uvw"), min_size=len(case.rows), max_size=len(case.rows)))
+    names = draw(st.lists(st.sampled_from(sorted(MODELS)), min_size=1, max_size=2, unique=True))
+    return case, values, names
+
+
+def policy_and_table(case, values, names):
+    policy = replace(
+        bf.policy_of_case(case, columns={"illness": ix.sensitive(), "number": ix.other()}),
+        privacy=[MODELS[name][0] for name in names],
+    )
+    return policy, bf.table_of_case(case, illness=values, number=range(len(case.rows)))
+
+
+def groups_of(release, case, values):
+    """Give the people and values of each released group: the number of a row says which it was."""
+    columns = [column.name for column in case.columns]
+    groups = defaultdict(list)
+    for row in release.table.to_pylist():
+        groups[tuple(row[name] for name in columns)].append((case.persons[row["number"]], values[row["number"]]))
+    return groups
+
+
+@pytest.mark.parametrize("name", [*FULL, *LOCAL])
+@given(one=asked())
+@examples(8)
+def test_every_group_of_every_algorithm_satisfies_every_model_in_people(name, one):
+    case, values, names = one
+    policy, table = policy_and_table(case, values, names)
+    try:
+        release = ix.anonymize(table, policy, algorithm=(FULL | LOCAL)[name])
+    except ix.InfeasibleError:
+        return
+    with release:
+        groups = groups_of(release, case, values)
+        everything = [row for group in groups.values() for row in group]
+        for model in names:
+            for group in groups.values():
+                assert MODELS[model][1](group, everything), model
+        assert "person" not in release.table.column_names
+        verdict = release.verify(table)
+        assert verdict.passed, str(verdict)
+        assert any(check.name.startswith("people: ") for check in verdict.checks)
+
+
+@given(asked())
+@examples(60)
+def test_lattice_finds_the_best_node_for_every_model_in_people(one):
+    """Every node is tried, and failing groups are taken out until none fails; the table of a model is what is left."""
+    case, values, names = one
+    policy, table = policy_and_table(case, values, names)
+    rows_of = list(zip(case.persons, values, strict=True))
+    found = {}
+    for node in case.nodes():
+        rows = bf.generalized(case, node)
+        kept = set(range(len(rows)))
+        relative = [name for name in names if MODELS[name][0].asks_whole_table]
+        for asked_now in ([name for name in names if name not in relative], names):
+            while True:
+                groups = defaultdict(list)
+                for number in sorted(kept):
+                    groups[rows[number]].append(number)
+                everything = [rows_of[number] for number in kept]
+                out = {
+                    number
+                    for numbers in groups.values()
+                    for name in asked_now
+                    if not MODELS[name][1]([rows_of[n] for n in numbers], everything)
+                    for number in numbers
+                }
+                if not out:
+                    break
+                kept -= out
+        outcome = bf.Outcome(case, node, rows, frozenset(range(len(rows))) - frozenset(kept))
+        if outcome.passes:
+            found[node] = outcome
+    try:
+        with ix.anonymize(table, policy) as release:
+            node = tuple(release.node.values())
+    except ix.InfeasibleError:
+        assert not found
+        return
+    assert node in found
+    assert release.suppressed == len(found[node].suppressed)
+    assert bf.precision(found[node]) == pytest.approx(max(map(bf.precision, found.values())), abs=1e-9)
+
+
+# What is counted, and what is refused.
+
+
+VISITS = pa.table(
+    {
+        "patient": ["ann", "ann", "ann", "bob", "bob", "cid", "dee", "eve"],
+        "ward": ["a", "a", "a", "a", "b", "b", "b", "b"],
+        "illness": ["flu", "flu", "cough", "flu", "flu", "flu", "cough", "flu"],
+    }
+)
+
+
+def visits_policy(k=2, **more):
+    columns = {"ward": ix.quasi(ix.suppress()), "illness": ix.other()}
+    return ix.Policy(**{"columns": columns, "privacy": [ix.KAnonymity(k)], "person": "patient"} | more)
+
+
+def test_rows_of_one_person_do_not_hide_her():
+    rows = ix.anonymize(VISITS, visits_policy(3, person=None, one_row_per_person=True, columns=columns_with_patient()))
+    people = ix.anonymize(VISITS, visits_policy(3))
+    assert rows.node == {"ward": 0}  # four rows each
+    assert people.node == {"ward": 1}  # only two people in ward a
+    assert people.recoding.released_rows == 8
+
+
+def columns_with_patient(**more):
+    return {"patient": ix.identifier(), "ward": ix.quasi(ix.suppress()), "illness": ix.other()} | more
+
+
+def test_a_release_that_looks_safe_and_is_not_fails_with_the_original():
+    """Four rows of two people: enough for three rows, not for three people."""
+    release = ix.anonymize(
+        VISITS, visits_policy(3, person=None, one_row_per_person=True, columns=columns_with_patient())
+    )
+    alone = ix.verify(release.table, visits_policy(3))
+    assert alone.passed
+    said = {check.name: check.detail for check in alone.checks}
+    assert "with the original people are counted" in said["people"]
+    verdict = ix.verify(release.table, visits_policy(3), original=VISITS)
+    assert [check.name for check in verdict.checks if not check.passed] == [
+        "least suppression",
+        "people: k-anonymity (k = 3) on quasi-identifier",
+    ]
+
+
+def test_rows_that_are_missing_are_taken_for_those_that_leave_fewest_people():
+    """Of ward a three of four rows are released: they may be those of one patient."""
+    some = pa.table({"ward": ["a"] * 3 + ["b"] * 4, "illness": ["flu", "flu", "cough", "flu", "flu", "cough", "flu"]})
+    verdict = ix.verify(some, visits_policy(2, max_suppression=1), original=VISITS)
+    failed = {check.name: check.detail for check in verdict.checks if not check.passed}
+    assert failed["people: k-anonymity (k = 2) on quasi-identifier"] == "1 of 2 groups fail, 1 person in them"
+
+
+@pytest.mark.parametrize("algorithm", ["lossy-join", "anatomy", "mu-argus", "m-invariance"])
+def test_algorithms_that_count_rows_refuse(algorithm):
+    columns = {"ward": ix.quasi(ix.suppress()), "illness": ix.sensitive()}
+    model = ix.MInvariance(2) if algorithm == "m-invariance" else ix.LDiversity(2)
+    with pytest.raises(ix.PolicyError, match=f"'{algorithm}' counts rows, not people"):
+        ix.anonymize(VISITS, visits_policy(columns=columns, privacy=[model]), algorithm=algorithm)
+
+
+def test_the_distance_matrix_refuses():
+    with pytest.raises(ix.PolicyError, match="distance matrix counts rows"):
+        ix.anonymize(VISITS, visits_policy(), algorithm=ix.Samarati(satisfies="matrix"))
+
+
+def test_too_few_people_are_said():
+    with pytest.raises(ix.InfeasibleError, match="rows of 5 people, fewer than k = 6"):
+        ix.anonymize(VISITS, visits_policy(6))
+
+
+def test_blank_rows_hide_people_as_well():
+    """The suppressed rows of one person would be a group of hers."""
+    table = VISITS.append_column("town", pa.array(["x"] * 3 + ["y"] * 5))
+    columns = {"town": ix.quasi(), "ward": ix.quasi(ix.suppress()), "illness": ix.other()}
+    policy = visits_policy(2, columns=columns, max_suppression=3, suppressed_rows="blank")
+    with pytest.raises(ix.InfeasibleError, match="3 blank rows fail k-anonymity"):
+        ix.anonymize(table, policy)
+    assert ix.anonymize(table, replace(policy, suppressed_rows="remove")).suppressed == 3
+
+
+@pytest.mark.parametrize(
+    ("person", "columns", "message"),
+    [
+        (["ward"], {}, "'ward' says whose row it is and is never released, so it cannot be quasi"),
+        ("illness", {}, "so it cannot be other"),
+        ([], {}, "must name a column, or a list of columns"),
+        (3, {}, "must name a column, or a list of columns"),
+        (["patient", "patient"], {}, "names a column twice"),
+        ({"row": "patient"}, {}, "takes column or columns, got row"),
+    ],
+)
+def test_mistakes_about_the_person_are_named(person, columns, message):
+    with pytest.raises(ix.PolicyError, match=message):
+        visits_policy(person=person, **columns)
+
+
+def test_a_person_and_one_row_each_contradict():
+    with pytest.raises(ix.PolicyError, match="one_row_per_person"):
+        visits_policy(one_row_per_person=True)
+
+
+def test_a_missing_person_column_is_named():
+    with pytest.raises(ix.PolicyError, match=r"columns\.patient: the table has no such column"):
+        ix.anonymize(VISITS.drop(["patient"]), visits_policy())
+
+
+def test_rows_of_nobody_are_counted_and_not_quoted():
+    table = VISITS.set_column(0, "patient", pa.array(["ann", None, "", "secret", "bob", "bob", "cid", "cid"]))
+    with pytest.raises(ix.PolicyError, match="person: 2 rows have nothing in 'patient'") as refused:
+        ix.anonymize(table, visits_policy())
+    assert "secret" not in str(refused.value)
+    present = visits_policy(eligible=[ix.where("patient", "present")])
+    assert ix.anonymize(table, present).recoding.rows == 6
+
+
+def test_several_columns_may_name_a_person():
+    """The same number in two clinics is of two people."""
+    table = VISITS.append_column("clinic", pa.array(list("nsnnssns")))
+    release = ix.anonymize(table, visits_policy(person=["clinic", "patient"]))
+    assert {"patient", "clinic"}.isdisjoint(release.table.column_names)
+    pairs = set(zip(table["ward"].to_pylist(), table["clinic"].to_pylist(), table["patient"].to_pylist(), strict=True))
+    assert Counter(ward for ward, _, _ in pairs) == {"a": 3, "b": 4}
+    assert ix.anonymize(table, visits_policy(3, person=["clinic", "patient"])).node == {"ward": 0}
+
+
+def test_the_policy_file_and_the_schema_know_it():
+    text = ix.policy_toml(visits_policy(person=["patient"]))
+    assert 'person = "patient"' in text
+    assert ix.parse_policy(text) == visits_policy()
+    several = visits_policy(person=["patient", "clinic"])
+    assert ix.parse_policy(ix.policy_toml(several)).person_columns == ("patient", "clinic")
+    in_a_table = text.replace('person = "patient"', 'person = { column = "patient" }')
+    assert ix.parse_policy(in_a_table) == visits_policy()
+    alone = visits_policy(person=None, one_row_per_person=True)
+    assert ix.parse_policy(ix.policy_toml(alone)) == alone
+    properties = ix.policy_schema()["properties"]
+    assert {"person", "one_row_per_person"} <= properties.keys()
+
+
+# Nobody is fooled.
+
+
+def test_an_identifier_that_repeats_is_refused_with_the_way_out():
+    policy = visits_policy(person=None, columns=columns_with_patient())
+    expected = r"'patient' is the same in several rows \(5 different in 8\).*say person = 'patient'.*one_row_per_person"
+    with pytest.raises(ix.PolicyError, match=expected) as refused:
+        ix.anonymize(VISITS, policy)
+    assert "ann" not in str(refused.value)
+    assert ix.check(VISITS, policy).mistakes == tuple(refused.value.mistakes)
+    assert ix.anonymize(VISITS, replace(policy, one_row_per_person=True)).recoding.rows == 8
+    assert ix.anonymize(VISITS, replace(policy, person="patient")).recoding.rows == 8
+
+
+def test_rows_that_are_not_eligible_do_not_count():
+    policy = visits_policy(person=None, columns=columns_with_patient(), eligible=[ix.where("patient", ">=", "cid")])
+    assert ix.anonymize(VISITS, policy).recoding.rows == 3
+
+
+def test_names_may_be_those_of_several_people():
+    names = [f"name {number}" for number in range(100)]
+    table = pa.table({"name": [*names[:-1], names[0]], "ward": ["a"] * 100})
+    columns = {"name": ix.identifier(), "ward": ix.quasi(ix.suppress())}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])
+    assert ix.anonymize(table, policy).recoding.rows == 100
+    with pytest.raises(ix.PolicyError, match="'name' is the same in several rows"):
+        ix.anonymize(table.set_column(0, "name", pa.array(names[:50] * 2)), policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("patient_nbr", "number"),
+        ("CustomerID", "number"),
+        ("ssn", "number"),
+        ("Versicherter", "number"),
+        ("name", "name"),
+        ("patient name", "name"),
+        ("encounter_id", None),
+        ("doctor", None),
+        ("hospital_number", None),
+        ("e-mail", None),
+        ("age", None),
+    ],
+)
+def test_names_of_columns_tell_whose_rows_they_are(name, kind):
+    assert names_people(name) == kind
+
+
+def test_init_finds_the_person():
+    from indistinct.study.profiling import profile, suggested_policy
+
+    table = pa.table({"encounter_id": range(200), "patient_nbr": [n // 2 for n in range(200)], "age": [40] * 200})
+    found = profile(table.append_column("sex", pa.array(["f", "m"] * 100)))
+    assert found.person == "patient_nbr"
+    assert {column.name: column.role for column in found.columns}["patient_nbr"] == "identifier"
+    assert "100 different in 200 rows" in next(c.reason for c in found.columns if c.name == "patient_nbr")
+    assert suggested_policy(found).person_columns == ("patient_nbr",)
+    assert [column.name for column in found.columns] == ["encounter_id", "patient_nbr", "age", "sex"]
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("algorithm", ["lattice", "mondrian"])
+def test_spark_gives_the_same_release(spark, algorithm):
+    policy = visits_policy(2, algorithm=algorithm)
+    here = ix.anonymize(VISITS, policy)
+    there = ix.anonymize(spark.createDataFrame(VISITS.to_pandas()), policy)
+    assert Counter(map(str, there.table.toArrow().to_pylist())) == Counter(map(str, here.table.to_pylist()))
+    assert [check for check in there.verdict.checks if check.name.startswith("people")]
+    assert there.verify(VISITS).passed
