@@ -224,6 +224,19 @@ def test_rows_that_are_missing_are_taken_for_those_that_leave_fewest_people():
     assert failed["people: k-anonymity (k = 2) on quasi-identifier"] == "1 of 2 groups fail, 1 person in them"
 
 
+def test_a_group_that_too_few_people_fit_fails_in_a_local_release():
+    """Cell by cell: ward a of three rows, all that fit are ann's and bob's; ward * fits everybody."""
+    columns = {"ward": ix.quasi(ix.suppress()), "illness": ix.quasi(ix.suppress())}
+    released = pa.table({"ward": ["a"] * 3 + ["*"] * 5, "illness": ["flu"] * 3 + ["*"] * 5})
+    policy = visits_policy(3, columns=columns)
+    verdict = ix.verify(released, policy, original=VISITS, is_local=True)
+    failed = {check.name: check.detail for check in verdict.checks if not check.passed}
+    assert failed == {"people": "1 of 2 groups fit the rows of fewer than 3 people"}
+    two = ix.verify(released, replace(policy, privacy=[ix.KAnonymity(2)]), original=VISITS, is_local=True)
+    assert "each of 2 groups fits the rows of at least 2 people" in str(two)
+    assert two.passed
+
+
 @pytest.mark.parametrize("algorithm", ["lossy-join", "anatomy", "mu-argus", "m-invariance"])
 def test_algorithms_that_count_rows_refuse(algorithm):
     columns = {"ward": ix.quasi(ix.suppress()), "illness": ix.sensitive()}

@@ -83,6 +83,30 @@ def _candidates(labels: Array, originals: Originals, covers: Labels, found: Arra
 
 
 @kernel
+def people_that_fit(
+    labels: Array, groups: Array, number: int, persons: Array, source: Originals, covers: Labels
+) -> Array:
+    """Give the different people who have a row that some released tuple of a group generalizes.
+
+    IN   labels   (released, columns) int64: the label of each released tuple, those of a group one after the other
+    IN   groups   (released,) int64: the group of each
+    IN   persons  (originals,) int64: the person of each original tuple
+    OUT  people   (number,) int64
+    """
+    found = np.empty(len(persons), np.int64)
+    last = np.full(persons.max() + 1 if len(persons) else 0, NOBODY, np.int64)
+    people = np.zeros(number, np.int64)
+    for row in range(len(labels)):
+        group = groups[row]
+        for place in range(_candidates(labels[row], source, covers, found)):
+            person = persons[found[place]]
+            if last[person] != group:
+                last[person] = group
+                people[group] += 1
+    return people
+
+
+@kernel
 def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels) -> int:
     """Give how many released rows are left when as many as possible have a row of the original of their own.
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from indistinct.counting import encode_eligible
 from indistinct.engine import Rows
+from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
+from indistinct.privacy.model import least_rows
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
-from indistinct.proof.truth import rows_without_original
+from indistinct.proof.truth import people_behind_groups, rows_without_original
 
 
 def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
@@ -24,4 +28,17 @@ def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: in
         Check("truthful", True, f"each of {rows} rows generalizes a row of its own of the original, cell by cell"),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
+        *(_people_checks(released, source, policy, hierarchies) if policy.person_columns else ()),
     ]
+
+
+def _people_checks(
+    released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
+) -> list[Check]:
+    """Check that enough people could be meant by every group: nothing tells which rows of the original it has."""
+    least = max(least_rows(model) for model in policy.privacy)
+    people = people_behind_groups(released, source, policy, hierarchies)
+    few = int((people < least).sum())
+    found = f"each of {len(people)} groups fits the rows of at least {people.min()} people"
+    short = f"{few} of {len(people)} groups fit the rows of fewer than {least} people"
+    return [Check("people", few == 0, short if few else found)]

@@ -14,6 +14,7 @@ import numpy as np
 
 from indistinct.counting import IntArray, UIntArray, encode_eligible
 from indistinct.engine import Rows
+from indistinct.engine.plans import Counts
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import matching
@@ -40,10 +41,41 @@ def rows_without_original(
 
     ``hierarchies`` are compiled for the values of the eligible rows of the source.
     """
+    columns, found, originals = _both_tables(released, source, policy, hierarchies)
+    labels, laid_out, covers = _lay_out(columns)
+    return matching.count_unmatched(
+        labels, np.asarray(found.counts, np.int64), laid_out, np.asarray(originals.counts, np.int64), covers
+    )
+
+
+def people_behind_groups(
+    released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
+) -> IntArray:
+    """Give how many different people of the original have a row that a row of each released group could be."""
+    columns, found, originals = _both_tables(released, source, policy, hierarchies, policy.person_columns)
+    labels, laid_out, covers = _lay_out(columns)
+    _, persons = np.unique(np.stack(originals.codes[len(columns) :]), axis=1, return_inverse=True)
+    _, groups = np.unique(np.stack(found.codes[: len(policy.quasi)]), axis=1, return_inverse=True)
+    order = np.argsort(groups.ravel(), kind="stable")
+    number = int(groups.max(initial=-1)) + 1
+    behind: IntArray = matching.people_that_fit(
+        np.ascontiguousarray(labels[order]), groups.ravel()[order], number, persons.ravel(), laid_out, covers
+    )
+    return behind
+
+
+def _both_tables(
+    released: Rows,
+    source: Rows,
+    policy: Policy,
+    hierarchies: Mapping[str, CompiledHierarchy],
+    apart: Sequence[str] = (),
+) -> tuple[list[_Column], Counts, Counts]:
+    """Give the columns of both tables, and their tuples; those of the original also by what tells its rows apart."""
     quasi, others = policy.quasi, policy.with_role("sensitive", "other")
     names = [*quasi, *others]
-    with encode_eligible(source, policy, names) as encoded:
-        source_values, originals = encoded.values, encoded.count_by(names)
+    with encode_eligible(source, policy, [*names, *apart]) as encoded:
+        source_values, originals = encoded.values, encoded.count_by([*names, *apart])
     with released.encode(names) as encoded:
         released_values, found = encoded.values, encoded.count_by(names)
     columns = []
@@ -61,7 +93,7 @@ def rows_without_original(
             code_of = {value: code for code, value in enumerate(source_values[name])}
             same = [np.array([code_of[value]] if value in code_of else [], np.int64) for value in released_values[name]]
             columns.append(_Column(original_codes, released_codes, same, len(code_of)))
-    return _count_unmatched(columns, found.counts, originals.counts)
+    return columns, found, originals
 
 
 def _order(hierarchy: CompiledHierarchy) -> IntArray:
@@ -114,8 +146,8 @@ class Covers:
         return np.array([key is not None and low <= key <= high for key in self._keys])
 
 
-def _count_unmatched(columns: Sequence[_Column], wanted: IntArray, counts: IntArray) -> int:
-    """Lay the columns out as the kernel takes them."""
+def _lay_out(columns: Sequence[_Column]) -> tuple[IntArray, matching.Originals, matching.Labels]:
+    """Lay the columns out as the kernels take them: released labels, original tuples, and what labels cover."""
     low, high, bits_at, bits = [], [], [], [np.zeros(0, np.uint64)]
     starts, orders, labels = [], [], []
     number_of_labels, number_of_bits = 0, 0
@@ -142,10 +174,7 @@ def _count_unmatched(columns: Sequence[_Column], wanted: IntArray, counts: IntAr
     covers = matching.Labels(
         np.array(low, np.int64), np.array(high, np.int64), np.array(bits_at, np.int64), np.concatenate(bits)
     )
-    all_labels = np.ascontiguousarray(np.stack(labels, axis=1))
-    return matching.count_unmatched(
-        all_labels, np.asarray(wanted, np.int64), originals, np.asarray(counts, np.int64), covers
-    )
+    return np.ascontiguousarray(np.stack(labels, axis=1)), originals, covers
 
 
 def _bits(ranks: IntArray) -> UIntArray:
