@@ -1,6 +1,5 @@
 from indistinct.counting.bottom import Node as Node
 from indistinct.counting.eligible_rows import encode_eligible as encode_eligible
-from indistinct.counting.eligible_rows import refuse_repeated_people as refuse_repeated_people
 from indistinct.counting.frequency_list import FrequencyList as FrequencyList
 from indistinct.counting.frequency_list import Sensitive as Sensitive
 from indistinct.counting.frequency_list import kernels_are_compiled as kernels_are_compiled

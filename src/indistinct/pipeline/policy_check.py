@@ -10,10 +10,11 @@ from typing import Any
 from indistinct.algorithms import Task
 from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 from indistinct.algorithms.feasibility import refusal
-from indistinct.counting import FrequencyList, encode_eligible, refuse_repeated_people
+from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
+from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Policy
 from indistinct.privacy import KAnonymity
 from indistinct.watch import Watch

@@ -11,10 +11,11 @@ from typing import Self
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of
-from indistinct.counting import encode_eligible, kernels_are_compiled, refuse_repeated_people
+from indistinct.counting import encode_eligible, kernels_are_compiled
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
+from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Policy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows

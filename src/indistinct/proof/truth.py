@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import IntArray, UIntArray, encode_eligible
-from indistinct.engine import Rows
-from indistinct.engine.plans import Counts
+from indistinct.engine import Counts, Rows
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.kernels import matching

@@ -21,7 +21,7 @@ from indistinct.studio.column_meanings import pair_by_meaning
 from indistinct.studio.jobs import Job
 from indistinct.studio.previews import Preview, text_cells
 from indistinct.studio.settings import Choice, Settings, Spec
-from indistinct.study.profiling import MOST_DISTINCT
+from indistinct.study.column_shapes import MOST_DISTINCT
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
