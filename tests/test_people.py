@@ -383,14 +383,3 @@ def test_init_finds_the_person():
     assert "100 different in 200 rows" in next(c.reason for c in found.columns if c.name == "patient_nbr")
     assert suggested_policy(found).person_columns == ("patient_nbr",)
     assert [column.name for column in found.columns] == ["encounter_id", "patient_nbr", "age", "sex"]
-
-
-@pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("algorithm", ["lattice", "mondrian"])
-def test_spark_gives_the_same_release(spark, algorithm):
-    policy = visits_policy(2, algorithm=algorithm)
-    here = ix.anonymize(VISITS, policy)
-    there = ix.anonymize(spark.createDataFrame(VISITS.to_pandas()), policy)
-    assert Counter(map(str, there.table.toArrow().to_pylist())) == Counter(map(str, here.table.to_pylist()))
-    assert [check for check in there.verdict.checks if check.name.startswith("people")]
-    assert there.verify(VISITS).passed

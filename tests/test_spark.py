@@ -52,6 +52,7 @@ from test_engine_laws import (
     check_sizes_and_differences,
     holds,
 )
+from test_people import VISITS, visits_policy
 
 MOMENT = datetime.datetime(2020, 1, 2, 3, 4, 5, 600000)
 ALL_TYPES = pa.table(
@@ -615,3 +616,13 @@ def test_without_java_or_pyspark_the_error_says_what_to_install(monkeypatch: pyt
 def test_memory_is_said_as_java_takes_it() -> None:
     with pytest.raises(TableError, match="'much' is not understood"):
         session._java_size("much")
+
+
+@pytest.mark.parametrize("algorithm", ["lattice", "mondrian"])
+def test_people_are_counted_as_duckdb_counts_them(spark, algorithm):
+    policy = visits_policy(2, algorithm=algorithm)
+    here = ix.anonymize(VISITS, policy)
+    there = ix.anonymize(spark.createDataFrame(VISITS.to_pandas()), policy)
+    assert Counter(map(str, there.table.toArrow().to_pylist())) == Counter(map(str, here.table.to_pylist()))
+    assert [check for check in there.verdict.checks if check.name.startswith("people")]
+    assert there.verify(VISITS).passed
