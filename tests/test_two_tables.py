@@ -248,6 +248,20 @@ def test_a_chain_of_exchanges_is_found_where_quasi_identifiers_are_divided():
         assert is_true == adversary.can_be_true(quasi, sensitive, [((who,), (value,)) for who, value in original])
 
 
+@pytest.mark.parametrize(("low", "high"), [("1", "2"), ("2", "1")])
+@pytest.mark.parametrize(("either", "other"), [("a", "b"), ("b", "a")])
+def test_who_took_the_only_value_of_another_takes_another_one(either, other, low, high):
+    """Whatever is tried first: one of these four asks for an exchange."""
+    original = [(either, low), (either, high), (other, low), (other, low)]
+    for values, is_true in (((low, high), True), ((high, high), False)):
+        quasi, sensitive = [(1, either), (1, other)], [(1, value) for value in values]
+        verdict = ix.verify(
+            tables_of(quasi, sensitive), policy_of(ix.LDiversity(1)), original=table_of(("who", "illness"), original)
+        )
+        assert verdict.passed == is_true
+        assert is_true == adversary.can_be_true(quasi, sensitive, [((who,), (value,)) for who, value in original])
+
+
 def test_more_suppressed_rows_than_allowed_are_found():
     quasi, sensitive = [(1, "a"), (1, "b")], [(1, "HIV"), (1, "flu")]
     original = table_of(("who", "illness"), [("a", "HIV"), ("b", "flu"), ("c", "flu")])
