@@ -12,6 +12,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PEER = "pycanon==1.3.6"
 """Another implementation that tests compare with. It pins old versions of NumPy and pandas, so it is no extra."""
 
-LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]]
+LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+TYPES = ["mypy"]
 TESTS = ["pytest", "-n", "auto", "-q"]
 QUICK = ["-m", "not slow"]
 COVERED = ["ledger", "privacy", "proof", "recoding"]
@@ -27,20 +29,21 @@ COVERED = ["ledger", "privacy", "proof", "recoding"]
 
 
 def main(arguments: list[str]) -> int:
-    """Run the checks in order, stop at the first that fails, and give its exit code."""
+    """Run lint, then types and tests at once; give an exit code that is not 0 if one of them fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="slow tests as well, and all random tables")
     parser.add_argument("--coverage", action="store_true", help="--all, and fail if the core has a branch untested")
     asked, more = parser.parse_known_args(arguments)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # every process that tests start would compile the package anew
     if asked.all or asked.coverage:
         install_peer()
     else:
         os.environ.setdefault("HYPOTHESIS_PROFILE", "quick")
         more = [*QUICK, *more]
-    checks = [*LINT, [*TESTS, *more]]
     if asked.coverage:
-        checks = [[*TESTS, "--cov=indistinct", "--cov-branch", "--cov-report=", *more], *coverage_reports()]
-    return next((code for command in checks if (code := run(command))), 0)
+        covered = [*TESTS, "--cov=indistinct", "--cov-branch", "--cov-report=", *more]
+        return run_in_order([covered, *coverage_reports()])
+    return run_in_order(LINT) or run_beside(TYPES, [*TESTS, *more])
 
 
 def coverage_reports() -> list[list[str]]:
@@ -58,11 +61,31 @@ def install_peer() -> None:
         run(["pip", "install", "-q", "--no-deps", PEER])
 
 
+def run_in_order(commands: list[list[str]]) -> int:
+    """Run commands until one fails, and give its exit code."""
+    return next((code for command in commands if (code := run(command))), 0)
+
+
+def run_beside(quiet: list[str], shown: list[str]) -> int:
+    """Run two commands at once, show what the quiet one said when both are done, and fail if one of them does."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        beside = subprocess.Popen([sys.executable, "-m", *quiet], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+        code = run(shown)
+        beside_code = beside.wait()
+        said.seek(0)
+        show(f"\n$ {' '.join(quiet)}\n{said.read()}")
+    return code or beside_code
+
+
 def run(command: list[str]) -> int:
     """Run a module of this Python, and give its exit code."""
-    sys.stderr.write(f"\n$ {' '.join(command)}\n")
-    sys.stderr.flush()
+    show(f"\n$ {' '.join(command)}\n")
     return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
+
+
+def show(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":
