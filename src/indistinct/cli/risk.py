@@ -28,6 +28,10 @@ def risk(
         typer.Option(metavar="COLUMN", help="A column that others may know. Else the policy's, or those that look so."),
     ] = None,
     policy: Annotated[Path | None, typer.Option(metavar="POLICY", help="A policy file, for its quasi columns.")] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column that says whose row it is: count people. Else the policy's."),
+    ] = None,
     population: Annotated[
         str | None,
         typer.Option(metavar="NUMBER|TABLE", help="How many people the table was drawn from, or a table of them."),
@@ -56,6 +60,7 @@ def risk(
             table,
             quasi,
             policy=None if policy is None else read_policy(policy),
+            person=person,
             population=int(population) if population is not None and population.isdecimal() else population,
             weights=weights,
             threshold=threshold,
@@ -69,16 +74,16 @@ def risk(
 
 def _show(found: Risk) -> None:
     console = show.out()
-    title = f"{counted(found.rows, 'row')} in {counted(found.groups, 'group')} by {', '.join(found.quasi)}"
-    console.print(_risks(found, title))
+    console.print(_risks(found))
     console.print(_sizes(found))
     if found.unique or found.nearly_unique:
         console.print(_combinations(found))
     if found.safe_harbor:
         console.print(_safe_harbor(found))
-    share = f"{100 * found.uniques / max(1, found.rows):.1f} %"
+    share = f"{100 * found.uniques / max(1, found.records):.1f} %"
+    one, many = ("row stands", "rows stand") if found.people is None else ("person stands", "people stand")
     show.say(
-        f"{counted(found.uniques, 'row stands', 'rows stand')} alone ({share})",
+        f"{counted(found.uniques, one, many)} alone ({share})",
         show.BAD if found.uniques else show.GOOD,
     )
     if found.estimate is not None:
@@ -96,10 +101,11 @@ def _estimators(found: Risk) -> str:
     return ", ".join(f"{name} {'none' if value is None else f'{value:,.0f}'}" for name, value in uniques.items())
 
 
-def _risks(found: Risk, title: str) -> Shown:
+def _risks(found: Risk) -> Shown:
     """Give the risks by three kinds of adversary."""
-    heads = ("highest", "average", f"records above {found.threshold:g}")
-    made = show.table(title, "risk", *heads, "the adversary", right=heads)
+    records = "records" if found.people is None else "people"
+    heads = ("highest", "average", f"{records} above {found.threshold:g}")
+    made = show.table(found.title, "risk", *heads, "the adversary", right=heads)
     lines = [("prosecutor", found.prosecutor, "knows that somebody is in the table")]
     if found.journalist is not None:
         lines.append(("journalist", found.journalist, "does not know it"))
@@ -111,8 +117,8 @@ def _risks(found: Risk, title: str) -> Shown:
 
 
 def _sizes(found: Risk) -> Shown:
-    """Give how many groups and rows there are of each size."""
-    heads = ("rows in a group", "groups", "rows")
+    """Give how many groups there are of each size, and the rows or people in them; who is in several counts in each."""
+    heads = (f"{found.noun} in a group", "groups", found.noun)
     made = show.table("Group sizes", *heads, right=heads)
     for start, end in zip(SIZES, [*SIZES[1:], None], strict=True):
         inside = {size: number for size, number in found.sizes.items() if size >= start and (end is None or size < end)}
@@ -125,7 +131,8 @@ def _sizes(found: Risk) -> Shown:
 
 def _combinations(found: Risk) -> Shown:
     """Give the smallest sets of columns that identify."""
-    made = show.table("Columns that identify", "columns", "rows alone", "share", right=("rows alone", "share"))
+    heads = (f"{found.noun} alone", "share")
+    made = show.table("Columns that identify", "columns", *heads, right=heads)
     for one in (*found.unique, *found.nearly_unique):
         made.add_row(", ".join(one.columns), figure(one.alone), f"{100 * one.share:.1f} %")
     return made

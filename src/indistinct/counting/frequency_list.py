@@ -151,7 +151,7 @@ class FrequencyList:
         tuples = np.cumsum(is_new) - 1
         value_codes = {name: codes[order] for name, codes in zip(sensitive, extra, strict=True)}
         described = {name: column for name, (column, _) in sensitive.items() if column is not None}
-        persons = _number_persons([codes for name, codes in value_codes.items() if name not in described])
+        persons = number_persons([codes for name, codes in value_codes.items() if name not in described])
         tallies = {
             name: Tally.of(tuples, value_codes[name], counts, column.values, column.hierarchy)
             for name, column in described.items()
@@ -321,7 +321,7 @@ def refuse_nobodies(encoded: Encoded, person: Sequence[str]) -> None:
     raise PolicyError(mistakes)
 
 
-def _number_persons(columns: Sequence[IntArray]) -> IntArray | None:
+def number_persons(columns: Sequence[IntArray]) -> IntArray | None:
     """Number the people whom some columns of codes tell apart; None if there is no such column."""
     if not columns:
         return None

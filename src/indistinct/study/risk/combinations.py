@@ -1,37 +1,44 @@
-"""Which columns identify: the smallest sets of columns by which all rows, or nearly all, stand alone."""
+"""Which columns identify: the smallest sets of columns by which all rows, or nearly all, stand alone.
+
+Where it is known whose rows these are, people are counted instead: somebody stands alone by some columns who is the
+only one with some combination of their values.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from indistinct.counting import Groups, Layout
-from indistinct.engine import Rows
+from indistinct.counting.frequency_list import number_persons, refuse_nobodies
+from indistinct.counting.membership import People
+from indistinct.engine import Counts, Rows
 from indistinct.kernels import grouping
 from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Some columns, and how many rows have a combination of their values to themselves."""
+    """Some columns, and how many rows, or people, have a combination of their values to themselves."""
 
     columns: tuple[str, ...]
     alone: int
-    """The rows that no other row equals in these columns."""
+    """The rows that no other row equals in these columns, or the people who have some combination to themselves."""
     rows: int
+    """All rows, or all people where those are counted."""
 
     @property
     def share(self) -> float:
-        """The share of rows that stand alone."""
+        """The share of those who stand alone."""
         return self.alone / max(1, self.rows)
 
     @property
     def is_unique(self) -> bool:
-        """Every row stands alone: the columns are a key of the table."""
+        """Everybody stands alone: where rows are counted, the columns are a key of the table."""
         return self.alone == self.rows
 
 
@@ -43,30 +50,51 @@ class Counted:
     distinct: tuple[int, ...]
     """The distinct values of each column."""
     base: Groups
+    """Each distinct row; where people are counted, with each person who has it."""
+    values: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """The texts of each column's codes."""
 
     @classmethod
-    def of(cls, rows: Rows, columns: Sequence[str]) -> Counted:
-        """Count a table by these columns."""
-        with rows.encode(columns) as encoded:
-            values, found = encoded.values, encoded.count_by(columns)
+    def of(cls, rows: Rows, columns: Sequence[str], person: Sequence[str] = ()) -> Counted:
+        """Count a table by these columns; ``person`` are those that say whose row it is."""
+        both = (*columns, *person)
+        with rows.encode(both) as encoded:
+            refuse_nobodies(encoded, person)
+            values, found = encoded.values, encoded.count_by(both)
         sizes = [len(values[column]) for column in columns]
         layout = Layout.for_sizes(sizes)
-        codes = np.stack([np.asarray(code).astype(np.uint64) for code in found.codes])
+        codes = np.stack([np.asarray(code).astype(np.uint64) for code in found.codes[: len(sizes)]])
         keys = grouping.pack(codes, layout.words, layout.shifts, layout.number_of_words)
-        return cls(tuple(columns), tuple(sizes), Groups(found.counts, keys, (0,) * len(sizes), layout))
+        persons = number_persons([np.asarray(code).astype(np.int64) for code in found.codes[len(sizes) :]])
+        people = None if persons is None else People(persons, np.arange(len(persons)))
+        base = Groups(found.counts, keys, (0,) * len(sizes), layout, people=people)
+        return cls(tuple(columns), tuple(sizes), base, {name: values[name] for name in columns})
+
+    @property
+    def records(self) -> int:
+        """The rows of the table, or its people where those are counted."""
+        return self.base.crowd_of(np.ones(len(self.base), np.bool_))
+
+    def groups(self) -> tuple[Counts, People | None]:
+        """Give the groups over all columns with the rows of each, or its people; and who stands in which."""
+        everything = range(len(self.columns))
+        merged, _ = self.base.only(everything)
+        codes = tuple(merged.label_codes(column).astype(np.uint64) for column in everything)
+        return Counts(codes, merged.in_people().sizes), merged.people
 
     def alone(self, columns: Sequence[int]) -> int:
-        """Give the rows that no other row equals in these columns."""
-        return int((self.base.only(columns)[0].sizes == 1).sum())
+        """Give the rows that no other row equals in these columns, or the people who have a combination alone."""
+        merged, _ = self.base.only(columns)
+        return merged.crowd_of(merged.in_people().sizes == 1)
 
 
 def minimal_combinations(counted: Counted, share: float, most: int, watch: Watch | None = None) -> list[Combination]:
-    """Give the minimal sets of at most so many columns by which at least a share of the rows stand alone.
+    """Give the minimal sets of at most so many columns by which at least a share of the rows, or people, stand alone.
 
-    More columns never leave fewer rows alone. So a set that contains one that was found is not minimal, and is not
+    More columns never leave fewer alone. So a set that contains one that was found is not minimal, and is not
     counted; nor is one whose columns have too few values for so many combinations.
     """
-    rows = counted.base.rows
+    rows = counted.records
     needed = max(1, math.ceil(share * rows - 1e-9))
     found: list[tuple[frozenset[int], int]] = []
     for size in range(1, min(most, len(counted.columns)) + 1):

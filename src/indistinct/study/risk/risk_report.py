@@ -1,7 +1,4 @@
-"""risk(): how exposed the people of a table are, before or after it is released.
-
-Source of the three risks: El Emam and Dankar 2008; El Emam 2013, chapter 16.
-"""
+"""risk(): how exposed the people of a table are, before or after it is released."""
 
 from __future__ import annotations
 
@@ -13,12 +10,10 @@ from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from indistinct.engine import Counts, Rows
+    from indistinct.engine import Rows
     from indistinct.policy import Policy
     from indistinct.study.risk.combinations import Combination
+    from indistinct.study.risk.exposure import Exposure
     from indistinct.study.risk.population_estimates import Estimate
     from indistinct.study.risk.safe_harbor import SafeHarbor
     from indistinct.watch import Watch
@@ -29,15 +24,6 @@ NEARLY = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Exposure:
-    """The chance that a record is found: the highest, the average, and the share of records above a threshold."""
-
-    highest: float
-    average: float
-    at_risk: float
-
-
-@dataclass(frozen=True, slots=True)
 class Risk:
     """How exposed the people of a table are: numbers and names of columns, and no cell."""
 
@@ -45,10 +31,10 @@ class Risk:
     groups: int
     quasi: tuple[str, ...]
     sizes: Mapping[int, int]
-    """How many groups have one row, two …"""
+    """How many groups have one row, two …; or one person, where people are counted."""
     threshold: float
     prosecutor: Exposure
-    """By somebody who knows that a person is in the table: 1 over the rows of the group."""
+    """By somebody who knows that a person is in the table: 1 over the rows, or the people, of the group."""
     journalist: Exposure | None
     """By somebody who does not know it: 1 over the group's people in the population. None without a population."""
     marketer: float
@@ -56,25 +42,41 @@ class Risk:
     is_estimated: bool
     """Journalist and marketer risk are estimated, since only the size of the population or weights are known."""
     estimate: Estimate | None
-    """People of the population who stand alone, estimated; None unless the population's size is known."""
+    """People of the population who stand alone, estimated; None unless its size is known, or where notes say why."""
     unique: tuple[Combination, ...]
-    """The minimal sets of quasi columns by which every row stands alone, up to a number of columns."""
+    """The minimal sets of quasi columns by which every row, or everybody, stands alone, up to a number of columns."""
     nearly_unique: tuple[Combination, ...]
     """The minimal sets by which nearly all do."""
     safe_harbor: tuple[SafeHarbor, ...]
     """Columns of the table, whatever their role, that look like identifiers of HIPAA Safe Harbor."""
+    uniques: int
+    """The rows that no other row equals in the quasi columns, or the people who have some combination to themselves."""
+    people: int | None = None
+    """The people of the table; None where rows are counted, each as somebody else."""
     notes: tuple[str, ...] = ()
 
     @property
-    def uniques(self) -> int:
-        """The rows that no other row equals in the quasi columns."""
-        return self.sizes.get(1, 0)
+    def records(self) -> int:
+        """What was counted: the people of the table, or its rows."""
+        return self.rows if self.people is None else self.people
+
+    @property
+    def noun(self) -> str:
+        """What a record is: rows, or people."""
+        return "rows" if self.people is None else "people"
+
+    @property
+    def title(self) -> str:
+        """What was counted, in words."""
+        whose = "" if self.people is None else f" of {counted(self.people, 'person', 'people')}"
+        return f"{counted(self.rows, 'row')}{whose} in {counted(self.groups, 'group')} by {', '.join(self.quasi)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the risks as JSON takes them."""
         found = self.estimate
         return {
             "rows": self.rows,
+            "people": self.people,
             "groups": self.groups,
             "quasi": list(self.quasi),
             "uniques": self.uniques,
@@ -104,22 +106,22 @@ class Risk:
 
     def __str__(self) -> str:
         lines = [
-            f"{counted(self.rows, 'row')} in {counted(self.groups, 'group')} by {', '.join(self.quasi)}; "
-            f"{self.uniques:,} alone",
-            f"prosecutor: {_in_words(self.prosecutor, self.threshold)}",
+            f"{self.title}; {self.uniques:,} alone",
+            f"prosecutor: {_in_words(self.prosecutor, self)}",
         ]
         if self.journalist is not None:
             how = "estimated " if self.is_estimated else ""
-            lines.append(f"journalist: {how}{_in_words(self.journalist, self.threshold)}")
+            lines.append(f"journalist: {how}{_in_words(self.journalist, self)}")
         lines.append(f"marketer: {self.marketer:.4g} of the records are found on average")
         if self.estimate is not None:
             lines.append(
                 f"alone in the population: about {self.estimate.population_uniques:,.0f} of "
                 f"{self.estimate.population:,} people ({self.estimate.chosen})"
             )
-        lines += [f"all rows stand alone by {', '.join(one.columns)}" for one in self.unique]
+        lines += [f"all {self.noun} stand alone by {', '.join(one.columns)}" for one in self.unique]
         lines += [
-            f"{100 * one.share:.1f} % of the rows stand alone by {', '.join(one.columns)}" for one in self.nearly_unique
+            f"{100 * one.share:.1f} % of the {self.noun} stand alone by {', '.join(one.columns)}"
+            for one in self.nearly_unique
         ]
         lines += [
             f"{one.column}: HIPAA Safe Harbor lists {one.meaning} ({one.letter}); {one.reason}"
@@ -128,10 +130,11 @@ class Risk:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def _in_words(exposure: Exposure, threshold: float) -> str:
+def _in_words(exposure: Exposure, found: Risk) -> str:
     return (
         f"highest {exposure.highest:.4g}, average {exposure.average:.4g}, "
-        f"{100 * exposure.at_risk:.1f} % of the records above {threshold:g}"
+        f"{100 * exposure.at_risk:.1f} % of the {'records' if found.people is None else 'people'} above "
+        f"{found.threshold:g}"
     )
 
 
@@ -144,6 +147,7 @@ def risk(
     quasi: Sequence[str] | None = None,
     *,
     policy: Policy | None = None,
+    person: str | Sequence[str] | None = None,
     population: Any = None,
     weights: str | None = None,
     threshold: float = THRESHOLD,
@@ -154,10 +158,12 @@ def risk(
 ) -> Risk:
     """Give how exposed the people of a table are to somebody who knows some columns of it.
 
-    ``quasi`` names those columns; without it they are the policy's, or those that ``profile`` suggests. ``population``
-    is the number of people that the table was drawn from, or a table of them, which is matched with the columns as
-    ``attacks.link`` does. ``weights`` names a column that says for how many people each row stands. Sets of at most
-    ``most`` columns are looked at, and ``nearly`` is the share of rows alone that is nearly all. ``reading`` goes to
+    ``quasi`` names those columns; without it they are the policy's, or those that ``profile`` suggests. ``person``
+    names the column, or the columns, that say whose row it is, if somebody may have several; without it they are the
+    policy's. People are counted then, and a table that does not have the policy's says in ``notes`` that rows were.
+    ``population`` is the number of people that the table was drawn from, or a table of them, which is matched with the
+    columns as ``attacks.link`` does. ``weights`` names a column that says for how many people each row stands. Sets of
+    at most ``most`` columns are looked at, and ``nearly`` is the share alone that is nearly all. ``reading`` goes to
     the engine: memory_limit, threads, delimiter and encoding.
 
     >>> import pyarrow as pa
@@ -168,163 +174,73 @@ def risk(
     """
     from indistinct.engine import use_table
     from indistinct.study.profiling import profile
+    from indistinct.study.risk.combinations import Counted, minimal_combinations
+    from indistinct.study.risk.exposure import Exposed, refuse_absent
     from indistinct.watch import Watch
 
     _check(threshold, nearly, most)
+    watch = watch or Watch()
     with use_table(table, **reading) as rows:
-        _refuse_absent(rows, [*(quasi or ()), *([] if weights is None else [weights])])
+        refuse_absent(rows, [*(quasi or ()), *([] if weights is None else [weights])])
+        whose, notes = _whose_rows(rows, policy, person)
         looked = profile(rows, watch=watch)
         names = tuple(quasi or (policy.quasi if policy is not None else ()))
-        names = names or tuple(column.name for column in looked.columns if column.role == "quasi")
-        _refuse_absent(rows, names)
-        found = _Measured.of(rows, names, policy, population, weights, reading)
-        combinations = found.combinations(rows, most, nearly, watch or Watch())
-    return found.report(threshold, combinations, [one for column in looked.columns for one in column.safe_harbor])
+        names = names or tuple(one.name for one in looked.columns if one.role == "quasi" and one.name not in whose)
+        refuse_absent(rows, names)
+        _refuse_people(names, whose, weights)
+        counted_rows = Counted.of(rows, names, whose)
+        if weights is None:
+            found = Exposed.of(counted_rows, policy, population, reading)
+        else:
+            found = Exposed.of_weights(rows, names, weights, population)
+    unique = minimal_combinations(counted_rows, 1.0, most, watch)
+    close = minimal_combinations(counted_rows, nearly, most, watch)
+    return Risk(
+        rows=counted_rows.base.rows,
+        groups=len(found.sizes),
+        quasi=names,
+        sizes=found.by_size,
+        threshold=threshold,
+        prosecutor=found.prosecutor(threshold),
+        journalist=found.journalist(threshold),
+        marketer=found.marketer,
+        is_estimated=found.is_estimated,
+        estimate=found.estimate(),
+        unique=tuple(unique),
+        nearly_unique=tuple(one for one in close if not one.is_unique),
+        safe_harbor=tuple(one for column in looked.columns for one in column.safe_harbor),
+        uniques=found.alone,
+        people=None if found.members is None else found.records,
+        notes=(*notes, *found.notes),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """What was counted: the groups, and how many people of the population each stands for."""
+def _whose_rows(
+    rows: Rows, policy: Policy | None, person: str | Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give the columns that say whose row it is, and what is to be noted if the policy's are not in the table."""
+    from indistinct.policy import Person
+    from indistinct.study.risk.exposure import refuse_absent
 
-    quasi: tuple[str, ...]
-    sizes: NDArray[np.int64]
-    people: NDArray[np.float64] | None
-    """Per group; None if nothing is known of the population."""
-    population: int | None
-    """Its size, if it is known."""
-    is_estimated: bool
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        rows: Rows,
-        quasi: tuple[str, ...],
-        policy: Policy | None,
-        population: Any,
-        weights: str | None,
-        reading: Mapping[str, Any],
-    ) -> _Measured:
-        import numpy as np
-
-        if weights is not None:
-            sizes, people = _sum_weights(rows, quasi, weights)
-            known = population if isinstance(population, int) else round(float(people.sum()))
-            return cls(quasi, sizes, people, known, True, ())
-        with rows.encode(quasi) as encoded:
-            labels, groups = encoded.values, encoded.count_by(quasi)
-        sizes = groups.counts
-        if population is None:
-            return cls(quasi, sizes, None, None, False, ())
-        if isinstance(population, int) and not isinstance(population, bool):
-            if population < int(sizes.sum()):
-                raise PolicyError(
-                    f"population: must be at least the {int(sizes.sum()):,} rows of the table, got {population}"
-                )
-            weight = population / max(1, int(sizes.sum()))
-            return cls(quasi, sizes, sizes.astype(np.float64) * weight, population, True, ())
-        fitting, total = _count_people(labels, groups, quasi, policy, population, reading)
-        absent = int(sizes[fitting < sizes].sum())
-        notes = (
-            f"{counted(absent, 'row belongs', 'rows belong')} to groups with fewer people in the population than rows "
-            "here, so these rows are counted instead",
-        ) * bool(absent)
-        return cls(quasi, sizes, np.maximum(fitting, sizes).astype(np.float64), total, False, notes)
-
-    def combinations(
-        self, rows: Rows, most: int, nearly: float, watch: Watch
-    ) -> tuple[list[Combination], list[Combination]]:
-        """Find the columns that identify; those that are unique are not listed as nearly so again."""
-        from indistinct.study.risk.combinations import Counted, minimal_combinations
-
-        table = Counted.of(rows, self.quasi)
-        unique = minimal_combinations(table, 1.0, most, watch)
-        close = minimal_combinations(table, nearly, most, watch)
-        return unique, [one for one in close if not one.is_unique]
-
-    def report(
-        self,
-        threshold: float,
-        combinations: tuple[list[Combination], list[Combination]],
-        safe_harbor: Sequence[SafeHarbor],
-    ) -> Risk:
-        """Sum up."""
-        import numpy as np
-
-        from indistinct.study.risk.individual_risk import individual_risk
-        from indistinct.study.risk.population_estimates import estimate
-
-        sizes, rows = self.sizes, max(1, int(self.sizes.sum()))
-        found, numbers = np.unique(sizes, return_counts=True)
-        by_size = dict(zip(found.tolist(), numbers.tolist(), strict=True))
-        journalist, marketer, alone = None, len(sizes) / rows, None
-        if self.people is not None:
-            chances = individual_risk(sizes, self.people) if self.is_estimated else 1 / self.people
-            marketer = float(sizes @ chances) / rows
-            average = marketer if self.is_estimated else max(marketer, len(sizes) / float(self.people.sum()))
-            journalist = Exposure(float(chances.max()), average, _above(chances, sizes, threshold))
-        if self.population is not None and self.is_estimated:
-            alone = estimate(by_size, max(self.population, rows))
-        return Risk(
-            rows=int(sizes.sum()),
-            groups=len(sizes),
-            quasi=self.quasi,
-            sizes=by_size,
-            threshold=threshold,
-            prosecutor=Exposure(float((1 / sizes).max()), len(sizes) / rows, _above(1 / sizes, sizes, threshold)),
-            journalist=journalist,
-            marketer=marketer,
-            is_estimated=self.people is not None and self.is_estimated,
-            estimate=alone,
-            unique=tuple(combinations[0]),
-            nearly_unique=tuple(combinations[1]),
-            safe_harbor=tuple(safe_harbor),
-            notes=self.notes,
-        )
+    if person is not None:
+        named = Person.of(person).columns
+        refuse_absent(rows, named)
+        return named, ()
+    asked = () if policy is None else policy.person_columns
+    absent = [name for name in asked if name not in rows.columns()]
+    if not absent:
+        return asked, ()
+    said = f"rows were counted, not people: the table has no {', '.join(map(repr, absent))} to say whose they are"
+    return (), (said,)
 
 
-def _above(chances: NDArray[np.float64], sizes: NDArray[np.int64], threshold: float) -> float:
-    """Give the share of records whose chance to be found lies above a threshold."""
-    return float(sizes[chances > threshold * (1 + 1e-12)].sum()) / max(1, int(sizes.sum()))
-
-
-def _sum_weights(rows: Rows, quasi: Sequence[str], weights: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Count the groups, and sum the weights of each."""
-    import numpy as np
-
-    from indistinct.hierarchy.exact_numbers import read_number
-
-    found = rows.values_by(quasi, weights)
-    numbers = [None if text is None else read_number(text) for text in found.texts]
-    if any(number is None or number <= 0 for number in numbers):
-        raise PolicyError(f"weights: column {weights!r} must hold a number above 0 in every row")
-    each = np.array([float(number or 0) for number in numbers])
-    sizes = np.bincount(found.groups, found.counts).astype(np.int64)
-    people = np.bincount(found.groups, found.counts * each[found.values], len(sizes))
-    return sizes, np.maximum(people, sizes)
-
-
-def _count_people(
-    labels: Mapping[str, Sequence[str | None]],
-    groups: Counts,
-    quasi: Sequence[str],
-    policy: Policy | None,
-    population: Any,
-    reading: Mapping[str, Any],
-) -> tuple[NDArray[np.int64], int]:
-    """Count the people of a population table that fit each group, and all of them."""
-    from indistinct.engine import use_table
-    from indistinct.hierarchy import keep
-    from indistinct.linkage.coverage import Coverage
-    from indistinct.linkage.fitting_people import count_candidates
-
-    with use_table(population, **reading) as rows:
-        _refuse_absent(rows, quasi, "the population")
-        with rows.encode(quasi) as encoded:
-            values, people = encoded.values, encoded.count_by(quasi)
-    hierarchies = {} if policy is None else {name: policy.columns[name].hierarchy for name in policy.quasi}
-    coverages = [Coverage.of(hierarchies.get(name, keep()), labels[name], values[name]) for name in quasi]
-    return count_candidates(groups, people, coverages).people, int(people.counts.sum())
+def _refuse_people(quasi: Sequence[str], person: Sequence[str], weights: str | None) -> None:
+    """Raise if people cannot be counted as it was asked for."""
+    mistakes = [f"quasi: {name!r} says whose row it is; leave it out, or person" for name in person if name in quasi]
+    if person and weights is not None:
+        mistakes.append("weights: they are those of rows, and people are counted here; leave out weights or person")
+    if mistakes:
+        raise PolicyError(mistakes)
 
 
 def _check(threshold: float, nearly: float, most: int) -> None:
@@ -335,11 +251,5 @@ def _check(threshold: float, nearly: float, most: int) -> None:
     ]
     if most < 0:
         mistakes.append(f"most: must be a number of columns, got {most!r}")
-    if mistakes:
-        raise PolicyError(mistakes)
-
-
-def _refuse_absent(rows: Rows, names: Sequence[str], table: str = "the table") -> None:
-    mistakes = [f"{table} has no column {name!r}" for name in names if name not in rows.columns()]
     if mistakes:
         raise PolicyError(mistakes)
