@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 import secrets
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,6 +22,8 @@ import profiles
 import workers
 
 profiles.load()
+# CliRunner builds all commands for each call, which takes 20 ms; here they are built once
+vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)
 
 
 EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark", "window"}

@@ -1,9 +1,9 @@
 """How many random examples a law gets: a profile for each purpose, and numbers in tests that follow it.
 
 quick     what scripts/check.py runs without --all: few examples, the same each time
-ci        the same examples each time, as many as the tests say
+ci        the same examples each time, as many as the tests say, and half of those that open tables
 local     as many, but others each time; the default
-thorough  twenty times as many, for a campaign: HYPOTHESIS_PROFILE=thorough python -m pytest tests/test_models.py
+thorough  twenty times what tests say, for a campaign: HYPOTHESIS_PROFILE=thorough python -m pytest tests/test_models.py
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 SHARES = {"quick": 0.15, "ci": 1.0, "local": 1.0, "thorough": 20.0}
 """How much of the examples that a test asks for each profile draws."""
+OF_TABLES = {"ci": 0.5, "local": 0.5}
+"""How much of that where each example opens tables: the processor takes 30 ms for each."""
 EXAMPLES = 50
 """What a law gets that asks for no number of its own."""
 FEWEST = 2
@@ -23,14 +25,15 @@ FEWEST = 2
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "local")
 
 
-def scaled(number: int) -> int:
+def scaled(number: int, *, opens_tables: bool = False) -> int:
     """Give how many of so many random examples, histories or moments the chosen profile takes."""
-    return max(min(number, FEWEST), math.ceil(number * SHARES[PROFILE]))
+    share = SHARES[PROFILE] * (OF_TABLES.get(PROFILE, 1.0) if opens_tables else 1.0)
+    return max(min(number, FEWEST), math.ceil(number * share))
 
 
-def examples(number: int, **more: Any) -> settings:
+def examples(number: int, *, opens_tables: bool = False, **more: Any) -> settings:
     """Give the settings of a law that asks for so many examples: fewer if each is expensive, more if each is cheap."""
-    return settings(max_examples=scaled(number), **more)
+    return settings(max_examples=scaled(number, opens_tables=opens_tables), **more)
 
 
 def load() -> None:

@@ -370,7 +370,7 @@ CELLS = st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["HIV", "flu", "f
     k=st.sampled_from([None, 2, 3]),
     limit=st.sampled_from([0, 4]),
 )
-@examples(25)
+@examples(25, opens_tables=True)
 def test_whatever_it_publishes_holds_against_a_join(rows, number, k, limit):
     models = [ix.LDiversity(number)] if k is None else [ix.AlphaK(1 / number, k)]
     columns = {"who": ix.quasi(ix.suppress()), "illness": ix.sensitive()}

@@ -254,7 +254,7 @@ def as_table(rows: Sequence[tuple[str, str, str]]) -> pa.Table:
     return table_of(("place", "age", "ill"), rows)
 
 
-@examples(60)
+@examples(60, opens_tables=True)
 @given(histories(), st.integers(1, 4))
 def test_nested_loops_find_the_same(releases, k):
     report = complementary([as_table(rows) for rows in releases], POLICY, k=k, one_to_one=False, most=1000)
@@ -278,7 +278,7 @@ def test_nested_loops_find_the_same(releases, k):
     assert report.rows_possibly_at_risk == sum(map(any, verdicts.values()))
 
 
-@examples(30)
+@examples(30, opens_tables=True)
 @given(people.filter(len), st.data())
 def test_what_is_true_is_never_ruled_out(everybody, data):
     """The same people twice: each tuple that somebody truly has is counted with at least all who have it."""

@@ -572,7 +572,7 @@ def test_what_is_assumed_of_a_release_is_what_its_algorithm_promises(
 # releases that the package makes
 
 
-@examples(30)
+@examples(30, opens_tables=True)
 @given(cases(most_rows=12, most_columns=3), st.sampled_from(["samarati", "lattice", "mingen", "datafly"]))
 def test_what_follows_from_a_release_is_true_of_the_private_table(case: Case, algorithm: str) -> None:
     """Whatever the algorithm, with what it promises; labels may have one name on several levels here."""
@@ -640,7 +640,7 @@ LOCAL = [
 ]
 
 
-@examples(40)
+@examples(40, opens_tables=True)
 @given(cases(most_rows=12, most_columns=2), st.sampled_from(LOCAL))
 def test_what_follows_from_a_local_release_is_true_of_the_private_table(
     case: Case, chosen: tuple[Any, list[str]]

@@ -192,7 +192,7 @@ def as_table(rows: list[dict[str, Any]]) -> pa.Table:
     )
 
 
-@examples(60)
+@examples(60, opens_tables=True)
 @given(
     tables=private_and_external(),
     algorithm=st.sampled_from(

@@ -52,7 +52,7 @@ PEOPLE = st.lists(
 )
 
 
-@examples(60)
+@examples(60, opens_tables=True)
 @given(ROWS, PEOPLE)
 def test_rows_map_as_loops_say(rows, people):
     found = ix.attacks.maps(table(rows), table(people), POLICY, on=["job", "zip"], key="id")

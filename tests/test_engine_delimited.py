@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from indistinct.engine import Plan, open_table
 from indistinct.errors import TableError
+from profiles import examples
 
 
 def read(path: Path, **options: str) -> dict[str, list[str | None]]:
@@ -170,6 +171,7 @@ CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 NAME = st.text(st.characters(exclude_characters="\0\ufeff", exclude_categories=["Cs"]), min_size=1, max_size=5)
 
 
+@examples(50, opens_tables=True)
 @given(data=st.data())
 def test_any_text_survives_being_written_and_read(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

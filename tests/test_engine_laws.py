@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.engine.plans import OPERATORS
 from indistinct.errors import TableError
+from profiles import examples
 
 CELLS = st.sampled_from(["", "a", "b", "10", "9", "9.0", "-3", "2020-01-02", "1999-12-31", "Ünï", "nan"])
 TABLES = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=12)
@@ -73,6 +74,7 @@ VALUES = st.one_of(
 )
 
 
+@examples(50, opens_tables=True)
 @given(TABLES, st.sampled_from(OPERATORS), VALUES, st.integers(0, 3))
 def test_conditions_hold_as_in_python(rows: list[tuple[str, ...]], operator: str, value: Any, repetitions: int) -> None:
     if operator in ("in", "not in"):
@@ -149,6 +151,7 @@ def test_values_and_names_cannot_smuggle_sql() -> None:
         assert values[name] == ("'; DROP TABLE people; --",)
 
 
+@examples(50, opens_tables=True)
 @given(TABLES, TABLES, st.lists(st.sampled_from(NAMES), unique=True))
 def test_sizes_and_differences_agree_with_counters(
     mine: list[tuple[str, ...]], theirs: list[tuple[str, ...]], columns: list[str]
@@ -168,6 +171,7 @@ def check_sizes_and_differences(
         assert first.difference(first, columns) == 0
 
 
+@examples(50, opens_tables=True)
 @given(TABLES, st.randoms(use_true_random=False), st.booleans())
 def test_recoding_agrees_with_plain_python(rows: list[tuple[str, ...]], random: Any, blank: bool) -> None:
     check_recoding(open_table, rows, random, blank)

@@ -88,13 +88,13 @@ def check(table: pa.Table, policy: ix.Policy) -> None:
 
 
 @given(questions(list(LOCAL), COMPARING | AVERAGE))
-@examples(60)
+@examples(60, opens_tables=True)
 def test_local_algorithms_release_or_refuse_where_models_ask_about_the_whole_table(question):
     check(*question)
 
 
 @given(questions(CERTAIN, COMPARING | OTHERS))
-@examples(60)
+@examples(60, opens_tables=True)
 def test_every_algorithm_does_what_check_says(question):
     check(*question)
 

@@ -77,7 +77,7 @@ def unsafe_rows(node: tuple[int, ...], sample: list[Any], people: list[Any], k: 
 # Brute force
 
 
-@examples(25)
+@examples(25, opens_tables=True)
 @given(sample_and_people(), st.integers(1, 6), st.integers(0, 3))
 def test_every_node_is_judged_as_loops_over_people_judge_it(tables, k, budget):
     sample, people = tables

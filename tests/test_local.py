@@ -372,7 +372,7 @@ LABELS = ["1", "2", "3", "7", "0-4", "5-9", "*", "[1, 3]", "[2, 7]", "{1, 7}", N
     originals=st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from("ab")), min_size=1, max_size=6),
     data=st.data(),
 )
-@examples(50)
+@examples(50, opens_tables=True)
 def test_the_number_of_false_rows_is_that_of_a_largest_matching(originals, data):
     released = data.draw(
         st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab")), min_size=1, max_size=len(originals))

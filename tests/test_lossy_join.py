@@ -294,7 +294,7 @@ def released_or_refused(table, policy, algorithm):
     k=st.integers(1, 4),
     limit=st.sampled_from([None, 0, 3]),
 )
-@examples(30)
+@examples(30, opens_tables=True)
 def test_whatever_it_publishes_holds_against_a_join(grouping, rows, alpha, k, limit):
     table = table_of(("one", "two", "illness"), rows)
     policy = small_policy(alpha, k, max_suppression=limit)

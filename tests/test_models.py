@@ -604,7 +604,7 @@ def test_lattice_finds_the_optimum(measure, several):
 
 
 @given(searches())
-@examples(25)
+@examples(25, opens_tables=True)
 def test_solutions_are_all_minimal_nodes(given):
     found = passing(given)
     try:

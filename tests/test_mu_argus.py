@@ -624,7 +624,7 @@ def test_unsafe_combinations_and_blank_cells_are_those_of_brute_force(drawn):
         assert 0 <= measure.loss(recoding) <= 1
 
 
-@examples(20)
+@examples(20, opens_tables=True)
 @given(asked_cases())
 def test_what_leaves_is_what_the_recoding_says_and_the_recount_judges_it(drawn):
     case, _, options = drawn

@@ -16,6 +16,7 @@ from indistinct.engine import open_table
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.study import profiling
 from indistinct.study.profiling import ColumnProfile, comments, profile, suggested_policy
+from profiles import examples
 
 
 def look_at(name: str, values: list[Any]) -> ColumnProfile:
@@ -194,6 +195,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
     return pa.table(columns)
 
 
+@examples(50, opens_tables=True)
 @given(tables())
 def test_the_suggested_policy_fits_any_table_and_survives_its_file(table: pa.Table) -> None:
     found = profile(table)

@@ -203,7 +203,7 @@ SOME = st.fixed_dictionaries(
 
 
 @given(ANY_ROWS, GROUPS, st.sampled_from(["hierarchy", "ranges", "classes"]), SOME)
-@examples(20)
+@examples(20, opens_tables=True)
 def test_estimates_on_local_recodings_and_two_tables_are_those_of_plain_python(
     rows: list[Row], groups: list[int], kind: str, some: dict[str, Any]
 ) -> None:
@@ -226,7 +226,7 @@ ALGORITHMS = (
 
 
 @given(ANY_ROWS, st.sampled_from(ALGORITHMS), st.integers(1, 3), st.sampled_from(["remove", "blank"]), SOME)
-@examples(20)
+@examples(20, opens_tables=True)
 def test_estimates_on_the_algorithms_own_releases_are_those_of_plain_python(
     rows: list[Row], algorithm: Any, k: int, suppressed_rows: Any, some: dict[str, Any]
 ) -> None:

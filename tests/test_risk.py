@@ -39,7 +39,7 @@ def as_table(rows: list[tuple[str | None, ...]]) -> pa.Table:
 # Brute force
 
 
-@examples(60)
+@examples(60, opens_tables=True)
 @given(tables(), st.sampled_from([0.2, 0.34, 0.5, 1.0]))
 def test_prosecutor_and_marketer_risk_are_those_of_counting(rows, threshold):
     found = ix.risk(as_table(rows), COLUMNS, threshold=threshold, most=0)
@@ -55,7 +55,7 @@ def test_prosecutor_and_marketer_risk_are_those_of_counting(rows, threshold):
     assert found.journalist is None
 
 
-@examples(60)
+@examples(60, opens_tables=True)
 @given(tables(), tables())
 def test_with_a_population_people_are_counted_there(rows, others):
     full = [tuple("x" if cell is None else cell for cell in row) for row in rows]
@@ -93,7 +93,7 @@ def brute_force_combinations(rows, share, most):
     }
 
 
-@examples(80)
+@examples(80, opens_tables=True)
 @given(tables(), st.integers(1, 4), st.sampled_from([0.3, 0.5, 0.8, 0.95]))
 def test_columns_that_identify_are_those_of_trying_all(rows, most, nearly):
     found = ix.risk(as_table(rows), COLUMNS, most=most, nearly=nearly)

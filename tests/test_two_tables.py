@@ -202,7 +202,7 @@ def test_tables_that_can_be_true_are_proved_and_others_are_not(drawn, more):
 
 
 @given(pairs_of_tables(), st.fixed_dictionaries(REQUIREMENTS))
-@examples(25)
+@examples(25, opens_tables=True)
 def test_verify_agrees_with_the_adversary_whatever_was_tampered_with(drawn, required):
     _, rows, quasi, sensitive = drawn
     original = [(who, value) for _, who, value in rows]

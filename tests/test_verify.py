@@ -450,7 +450,7 @@ def corruptions(draw):
 
 
 @given(corruptions())
-@examples(50)
+@examples(50, opens_tables=True)
 def test_verify_passes_exactly_the_releases_that_are_honest_by_definition(drawn):
     case, notes, rows, kind = drawn
     policy = bf.policy_of_case(case, columns={"note": ix.other()})

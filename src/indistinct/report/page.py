@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -75,6 +76,19 @@ def report_facts(
 
 def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
     """Give the page of a report: one file of HTML with its style and pictures inside, and nothing that runs."""
+    page: str = _template().render(
+        facts,
+        title=title,
+        style=_picture((files(__package__) / "page.css").read_text("utf-8")),
+        draw=figures,
+        means={name: measure.title for name, measure in MEASURES.items()},
+        threshold=THRESHOLD,
+    )
+    return page
+
+
+@functools.cache  # to compile the template takes as long as to fill it in
+def _template() -> Any:
     import jinja2
 
     here = files(__package__)
@@ -91,14 +105,7 @@ def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
         "picture": _picture,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
-    return environment.get_template("page.html").render(
-        facts,
-        title=title,
-        style=_picture((here / "page.css").read_text("utf-8")),
-        draw=figures,
-        means={name: measure.title for name, measure in MEASURES.items()},
-        threshold=THRESHOLD,
-    )
+    return environment.get_template("page.html")
 
 
 def write_report(
