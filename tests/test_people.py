@@ -5,6 +5,7 @@ The oracles count people in plain Python from the rows; see also ``test_against_
 
 from __future__ import annotations
 
+import hmac
 import math
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import brute_force as bf
 import indistinct as ix
+from indistinct.algorithms.solutions import minimal_solutions
 from indistinct.policy.column_names import names_people
 from profiles import examples
 
@@ -273,7 +275,7 @@ def test_blank_rows_hide_people_as_well():
         ([], {}, "must name a column, or a list of columns"),
         (3, {}, "must name a column, or a list of columns"),
         (["patient", "patient"], {}, "names a column twice"),
-        ({"row": "patient"}, {}, "takes column or columns, got row"),
+        ({"row": "patient"}, {}, "takes column or columns.* got row"),
     ],
 )
 def test_mistakes_about_the_person_are_named(person, columns, message):
@@ -383,3 +385,192 @@ def test_init_finds_the_person():
     assert "100 different in 200 rows" in next(c.reason for c in found.columns if c.name == "patient_nbr")
     assert suggested_policy(found).person_columns == ("patient_nbr",)
     assert [column.name for column in found.columns] == ["encounter_id", "patient_nbr", "age", "sex"]
+
+
+# Linked rows: all rows of a person together.
+
+
+def linked(case, **more):
+    return bf.policy_of_case(case, **{"columns": {"number": ix.other()}} | more)
+
+
+def with_pseudonyms(policy, **more):
+    return replace(policy, person={"column": "person", "release": "pseudonym", **more})
+
+
+def linked_outcome(case, node):
+    """Suppress whoever shares the multiset of her rows with fewer than k people."""
+    rows = bf.generalized(case, node)
+    profiles = {
+        person: frozenset(
+            Counter(row for row, whose in zip(rows, case.persons, strict=True) if whose == person).items()
+        )
+        for person in case.persons
+    }
+    shared = Counter(profiles.values())
+    out = {number for number, person in enumerate(case.persons) if shared[profiles[person]] < case.k}
+    return bf.Outcome(case, node, rows, frozenset(out))
+
+
+@given(bf.cases(people=True, most_columns=3))
+@examples(80)
+def test_the_exact_search_works_on_profiles(case):
+    policy = with_pseudonyms(bf.policy_of_case(case))
+    task = replace(bf.task_of(case), policy=policy)
+    outcomes = {node: one for node in case.nodes() if (one := linked_outcome(case, node)).passes}
+    for measure in ("precision", "loss", "discernibility", "distinct-tuples"):
+        figure, more_is_better = bf.MEASURES[measure]
+        try:
+            found = ix.Lattice(measure=measure).run(task, ix.Watch())
+        except ix.InfeasibleError:
+            assert not outcomes
+            continue
+        best = (max if more_is_better else min)(figure(one) for one in outcomes.values())
+        assert figure(outcomes[found.node]) == pytest.approx(best, abs=1e-9), measure
+        assert found.suppressed_rows == len(outcomes[found.node].suppressed)
+        assert found.is_proven
+    if outcomes:
+        lowest = ix.Samarati().run(task, ix.Watch())
+        assert sum(lowest.node) == min(map(sum, outcomes))
+        solutions = minimal_solutions(task, ix.Watch())
+        assert {solution.vector for solution in solutions} == bf.minimal(list(outcomes))
+
+
+@pytest.mark.parametrize("algorithm", ["lattice", "samarati", "datafly", "mingen"])
+@given(case=bf.cases(people=True, most_rows=14, most_columns=2))
+@examples(10)
+def test_every_profile_of_a_release_is_that_of_k_people(algorithm, case):
+    policy = with_pseudonyms(linked(case))
+    table = bf.table_of_case(case, number=range(len(case.rows)))
+    try:
+        release = ix.anonymize(table, policy, algorithm=algorithm)
+    except ix.InfeasibleError:
+        return
+    with release:
+        names = [column.name for column in case.columns]
+        rows, whose = defaultdict(list), defaultdict(set)
+        for row in release.table.to_pylist():
+            rows[row["pseudonym"]].append(tuple(str(row[name]) for name in names))
+            whose[row["pseudonym"]].add(case.persons[row["number"]])
+        shared = Counter(tuple(sorted(profile)) for profile in rows.values())
+        assert min(shared.values()) >= case.k
+        assert all(len(people) == 1 for people in whose.values())
+        assert len({min(people) for people in whose.values()}) == len(whose)
+        verdict = release.verify(table)
+        assert verdict.passed, str(verdict)
+
+
+LINKED = pa.table(
+    {
+        "patient": ["ann", "ann", "bob", "bob", "cid", "dee"],
+        "ward": ["a", "b", "a", "b", "a", "a"],
+        "illness": ["flu", "flu", "cough", "cough", "flu", "cough"],
+    }
+)
+
+
+def linked_policy(**more):
+    person = {"column": "patient", "release": "pseudonym", **more.pop("key", {})}
+    return visits_policy(person=person, **more)
+
+
+def test_pseudonyms_link_rows_and_are_fresh_each_time():
+    first, second = (ix.anonymize(LINKED, linked_policy()) for _ in range(2))
+    assert first.node == {"ward": 0}
+    assert Counter(Counter(first.table["pseudonym"].to_pylist()).values()) == {2: 2, 1: 2}
+    assert not set(first.table["pseudonym"].to_pylist()) & set(second.table["pseudonym"].to_pylist())
+    assert all(
+        len(text) == 32 and set(text) <= set("0123456789abcdef") for text in first.table["pseudonym"].to_pylist()
+    )
+
+
+def test_what_verify_finds_without_the_original(tmp_path):
+    folder = ix.anonymize(LINKED, linked_policy()).write(tmp_path / "release")
+    verdict = ix.verify(folder, linked_policy())
+    assert verdict.passed
+    assert "2 profiles, the smallest of 2 people" in str(verdict)
+
+
+def test_a_profile_of_one_person_is_caught():
+    released = ix.anonymize(LINKED, linked_policy()).table
+    rows = released.to_pylist()
+    one = next(row["pseudonym"] for row in rows if row["ward"] == "b")
+    alone = pa.Table.from_pylist([row for row in rows if not (row["pseudonym"] == one and row["ward"] == "b")])
+    failed = [check for check in ix.verify(alone, linked_policy()).checks if not check.passed]
+    assert "people: k-anonymity (k = 2) on quasi-identifier" in [check.name for check in failed]
+    assert "1 of 2 profiles fail, 1 person in them" in str(failed)
+
+
+def test_rows_under_a_false_pseudonym_are_caught_with_the_original():
+    """Exchanging the pseudonyms of two rows of a ward leaves every count as it was."""
+    rows = ix.anonymize(LINKED, linked_policy()).table.to_pylist()
+    two = [row for row in rows if row["ward"] == "a" and row["illness"] == "flu"]
+    two[0]["pseudonym"], two[1]["pseudonym"] = two[1]["pseudonym"], two[0]["pseudonym"]
+    same = pa.Table.from_pylist(rows)
+    assert ix.verify(same, linked_policy(), original=LINKED).passed  # both had the same cells
+    often = {name for name, number in Counter(row["pseudonym"] for row in rows).items() if number == 2}
+    ann, bob = (row for row in rows if row["ward"] == "a" and row["pseudonym"] in often)
+    ann["pseudonym"], bob["pseudonym"] = bob["pseudonym"], ann["pseudonym"]
+    verdict = ix.verify(pa.Table.from_pylist(rows), linked_policy(), original=LINKED)
+    assert [check.name for check in verdict.checks if not check.passed] == ["linked rows"]
+
+
+def test_the_holder_can_make_pseudonyms_anew_from_her_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("SECRET", "k" * 40)
+    release = ix.anonymize(LINKED, linked_policy(key={"key_env": "SECRET"}))
+    key = hmac.digest(b"k" * 40, release.facts["pseudonym_salt"].encode(), "sha256")
+    expected = {hmac.new(key, f"3:{name}".encode(), "sha256").hexdigest()[:32] for name in ("ann", "bob", "cid", "dee")}
+    assert set(release.table["pseudonym"].to_pylist()) == expected
+    folder = release.write(tmp_path / "release")
+    assert "kkkk" not in (folder / "manifest.json").read_text("utf-8")
+    assert "SECRET" not in (folder / "manifest.json").read_text("utf-8")
+
+
+def test_a_key_that_others_could_know_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "key"
+    asked = linked_policy(key={"key_file": str(path)})
+    with pytest.raises(ix.PolicyError, match="cannot read"):
+        ix.anonymize(LINKED, asked)
+    path.write_text("short\n")
+    path.chmod(0o600)
+    with pytest.raises(ix.PolicyError, match="holds 5 bytes; a key needs at least 32"):
+        ix.anonymize(LINKED, asked)
+    path.write_text("x" * 64 + "\n")
+    path.chmod(0o644)
+    with pytest.raises(ix.PolicyError, match="others can read"):
+        ix.anonymize(LINKED, asked)
+    path.chmod(0o600)
+    assert ix.anonymize(LINKED, asked).verdict.passed
+    monkeypatch.delenv("NOTHING", raising=False)
+    with pytest.raises(ix.PolicyError, match="no variable NOTHING"):
+        ix.anonymize(LINKED, linked_policy(key={"key_env": "NOTHING"}))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"person": {"column": "patient", "key_env": "K"}}, "a key is for pseudonyms"),
+        ({"person": {"column": "patient", "release": "name"}}, "must be 'nothing' or 'pseudonym'"),
+        ({"person": {"column": "p", "release": "pseudonym", "key_env": "K", "key_file": "k"}}, "not both"),
+        ({"suppressed_rows": "blank"}, "'blank' rows would still be linked"),
+        ({"columns": {"ward": ix.quasi(), "pseudonym": ix.other()}}, "a column 'pseudonym' of its own"),
+    ],
+)
+def test_mistakes_about_pseudonyms_are_named(more, message):
+    with pytest.raises(ix.PolicyError, match=message):
+        replace(linked_policy(), **more)
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "regroup", "top-down", "k-similar"])
+def test_algorithms_that_do_not_link_rows_refuse(algorithm):
+    with pytest.raises(ix.PolicyError, match="does not look at all rows of a person together"):
+        ix.anonymize(LINKED, linked_policy(), algorithm=algorithm)
+
+
+def test_the_policy_file_says_how_a_person_is_released(tmp_path):
+    policy = linked_policy(key={"key_file": "secret/key"})
+    text = ix.policy_toml(policy)
+    assert 'person = { column = "patient", release = "pseudonym", key_file = "secret/key" }' in text
+    path = tmp_path / "policy.toml"
+    path.write_text(text, "utf-8")
+    assert ix.read_policy(path).person.key_file == str(tmp_path / "secret" / "key")

@@ -44,6 +44,8 @@ class Algorithm(ABC):
     counts_people: ClassVar[bool] = False
     """Where people have several rows, its groups have enough different people, as ``task.unsafe`` and
     ``task.safe_parts`` judge them."""
+    links_rows: ClassVar[bool] = False
+    """Where the rows of a person are linked by a pseudonym, k people share all of hers, as ``task.recoding`` judges."""
     works_in_fragments: ClassVar[bool] = False
     """Parts of a table may be recoded by themselves, where all of its tuples are too many for one machine."""
 

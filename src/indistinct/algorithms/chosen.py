@@ -24,6 +24,7 @@ class Chosen(Algorithm):
 
     name: ClassVar[str] = "chosen"
     counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "the levels that were picked"
     kind: ClassVar[Kind] = "full-domain"
     is_search: ClassVar[bool] = False

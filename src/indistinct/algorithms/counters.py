@@ -202,6 +202,7 @@ class TupleCounter:
             len(task.requirements) == 1
             and len(task.requirements[0].columns) == len(task.frequencies.columns)
             and all(isinstance(model, KAnonymity) for model in task.requirements[0].models)
+            and not task.policy.links_rows
         )
 
     def outcome(self, node: Node, source: Any) -> Outcome:

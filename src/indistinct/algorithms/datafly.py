@@ -38,6 +38,7 @@ class Datafly(Algorithm):
 
     name: ClassVar[str] = "datafly"
     counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "quick, the most varied column first (Sweeney)"
     kind: ClassVar[Kind] = "full-domain"
 
@@ -77,15 +78,14 @@ class Datafly(Algorithm):
         frequencies = task.frequencies
         groups = frequencies.base
         while True:
-            outliers = task.unsafe(groups)
-            suppressed = self._with_complement(task, groups, outliers)
-            rows = int(groups.sizes[suppressed].sum())
-            enough = int(groups.sizes[outliers].sum()) <= stop_at and rows <= limit and rows < groups.rows
-            if enough:
-                return FullDomainRecoding(task.frequencies, groups, suppressed)
+            outliers = task.recoding(groups)
+            recoding = outliers if task.policy.links_rows else self._with_complement(task, outliers)
+            left, rows = outliers.suppressed_rows, recoding.suppressed_rows
+            if left <= stop_at and rows <= limit and rows < groups.rows:
+                return recoding
             column = self._next_column(task, groups, weights)
             if column is None:
-                raise self._infeasible(task, weights, int(groups.sizes[outliers].sum()), rows, min(limit, stop_at))
+                raise self._infeasible(task, weights, left, rows, min(limit, stop_at))
             node = with_level(groups.node, column, groups.node[column] + 1)
             groups, _ = task.frequencies.roll_up(node, groups)
             watch.report("search", sum(node), sum(task.frequencies.heights))
@@ -128,18 +128,19 @@ class Datafly(Algorithm):
                     best, most = column, distinct * weight
         return best
 
-    def _with_complement(self, task: Task, groups: Groups, outliers: BoolArray) -> BoolArray:
+    def _with_complement(self, task: Task, recoding: FullDomainRecoding) -> FullDomainRecoding:
         """Add the smallest safe group to suppressed rows that are not nothing but of fewer than k people (step 4)."""
+        groups, outliers = recoding.groups, recoding.is_suppressed
         if not self.complementary or not outliers.any() or outliers.all():
-            return outliers
+            return recoding
         if groups.crowd_of(outliers) >= task.largest_k():
-            return outliers
+            return recoding
         safe = np.flatnonzero(~outliers)
         smallest = safe[np.lexsort((*groups.keys[safe].T, groups.sizes[safe]))[0]]
         suppressed = outliers.copy()
         suppressed[smallest] = True
         # with several quasi-identifiers the rows that went may leave other groups short
-        return suppressed | _unsafe_without(task, groups, suppressed)
+        return FullDomainRecoding(task.frequencies, groups, suppressed | _unsafe_without(task, groups, suppressed))
 
 
 def _unsafe_without(task: Task, groups: Groups, suppressed: BoolArray) -> BoolArray:

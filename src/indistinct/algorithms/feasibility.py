@@ -16,7 +16,7 @@ def refusal(task: Task, watch: Watch) -> InfeasibleError | None:
     """
     from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 
-    if task.frequencies.rows < max(1, task.largest_k()):
+    if task.number_of_people() < max(1, task.largest_k()):
         return task.infeasible(task.budget)
     try:
         declaration_of(algorithm_of(task.policy)).check_feasible(task, watch)

@@ -25,6 +25,7 @@ class Lattice(Algorithm):
 
     name: ClassVar[str] = "lattice"
     counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "the best levels by a measure, proven"
     kind: ClassVar[Kind] = "full-domain"
     is_exact: ClassVar[bool] = True

@@ -37,6 +37,7 @@ class MinGen(Algorithm):
 
     name: ClassVar[str] = "mingen"
     counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "the most precise levels (Sweeney 2002)"
     kind: ClassVar[Kind] = "full-domain"
     is_exact: ClassVar[bool] = True

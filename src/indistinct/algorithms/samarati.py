@@ -36,6 +36,7 @@ class Samarati(Algorithm):
 
     name: ClassVar[str] = "samarati"
     counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "the lowest levels (Samarati 2001)"
     kind: ClassVar[Kind] = "full-domain"
     is_exact: ClassVar[bool] = True

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
-from indistinct.counting.membership import NOWHERE
+from indistinct.counting.membership import NOWHERE, People
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Policy
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.model import BoolArray, least_rows
-from indistinct.recoding import FullDomainRecoding
+from indistinct.recoding import FullDomainRecoding, LinkedRecoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,28 @@ class Task:
                     return is_suppressed
         return is_suppressed
 
+    def unsafe_people(self, groups: Groups) -> BoolArray:
+        """Tell who must be suppressed where the rows of a person are linked, and nobody else.
+
+        What must be shared is the profile, as many rows in the same groups. Whoever fails is taken out with all her
+        rows, until nobody fails. Equal profiles stay equal above, so on the way up no more people are suppressed.
+        """
+        assert groups.people is not None  # rows are linked
+        is_out = np.zeros(self.number_of_people(), np.bool_)
+        for alone in (True, False):
+            before = -1
+            while int(is_out.sum()) > before:
+                before = int(is_out.sum())
+                for requirement in self.requirements:
+                    is_all = len(requirement.columns) == len(self.frequencies.columns)
+                    people = groups.people if is_all else groups.people.merge(groups.only(requirement.columns)[1])
+                    left = replace(people, groups=np.where(is_out[people.persons], NOWHERE, people.groups))
+                    by_class, class_of = left.by_profile()
+                    classes = _classes(groups, by_class, int(class_of.max(initial=-1)) + 1)
+                    fails = ~requirement.satisfied(classes, alone=alone)
+                    is_out |= (class_of >= 0) & np.append(fails, False)[class_of]
+        return is_out
+
     def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
         """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
 
@@ -169,6 +191,8 @@ class Task:
 
         If that is more than ``at_most`` rows, only so much is right about it.
         """
+        if self.policy.links_rows:
+            return LinkedRecoding.of(self.frequencies, groups, self.unsafe_people(groups))
         return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
 
     def names_of(self, columns: Iterable[int]) -> list[str]:
@@ -194,13 +218,18 @@ class Task:
         for model in self.models:
             if not model.holds(everything).all() and (reason := model.objection(everything)) is not None:
                 return InfeasibleError(reason)
-        left = int(groups.sizes[self.unsafe(groups)].sum())
+        left = self.recoding(groups).suppressed_rows
         fixed = self.names_of([column for column, height in enumerate(top) if height == 0])
         hint = f", or give {_list_names(fixed)} a hierarchy" if fixed else ""
         return InfeasibleError(
             f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "
             f"but the policy allows {budget}; allow more suppression{hint}"
         )
+
+
+def _classes(groups: Groups, people: People, number: int) -> Groups:
+    """Give the classes of people who share a profile as groups; how many rows they have does not matter any more."""
+    return replace(Groups.of_sizes(np.zeros(number, np.int64), groups.tallies), people=people)
 
 
 def height(node: Node) -> int:

@@ -157,7 +157,8 @@ class FrequencyList:
             for name, column in described.items()
         }
         sizes = np.bincount(tuples, counts, int(is_new.sum())).astype(np.int64) if sensitive else counts
-        people = None if persons is None else People(persons, tuples, {name: value_codes[name] for name in described})
+        values = {name: value_codes[name] for name in described}
+        people = None if persons is None else People(persons, tuples, values, rows=counts)
         base = Groups(sizes, keys[is_new] if sensitive else keys, node, layout, tallies, people=people)
         weights = (1.0,) * len(columns) if weights is None else tuple(float(weight) for weight in weights)
         entries = Entries(tuples, counts, value_codes, persons)

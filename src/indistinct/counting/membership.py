@@ -32,6 +32,21 @@ class People:
     groups: IntArray
     values: Mapping[str, IntArray] = field(default_factory=dict)
     totals: Mapping[str, tuple[IntArray, int]] = field(default_factory=dict)
+    rows: IntArray | None = None
+    """The rows of each entry; where it says nothing each has one."""
+
+    def by_profile(self) -> tuple[People, IntArray]:
+        """Give people in classes of those who have the same profile: as many rows in the same groups.
+
+        Also give the class of each person; of somebody who has no row left it is NOWHERE.
+        """
+        from indistinct.kernels import people_counts
+
+        number = int(self.persons.max(initial=-1)) + 1
+        rows = np.ones(len(self.groups), np.int64) if self.rows is None else self.rows
+        with np.errstate(over="ignore"):  # sums wrap around, which NumPy remarks on when numba is switched off
+            class_of: IntArray = people_counts.number_profiles(self.persons, self.groups, rows, number)
+        return replace(self, groups=np.where(self.groups < 0, NOWHERE, class_of[self.persons])), class_of
 
     def merge(self, group_of: IntArray) -> People:
         """The people of groups that were merged, each into the group of this number."""

@@ -123,6 +123,20 @@ class Rows(ABC):
         """
         raise TableError(f"{self.name}: a ledger is not supported for a {self.kind} table; write it to Parquet first")
 
+    @abstractmethod
+    def with_profiles(self, columns: Sequence[str], person: Sequence[str], name: str) -> Rows:
+        """Return the rows with one more column, a digest of the profile of each row's person.
+
+        Two people have the same digest if they have as many rows with the same cells in ``columns``. To be closed.
+        """
+
+    @abstractmethod
+    def with_pseudonyms(self, person: Sequence[str], key: bytes, name: str) -> Rows:
+        """Return the rows in their order with a keyed pseudonym in place of what says whose they are.
+
+        It is the first half of HMAC-SHA-256 of the cells, as text with their lengths. This table is closed by it.
+        """
+
     def without(self, columns: Sequence[str]) -> Rows:
         """Return the same rows in the same order without some columns; this table is closed by it."""
         raise TableError(f"{self.name}: columns cannot be taken out of a {self.kind} table")

@@ -149,8 +149,8 @@ def _figures(task: Task, rows: int) -> dict[str, int]:
         **(people if task.counts_people else {}),
         "k_of_the_table": int(crowds.min(initial=frequencies.rows)),
         "k_of_the_policy": task.largest_k(),
-        "unsafe_rows": int(sizes[task.unsafe(frequencies.base)].sum()),
+        "unsafe_rows": task.recoding(frequencies.base).suppressed_rows,
         "lattice_nodes": math.prod(height + 1 for height in frequencies.heights),
         "suppression_allowed": declaration_of(algorithm_of(task.policy)).allowed_suppression(task),
-        "suppression_at_the_top": int(top.sizes[task.unsafe(top)].sum()),
+        "suppression_at_the_top": task.recoding(top).suppressed_rows,
     }

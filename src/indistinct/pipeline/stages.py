@@ -16,10 +16,11 @@ from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.repeated_people import refuse_repeated_people
-from indistinct.policy import Policy
+from indistinct.policy import Person, Policy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.release import count_and_drop_people
+from indistinct.release.pseudonyms import PseudonymKey, read_key
+from indistinct.release.release import count_and_hide_people
 from indistinct.watch import Watch
 
 
@@ -69,6 +70,8 @@ def count(
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
     refuse_repeated_people(rows, policy)
+    if policy.links_rows and isinstance(policy.person, Person):
+        read_key(policy.person)  # a key that is no good is said before the work
     encoded = encode_eligible(rows, policy)
     may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
     frequencies = count_with_population(encoded, policy, may_merge=may_merge)
@@ -85,6 +88,11 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
             f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
             "mondrian or regroup"
         )
+    if counted.policy.links_rows and not declaration_of(algorithm).links_rows:
+        raise PolicyError(
+            f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
+            "pseudonyms link; choose lattice, samarati, mingen or datafly"
+        )
     watch.start()
     watch.report("search")
     recoding = algorithm.run(counted.task, watch)
@@ -96,9 +104,11 @@ def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -
     """Recode the rows that were counted, in fresh random order; ``algorithm`` is the name of what found the way."""
     refuse_nothing(recoding)
     watch.report("release")
-    parts = recode_rows(counted.encoded, recoding, counted.policy, counted.policy.person_columns)
-    people = count_and_drop_people(parts, recoding, counted.policy)
-    return Release(parts, recoding, counted.policy, algorithm, people)
+    policy = counted.policy
+    key = PseudonymKey.fresh(policy.person) if policy.links_rows and isinstance(policy.person, Person) else None
+    parts = recode_rows(counted.encoded, recoding, policy, policy.person_columns)
+    people = count_and_hide_people(parts, recoding, policy, key)
+    return Release(parts, recoding, policy, algorithm, people, None if key is None else key.salt)
 
 
 def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:

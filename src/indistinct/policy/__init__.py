@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
-from indistinct.policy.person import Person
+from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.policy import (
     ALL_QUASI,
     Column,
@@ -23,6 +23,7 @@ from indistinct.policy.policy import (
 __all__ = [
     "ALL_QUASI",
     "OPERATORS",
+    "PSEUDONYM",
     "Column",
     "Condition",
     "Person",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from indistinct.engine.plans import OPERATORS
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
-from indistinct.policy.person import Person
+from indistinct.policy.person import PSEUDONYM, Person
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -183,6 +183,10 @@ class Policy:
         mistakes += self._quasi_identifier_mistakes(quasi_columns)
         if isinstance(self.person, Person) and not any("use identifier()" in mistake for mistake in mistakes):
             mistakes += self.person.mistakes(self.columns)
+        if self.links_rows and any(getattr(model, "asks_population", False) for model in self.privacy):
+            mistakes.append("person: k-map counts people for one row each, not for all of a pseudonym together")
+        if self.links_rows and self.suppressed_rows == "blank":
+            mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
                 "one_row_per_person: nobody has several rows, it says, and person says whose they are; drop one"
@@ -238,6 +242,16 @@ class Policy:
     def person_columns(self) -> tuple[str, ...]:
         """The columns that say whose row it is; none where every row is of somebody else."""
         return self.person.columns if isinstance(self.person, Person) else ()
+
+    @property
+    def links_rows(self) -> bool:
+        """The rows of a person are released under her pseudonym."""
+        return isinstance(self.person, Person) and self.person.is_linked
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """What a release of one table has: the columns that are not identifiers, and the pseudonym of linked rows."""
+        return (*self.with_role("quasi", "sensitive", "other"), *((PSEUDONYM,) if self.links_rows else ()))
 
     def with_role(self, *roles: Role) -> tuple[str, ...]:
         """The columns that have one of these roles, in the policy's order."""

@@ -45,6 +45,11 @@ class ConditionEntry(Entries):
 class PersonEntry(Entries):
     column: str | None = None
     columns: list[str] | None = None
+    release: Literal["nothing", "pseudonym"] | None = Field(
+        None, description="pseudonym: rows of a person can be followed, and k people share all of hers together."
+    )
+    key_file: str | None = Field(None, description="The file of the key of pseudonyms, which only its owner can read.")
+    key_env: str | None = Field(None, description="The environment variable that holds the key of pseudonyms.")
 
 
 class PolicyEntries(Entries):

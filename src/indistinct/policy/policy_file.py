@@ -85,7 +85,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             suppressed_rows=entries.suppressed_rows,
             algorithm=entries.algorithm,
             options=entries.options,
-            person=_person(entries),
+            person=_person(entries, base or Path()),
             one_row_per_person=entries.one_row_per_person,
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
@@ -195,12 +195,13 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
     return made
 
 
-def _person(entries: PolicyEntries) -> Person | None:
+def _person(entries: PolicyEntries, base: Path) -> Person | None:
     """Give whose rows they are, as the file says it."""
     given = entries.person
     if given is None:
         return None
-    return Person.of(given.model_dump(exclude_none=True) if isinstance(given, PersonEntry) else given)
+    said = given.model_dump(exclude_none=True) if isinstance(given, PersonEntry) else given
+    return Person.of(said).relative_to(base)
 
 
 def _eligible(entries: PolicyEntries, mistakes: _Mistakes) -> list[Condition]:

@@ -13,6 +13,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.least_suppression import least_suppression_check
+from indistinct.proof.linked_rows import linked_rows_check
 from indistinct.proof.people_recount import people_checks
 
 MOST_NODES_TRIED = 256
@@ -66,8 +67,15 @@ def _prove_encoded(
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         least_suppression_check(general, policy, suppressed),
-        *(people_checks(released, general, policy) if policy.person_columns else ()),
+        *_checks_of_people(released, general, policy),
     ]
+
+
+def _checks_of_people(released: Rows, general: Rows, policy: Policy) -> list[Check]:
+    """Check the people behind a release, or that its pseudonyms stand for them."""
+    if policy.links_rows:
+        return [linked_rows_check(released, general, policy)]
+    return people_checks(released, general, policy) if policy.person_columns else []
 
 
 def _possible_nodes(

@@ -15,7 +15,7 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.showing.words import counted
 
-PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people"}
+PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people", "profile": "profiles"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from indistinct.linkage.population import people_that_fit
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import Check
+from indistinct.proof.linked_rows import people_who_stay
 from indistinct.proof.people_recount import groups_in_people
 from indistinct.proof.tuples import Tuples
 from indistinct.showing.words import counted
@@ -20,7 +21,7 @@ from indistinct.showing.words import counted
 def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> Check:
     """Check that no more rows were suppressed than must be at this node, save Datafly's complementary group."""
     tuples = Tuples.of(general, policy)
-    is_kept = greatest_safe_set(tuples, tuples.counts, policy)
+    is_kept = people_who_stay(tuples, policy) if policy.links_rows else greatest_safe_set(tuples, tuples.counts, policy)
     required = int(tuples.counts[~is_kept].sum())
     name = "least suppression"
     if suppressed == required:
@@ -28,7 +29,7 @@ def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> C
     if suppressed > required and any(model.asks_population for model in policy.privacy):
         # the search counts only people who surely fit, and so may suppress more
         return Check(name, True, f"{counted(suppressed, 'row')} suppressed; at least {required} must be here")
-    if suppressed in _totals_with_complement(tuples, is_kept, policy):
+    if not policy.links_rows and suppressed in _totals_with_complement(tuples, is_kept, policy):
         return Check(
             name, True, f"{counted(required, 'row')} must be suppressed, and the smallest group to hide them among"
         )

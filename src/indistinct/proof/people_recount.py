@@ -27,12 +27,22 @@ NOT_COUNTED = Check(
 )
 
 
-def count_people(released: Rows, policy: Policy) -> list[Check]:
-    """Check every model on rows that are about to leave and still say whose they are."""
-    return [
-        _in_people(model_check(model, _groups(released, columns, policy, model), name, unit="person"))
-        for name, columns, model in policy.requirements()
-    ]
+PROFILE = ".profile"
+"""The column of a person's profile, while it is counted."""
+
+
+def count_people(released: Rows, policy: Policy, person: Sequence[str]) -> list[Check]:
+    """Check every model on rows of which some columns say whose they are; linked rows by the profiles of people."""
+    checks = []
+    for name, columns, model in policy.requirements():
+        if policy.links_rows:
+            with released.with_profiles(columns, person, PROFILE) as profiled:
+                groups = _groups(profiled, (PROFILE,), policy, model, person)
+            checks.append(_in_people(model_check(model, groups, name, "profile", "person")))
+        else:
+            groups = _groups(released, columns, policy, model, person)
+            checks.append(_in_people(model_check(model, groups, name, unit="person")))
+    return checks
 
 
 def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> Check:
@@ -47,11 +57,12 @@ def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> 
     return _in_people(Check("manifest", not wrong, "; ".join(wrong) or "the rows have the people of the manifest"))
 
 
-def _groups(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:
+def _groups(
+    released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel, person: Sequence[str]
+) -> Groups:
     """Count the people of the groups over these columns, and those who have each sensitive value there."""
     if model.asks_population:
         return counted_people(released, columns, policy, model)
-    person = policy.person_columns
     tallies = {}
     for name in sensitive_columns(model, policy):
         found, whole = released.values_by(columns, name, person), released.values_by((), name, person)

@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows, use_table
 from indistinct.linkage.population import counted_people
-from indistinct.policy import Policy, sensitive_columns
+from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.by_column import prove_by_column
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
@@ -29,7 +29,7 @@ from indistinct.proof.checks import (
     limit_checks,
     model_check,
 )
-from indistinct.proof.people_recount import NOT_COUNTED
+from indistinct.proof.people_recount import NOT_COUNTED, count_people
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
@@ -119,7 +119,7 @@ def verify(
         else:
             if claims.suppressed is not None:
                 checks += limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
-            checks += [NOT_COUNTED] if policy.person_columns else []
+            checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
     return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun)
 
 
@@ -187,11 +187,13 @@ def _judge_one_table(released: Rows, policy: Policy) -> Recount:
 
 
 def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Check]:
-    checks = [columns_check(released.columns(), policy.with_role("quasi", "sensitive", "other"), policy)]
+    checks = [columns_check(released.columns(), policy.released_columns, policy)]
     if not sizes.has_quasi:
         return checks
     if sizes.rows == 0:
         return [*checks, Check("rows", False, "the table has no rows")]
+    if policy.links_rows and PSEUDONYM in released.columns():
+        checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():
         if any(column not in released.columns() for column in sensitive_columns(model, policy)):
             checks.append(Check(f"{model.name} on {name}", False, "a sensitive column is missing"))

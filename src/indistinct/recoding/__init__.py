@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from indistinct.recoding.classes import Classes
 from indistinct.recoding.full_domain import FullDomainRecoding
+from indistinct.recoding.linked import LinkedRecoding
 from indistinct.recoding.local import LocalRecoding
 from indistinct.recoding.recoding import SUPPRESSED, LabelValues, Outcome, Pieces, Recoding
 
@@ -12,6 +13,7 @@ __all__ = [
     "Classes",
     "FullDomainRecoding",
     "LabelValues",
+    "LinkedRecoding",
     "LocalRecoding",
     "Outcome",
     "Pieces",

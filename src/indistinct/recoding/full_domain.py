@@ -44,6 +44,11 @@ class FullDomainRecoding(Recoding):
         return self.groups.sizes[self.is_suppressed]
 
     @property
+    def lost_rows(self) -> IntArray:
+        """The suppressed rows of each group."""
+        return self.groups.sizes * self.is_suppressed
+
+    @property
     def suppressed_rows(self) -> int:
         """The rows in suppressed groups."""
         return int(self.suppressed_sizes.sum())

@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 from indistinct.engine import ClassPlan, Encoded, Rows
 from indistinct.errors import InfeasibleError, OutputError, TableError
-from indistinct.policy import Policy
+from indistinct.policy import PSEUDONYM, Policy
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import count_people, released_people_check
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import TWO_TABLES
+from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import flush_all
@@ -39,8 +40,12 @@ class Release:
         policy: Policy,
         algorithm: str,
         people: Sequence[Check] = (),
+        salt: str | None = None,
     ) -> None:
-        """Take the released rows; ``people`` is what was counted on them while they said whose they are."""
+        """Take the released rows; ``people`` is what was counted on them while they said whose they are.
+
+        ``salt`` is what the holder needs, beside the key that she keeps, to make the pseudonyms anew.
+        """
         self.policy = policy
         self.recoding = recoding
         self.algorithm = algorithm
@@ -51,6 +56,7 @@ class Release:
         self.measures: Mapping[str, float] = all_measures(recoding)
         self._parts = dict(parts)
         self._people = tuple(people)
+        self._salt = salt
         self._tables: dict[str, Any] = {}
 
     @property
@@ -83,6 +89,8 @@ class Release:
         facts = self.recoding.facts(self.policy)
         if self.recoding.is_divided:
             facts["tables"] = {name: list(rows.columns()) for name, rows in self._parts.items()}
+        if self._salt is not None:
+            facts["pseudonym_salt"] = self._salt
         return facts | {"measures": dict(self.measures)}
 
     def released_tables(self) -> ReleasedTables:
@@ -253,15 +261,20 @@ def recode_rows(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tup
     return {"table": encoded.recode(plan)}
 
 
-def count_and_drop_people(parts: dict[str, Rows], recoding: Recoding, policy: Policy) -> list[Check]:
-    """Count the people on rows that are to leave, and then take out what says whose they are."""
+def count_and_hide_people(
+    parts: dict[str, Rows], recoding: Recoding, policy: Policy, key: PseudonymKey | None
+) -> list[Check]:
+    """Count the people on rows that are to leave, and then take out what says whose they are, or give pseudonyms."""
     if not policy.person_columns:
         return []
-    checks = count_people(parts["table"], policy)
+    checks = count_people(parts["table"], policy, policy.person_columns)
     facts = recoding.people_facts()
     if facts is not None and (policy.suppressed_rows == "remove" or not recoding.suppressed_rows):
         checks.append(released_people_check(parts["table"], policy, facts))
-    parts["table"] = parts["table"].without(policy.person_columns)
+    if key is None:
+        parts["table"] = parts["table"].without(policy.person_columns)
+    else:
+        parts["table"] = parts["table"].with_pseudonyms(policy.person_columns, key.key, PSEUDONYM)
     return checks
 
 

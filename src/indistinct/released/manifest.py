@@ -143,7 +143,7 @@ def policy_described(policy: Policy) -> dict[str, Any]:
                 "weight": column.weight,
                 "missing": column.missing,
             }
-    said: dict[str, Any] = {"person": policy.person.describe()} if isinstance(policy.person, Person) else {}
+    said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
     said |= {"one_row_per_person": True} if policy.one_row_per_person else {}
     return {
         "columns": columns,

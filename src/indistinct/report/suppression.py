@@ -9,9 +9,8 @@ import numpy as np
 
 from indistinct.algorithms import Task
 from indistinct.algorithms.task import with_level
-from indistinct.counting import FrequencyList, Groups
+from indistinct.counting import FrequencyList, Groups, IntArray
 from indistinct.hierarchy.hierarchy import label_text
-from indistinct.privacy.model import BoolArray
 from indistinct.report.subject import Subject
 
 MOST_LABELS = 8
@@ -43,7 +42,7 @@ def _why(before: FrequencyList, task: Task, subject: Subject) -> dict[str, Any]:
     assert subject.node is not None  # asked for releases with levels only
     node = tuple(subject.node[name] for name in before.columns)
     groups, _ = before.roll_up(node)
-    is_suppressed = task.unsafe(groups)
+    recoding = task.recoding(groups)
     made = []
     for column, (name, height) in enumerate(zip(before.columns, before.heights, strict=True)):
         level = node[column]
@@ -60,12 +59,12 @@ def _why(before: FrequencyList, task: Task, subject: Subject) -> dict[str, Any]:
                 "not_there": _left_out(task, without) if len(node) > 1 else None,
             }
         )
-    required = int(groups.sizes[is_suppressed].sum())
+    required = recoding.suppressed_rows
     return {
         "required": required,
         "columns": made,
         "forced_by": _forced_by(made, required),
-        "labels": _hit_labels(before, groups, is_suppressed),
+        "labels": _hit_labels(before, groups, recoding.lost_rows),
     }
 
 
@@ -76,10 +75,10 @@ def _forced_by(columns: Sequence[Mapping[str, Any]], required: int) -> list[dict
 
 
 def _left_out(task: Task, groups: Groups) -> int:
-    return int(groups.sizes[task.unsafe(groups)].sum())
+    return task.recoding(groups).suppressed_rows
 
 
-def _hit_labels(before: FrequencyList, groups: Groups, is_suppressed: BoolArray) -> list[dict[str, Any]]:
+def _hit_labels(before: FrequencyList, groups: Groups, lost_rows: IntArray) -> list[dict[str, Any]]:
     """Give the labels that lost the largest shares of their rows; whoever uses the release should know."""
     found: list[dict[str, Any]] = []
     for column, (name, level) in enumerate(zip(before.columns, groups.node, strict=True)):
@@ -88,7 +87,7 @@ def _hit_labels(before: FrequencyList, groups: Groups, is_suppressed: BoolArray)
             continue  # what all rows have in common was not hit in particular
         codes = groups.label_codes(column)
         rows = np.bincount(codes, groups.sizes, len(labels))
-        lost = np.bincount(codes, groups.sizes * is_suppressed, len(labels))
+        lost = np.bincount(codes, lost_rows, len(labels))
         found += [
             {"column": name, "label": label_text(labels[code]), "rows": int(rows[code]), "suppressed": int(lost[code])}
             for code in np.flatnonzero(lost)

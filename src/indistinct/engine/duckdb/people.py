@@ -67,6 +67,31 @@ def refuse_unusable_keys(session: Session, told: str, how: Recognition) -> None:
         )
 
 
+def profile_sql(columns: Iterable[str], person: Iterable[str], relation: str) -> str:
+    """Return the SQL of each person, by the text p0, p1, … of some columns, with a digest of all her rows."""
+    cells = f"concat({_with_lengths(columns)})"
+    whose = [f"{text} AS p{number}" for number, text in enumerate(person)]
+    names = ", ".join(f"p{number}" for number in range(len(whose)))
+    rows = "string_agg(concat(length(cells), ':', cells), '' ORDER BY cells)"
+    return (
+        f"SELECT {names}, sha256(concat(count(*), '|', {rows})) AS digest "
+        f"FROM (SELECT {', '.join(whose)}, {cells} AS cells FROM {relation}) GROUP BY {names}"
+    )
+
+
+def pseudonym_sql(person: Iterable[str], key: bytes) -> str:
+    """Return the SQL of a pseudonym: HMAC-SHA-256 of the texts of some columns under a key, its first 128 bits."""
+    block = key.ljust(64, b"\0")
+    inner, outer = (f"unhex('{bytes(byte ^ pad for byte in block).hex()}')" for pad in (0x36, 0x5C))
+    message = f"encode(concat({_with_lengths(person)}))"
+    return f"substr(sha256({outer} || unhex(sha256({inner} || {message}))), 1, {DIGITS})"
+
+
+def _with_lengths(texts: Iterable[str]) -> str:
+    """Return the SQL of several cells one after the other; their lengths keep them apart."""
+    return ", ".join(f"length({text}), ':', {text}" for text in texts)
+
+
 def members_sql(released: str, told: str, labels: Mapping[str, str], values: Mapping[str, str]) -> str:
     """Return the SQL of who was released in which group: key, state, group, the group's labels, and values."""
     groups = [f"g{position}" for position in range(len(labels))]
@@ -84,8 +109,7 @@ def members_sql(released: str, told: str, labels: Mapping[str, str], values: Map
 
 def _digest(texts: Iterable[str], secret: str) -> str:
     """Return the SQL of a keyed digest of several cells; their lengths keep them apart."""
-    parts = ", ".join(f"length({text}), ':', {text}" for text in texts)
-    return f"substr(sha256(concat({literal(secret)}, '|', {parts})), 1, {DIGITS})"
+    return f"substr(sha256(concat({literal(secret)}, '|', {_with_lengths(texts)})), 1, {DIGITS})"
 
 
 class Histories:

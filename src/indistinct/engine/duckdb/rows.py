@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.encoded import DuckEncoded
 from indistinct.engine.duckdb.origin import Origin
-from indistinct.engine.duckdb.people import members_sql, refuse_unusable_keys, told_sql
+from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource, eligible
 from indistinct.engine.formats import format_to_write
@@ -168,6 +168,29 @@ class DuckRows(Rows):
         cells = {column: self.source.text(column) for column in values}
         query = members_sql(released.source.relation, self.source.relation, labels, cells)
         self.source.session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+
+    def with_profiles(self, columns: Sequence[str], person: Sequence[str], name: str) -> DuckRows:
+        text, relation = self.source.text, self.source.relation
+        told = self.source.session.fresh("told")
+        profiles = profile_sql(map(text, columns), map(text, person), relation)
+        same = " AND ".join(f"{text(column)} = f.p{number}" for number, column in enumerate(person))
+        self.source.session.execute(
+            f"CREATE TABLE {told} AS SELECT r.*, f.digest AS {quote(name)} FROM {relation} AS r "
+            f"JOIN ({profiles}) AS f ON {same}"
+        )
+        return self.derive(["*"], told, self._typed)
+
+    def with_pseudonyms(self, person: Sequence[str], key: bytes, name: str) -> DuckRows:
+        told = self.source.session.fresh("told")
+        cells = [quote(column) for column in self.columns() if column not in person]
+        pseudonym = pseudonym_sql(map(self.source.text, person), key)
+        self.source.session.execute(
+            f"CREATE TABLE {told} AS SELECT {', '.join([*cells, f'{pseudonym} AS {quote(name)}'])} "
+            f"FROM {self.source.relation}"
+        )
+        rows = self.derive(["*"], told, self._typed - set(person))
+        self.close()
+        return rows
 
     def without(self, columns: Sequence[str]) -> DuckRows:
         session, relation = self.source.session, self.source.relation

@@ -160,6 +160,38 @@ class SparkRows(Rows):
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
+    def with_profiles(self, columns: Sequence[str], person: Sequence[str], name: str) -> SparkRows:
+        keys = [self.source.cell(column).key for column in columns]
+        whose = [f"{self.source.cell(column).key} AS p{number}" for number, column in enumerate(person)]
+        names = [f"p{number}" for number in range(len(person))]
+        row = f"concat({_with_lengths(keys)})"
+        with spark_errors(self.name):
+            rows = self.source.frame.selectExpr(*whose, f"{row} AS row").groupBy(*names)
+            listed = rows.agg({"row": "collect_list"}).toDF(*names, "rows")
+            ordered = "transform(array_sort(rows), one -> concat(length(one), ':', one))"
+            digest = f"sha2(concat(size(rows), '|', array_join({ordered}, '')), 256) AS digest"
+            profiles = listed.selectExpr(*names, digest)
+            own = [f"x{number} AS x{number}" for number in range(len(self.columns()))]
+            told = self.source.frame.selectExpr(*whose, *own).join(profiles, names)
+            shown = [f"x{number}" for number in range(len(self.columns()))]
+            return SparkRows(told.select(*shown, "digest").toDF(*self.columns(), name), self.name)
+
+    def with_pseudonyms(self, person: Sequence[str], key: bytes, name: str) -> SparkRows:
+        block = key.ljust(64, b"\0")
+        inner, outer = (f"unhex('{bytes(byte ^ pad for byte in block).hex()}')" for pad in (0x36, 0x5C))
+        texts = [self.source.cell(column).key for column in person]
+        message = f"encode(concat({_with_lengths(texts)}), 'UTF-8')"
+        hmac = f"sha2(concat({outer}, unhex(sha2(concat({inner}, {message}), 256))), 256)"
+        left = [number for number, column in enumerate(self.columns()) if column not in person]
+        with spark_errors(self.name):
+            told = self.source.frame.selectExpr(
+                *(f"x{number}" for number in left), f"substr({hmac}, 1, 32) AS pseudonym"
+            )
+            rows = SparkRows(told.toDF(*(self.columns()[number] for number in left), name), self.name)
+        rows._kept, self._kept = self._kept, None
+        self.close()
+        return rows
+
     def without(self, columns: Sequence[str]) -> SparkRows:
         rows = SparkRows(self.source.given.drop(*columns), self.name)
         rows._kept, self._kept = self._kept, None
@@ -189,6 +221,11 @@ class SparkRows(Rows):
         if all(cell.has_common_keys for cell in cells):
             return keys
         return keys.mapInArrow(_to_common_texts([cell.kind for cell in cells]), ", ".join(f"{n} string" for n in names))
+
+
+def _with_lengths(texts: Sequence[str]) -> str:
+    """Return the SQL of several cells one after the other; their lengths keep them apart."""
+    return ", ".join(f"length({text}), ':', {text}" for text in texts)
 
 
 def _batch(rows: Sequence[Any], cells: Sequence[Cell], schema: pa.Schema) -> pa.RecordBatch:

@@ -1,0 +1,84 @@
+"""Linked recodings: every column climbs to one level, and all rows of some people are suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.counting import FrequencyList, Groups, IntArray
+from indistinct.engine.plans import Plan
+from indistinct.policy import Policy
+from indistinct.recoding.full_domain import FullDomainRecoding
+from indistinct.recoding.recoding import SUPPRESSED, BoolArray, LabelValues, Pieces, Recoding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedRecoding(FullDomainRecoding):
+    """Every column climbs to one level, and whoever shares her profile with too few is suppressed with all her rows."""
+
+    is_out: BoolArray
+    """One claim per person."""
+    sizes: IntArray
+    """The released rows of each group."""
+
+    @classmethod
+    def of(cls, frequencies: FrequencyList, groups: Groups, is_out: BoolArray) -> LinkedRecoding:
+        """Suppress all rows of some people."""
+        people = groups.people
+        assert people is not None  # rows are linked
+        assert people.rows is not None
+        is_kept = ~is_out[people.persons]
+        sizes = np.bincount(people.groups[is_kept], people.rows[is_kept], len(groups)).astype(np.int64)
+        return cls(frequencies, groups, sizes == 0, is_out, sizes)
+
+    @property
+    def released_sizes(self) -> IntArray:
+        """The released rows of the groups that have any."""
+        return self.sizes[self.sizes > 0]
+
+    @property
+    def suppressed_sizes(self) -> IntArray:
+        """The suppressed rows of the groups that have any."""
+        return self.lost_rows[self.lost_rows > 0]
+
+    @property
+    def lost_rows(self) -> IntArray:
+        """The suppressed rows of each group."""
+        return self.groups.sizes - self.sizes
+
+    def as_pieces(self) -> Pieces:
+        """Give every entry with all its rows to its group, or to none."""
+        _, group_of = self.frequencies.roll_up(self.node)
+        pieces = Pieces.whole(self.frequencies, group_of)
+        assert self.frequencies.entries.persons is not None  # rows are linked
+        is_gone = self.is_out[self.frequencies.entries.persons]
+        return replace(pieces, groups=np.where(is_gone, SUPPRESSED, pieces.groups))
+
+    def over_suppressed(self, values: LabelValues) -> float:
+        """Sum a number per label over all cells of suppressed rows."""
+        return sum(
+            float(self.lost_rows @ values[column][level][self.groups.label_codes(column)])
+            for column, level in enumerate(self.node)
+        )
+
+    def suppressed_as_one(self) -> Groups:
+        """Give all suppressed rows as one group, with their sensitive values."""
+        return Recoding.suppressed_as_one(self)
+
+    def without_groups(self, is_left_out: BoolArray) -> LinkedRecoding:
+        """Give the same recoding without all people who stand in some more groups."""
+        assert self.groups.people is not None  # rows are linked
+        more = np.zeros(len(self.is_out), np.bool_)
+        more[self.groups.people.persons[is_left_out[self.groups.people.groups]]] = True
+        fewer = self.of(self.frequencies, self.groups, self.is_out | more)
+        return replace(fewer, is_proven=None if self.is_proven is None else False, gap=None)
+
+    def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan:
+        """Put the recoding in the engine's terms: the rows of some people are suppressed, whatever their cells."""
+        entries = self.frequencies.entries
+        assert entries.persons is not None  # rows are linked
+        _, first = np.unique(entries.persons, return_index=True)
+        gone = first[self.is_out]
+        suppressed = {name: entries.codes[name][gone] for name in policy.person_columns}
+        return replace(FullDomainRecoding.plan(self, policy, extra), suppressed=suppressed)
