@@ -113,8 +113,8 @@ def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
     if not any(column.role == "quasi" for column in known.values()):
         return None
     eligible = [condition for condition in policy.eligible if condition.column in known]
-    less = replace(policy, person=person or None, columns=known, eligible=eligible)
-    return replace(less, privacy=[KAnonymity(1)], quasi_identifiers=None)
+    fewer = {"person": person or None, "columns": known, "eligible": eligible, "quasi_identifiers": None}
+    return replace(policy, privacy=[KAnonymity(1)], **fewer)  # type: ignore[arg-type]
 
 
 def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
