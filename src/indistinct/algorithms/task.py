@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
 from indistinct.counting.membership import NOWHERE, People
 from indistinct.errors import InfeasibleError
-from indistinct.policy import Policy
+from indistinct.policy import Person, Policy
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.model import BoolArray, least_rows
 from indistinct.recoding import FullDomainRecoding, LinkedRecoding
@@ -68,7 +68,7 @@ class Task:
     @property
     def is_monotone(self) -> bool:
         """What holds at a node holds above it, with no more rows suppressed."""
-        return all(model.is_monotone for model in self.models)
+        return all(model.is_monotone for model in self.models) and not self.policy.suppresses_single_rows
 
     @property
     def is_monotone_unsuppressed(self) -> bool:
@@ -78,7 +78,7 @@ class Task:
         that both groups keep can be passed in the merged one; what survives any merging survives that as well.
         """
         if self.frequencies.base.people is not None:
-            return self.is_monotone
+            return all(model.is_monotone for model in self.models)
         return all(model.is_monotone_unsuppressed for model in self.models)
 
     @property
@@ -88,12 +88,16 @@ class Task:
 
     @property
     def floor(self) -> Task:
-        """A monotone task that this one implies: at every node it suppresses no more rows."""
+        """A monotone task that this one implies: at every node it suppresses no more rows.
+
+        Rows that are linked stand in groups of k people, whichever of them are suppressed.
+        """
         requirements = tuple(
             Requirement(requirement.columns, tuple(m.floor for m in requirement.models if m.floor is not None))
             for requirement in self.requirements
         )
-        return replace(self, requirements=requirements)
+        apart = Person(self.policy.person_columns) if self.policy.suppresses_single_rows else self.policy.person
+        return replace(self, requirements=requirements, policy=replace(self.policy, person=apart))
 
     def number_of_people(self) -> int:
         """The people in the table: one for each row, unless it is said whose rows they are."""
@@ -131,13 +135,17 @@ class Task:
                     return is_suppressed
         return is_suppressed
 
-    def unsafe_people(self, groups: Groups) -> BoolArray:
+    def unsafe_people(self, groups: Groups, is_gone: BoolArray | None = None) -> BoolArray:
         """Tell who must be suppressed where the rows of a person are linked, and nobody else.
 
         What must be shared is the profile, as many rows in the same groups. Whoever fails is taken out with all her
         rows, until nobody fails. Equal profiles stay equal above, so on the way up no more people are suppressed.
+        Entries that are gone already belong to no profile.
         """
         assert groups.people is not None  # rows are linked
+        everybody = groups.people
+        if is_gone is not None:
+            everybody = replace(everybody, groups=np.where(is_gone, NOWHERE, everybody.groups))
         is_out = np.zeros(self.number_of_people(), np.bool_)
         for alone in (True, False):
             before = -1
@@ -145,13 +153,39 @@ class Task:
                 before = int(is_out.sum())
                 for requirement in self.requirements:
                     is_all = len(requirement.columns) == len(self.frequencies.columns)
-                    people = groups.people if is_all else groups.people.merge(groups.only(requirement.columns)[1])
+                    people = everybody if is_all else everybody.merge(groups.only(requirement.columns)[1])
                     left = replace(people, groups=np.where(is_out[people.persons], NOWHERE, people.groups))
                     by_class, class_of = left.by_profile()
                     classes = _classes(groups, by_class, int(class_of.max(initial=-1)) + 1)
                     fails = ~requirement.satisfied(classes, alone=alone)
                     is_out |= (class_of >= 0) & np.append(fails, False)[class_of]
         return is_out
+
+    def _unsafe_entries(self, groups: Groups) -> BoolArray:
+        """Tell which entries go where the rows of a person are linked: all of unsafe people, or as few as will do.
+
+        If single rows may go, whoever fails loses her rows in the group that fewest people stand in, and is looked at
+        anew; those who do not fail keep what they have. That is quick, and not always the least.
+        """
+        people = groups.people
+        assert people is not None  # rows are linked
+        if not self.policy.suppresses_single_rows:
+            return self.unsafe_people(groups)[people.persons]
+        is_gone = np.zeros(len(people.persons), np.bool_)
+        while True:
+            fails = self.unsafe_people(groups, is_gone)[people.persons] & ~is_gone
+            if not fails.any():
+                return is_gone
+            left = replace(people, groups=np.where(is_gone, NOWHERE, people.groups))
+            crowds = left.sizes(len(groups))
+            failing = np.flatnonzero(fails)
+            order = failing[
+                np.lexsort((people.groups[failing], crowds[people.groups[failing]], people.persons[failing]))
+            ]
+            is_first = np.append(True, people.persons[order][1:] != people.persons[order][:-1])
+            rarest = np.full(self.number_of_people(), NOWHERE)
+            rarest[people.persons[order[is_first]]] = people.groups[order[is_first]]
+            is_gone |= fails & (people.groups == rarest[people.persons])
 
     def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
         """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
@@ -192,7 +226,7 @@ class Task:
         If that is more than ``at_most`` rows, only so much is right about it.
         """
         if self.policy.links_rows:
-            return LinkedRecoding.of(self.frequencies, groups, self.unsafe_people(groups))
+            return LinkedRecoding.of(self.frequencies, groups, self._unsafe_entries(groups))
         return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
 
     def names_of(self, columns: Iterable[int]) -> list[str]:

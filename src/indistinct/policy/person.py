@@ -22,12 +22,14 @@ class Person:
 
     Every model then counts people. The columns are never released as they are. With ``release="pseudonym"`` a keyed
     pseudonym stands in their place, so that a recipient can follow a person; then what k people must share is the
-    profile, all rows of a person together. ``key_file`` or ``key_env`` names where the holder keeps the key of the
+    profile, all rows of a person together; ``suppress`` says what goes where too few share one, all rows of such people
+    or single ones. ``key_file`` or ``key_env`` names where the holder keeps the key of the
     pseudonyms; without one they are made with a key that nobody keeps.
     """
 
     columns: tuple[str, ...]
     release: Literal["nothing", "pseudonym"] = "nothing"
+    suppress: Literal["people", "rows"] = "people"
     key_file: str | None = None
     key_env: str | None = None
 
@@ -41,6 +43,10 @@ class Person:
         object.__setattr__(self, "columns", tuple(names))
         if self.release not in ("nothing", PSEUDONYM):
             raise PolicyError(f"person.release: must be 'nothing' or 'pseudonym', got {self.release!r}")
+        if self.suppress not in ("people", "rows"):
+            raise PolicyError(f"person.suppress: must be 'people' or 'rows', got {self.suppress!r}")
+        if self.suppress == "rows" and self.release != PSEUDONYM:
+            raise PolicyError("person.suppress: single rows are suppressed anyway, unless release = 'pseudonym'")
         keys = [key for key in (self.key_file, self.key_env) if key is not None]
         if keys and self.release != PSEUDONYM:
             raise PolicyError("person: a key is for pseudonyms; say release = 'pseudonym'")
@@ -60,7 +66,7 @@ class Person:
         unknown = [str(key) for key in said if key not in known]
         if len(named) != 1 or unknown:
             got = ", ".join(map(str, given)) or "nothing"
-            raise PolicyError(f"person: takes column or columns, and release, key_file or key_env; got {got}")
+            raise PolicyError(f"person: takes column or columns, and release, suppress, key_file or key_env; got {got}")
         return cls(named[0], **said)
 
     @property
@@ -89,7 +95,8 @@ class Person:
         columns = self.columns[0] if len(self.columns) == 1 else list(self.columns)
         if not self.is_linked:
             return columns
-        said = {"release": self.release, "key_file": self.key_file, "key_env": self.key_env}
+        suppress = None if self.suppress == "people" else self.suppress
+        said = {"release": self.release, "suppress": suppress, "key_file": self.key_file, "key_env": self.key_env}
         name = "column" if len(self.columns) == 1 else "columns"
         return {name: columns} | {key: value for key, value in said.items() if value is not None}
 

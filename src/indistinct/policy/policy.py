@@ -249,6 +249,11 @@ class Policy:
         return isinstance(self.person, Person) and self.person.is_linked
 
     @property
+    def suppresses_single_rows(self) -> bool:
+        """Rows are linked, and somebody whose profile too few share loses as many as it takes."""
+        return isinstance(self.person, Person) and self.person.suppress == "rows"
+
+    @property
     def released_columns(self) -> tuple[str, ...]:
         """What a release of one table has: the columns that are not identifiers, and the pseudonym of linked rows."""
         return (*self.with_role("quasi", "sensitive", "other"), *((PSEUDONYM,) if self.links_rows else ()))

@@ -48,6 +48,9 @@ class PersonEntry(Entries):
     release: Literal["nothing", "pseudonym"] | None = Field(
         None, description="pseudonym: rows of a person can be followed, and k people share all of hers together."
     )
+    suppress: Literal["people", "rows"] | None = Field(
+        None, description="What is suppressed where too few share a profile: all rows of such people, or single ones."
+    )
     key_file: str | None = Field(None, description="The file of the key of pseudonyms, which only its owner can read.")
     key_env: str | None = Field(None, description="The environment variable that holds the key of pseudonyms.")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from indistinct.counting import CountedCrowd, Groups, IntArray, Tally
 from indistinct.engine import Rows
 from indistinct.linkage.population import people_that_fit
-from indistinct.policy import Policy, sensitive_columns
+from indistinct.policy import Person, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import Check
 from indistinct.proof.linked_rows import people_who_stay
@@ -21,6 +22,11 @@ from indistinct.showing.words import counted
 def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> Check:
     """Check that no more rows were suppressed than must be at this node, save Datafly's complementary group."""
     tuples = Tuples.of(general, policy)
+    if policy.suppresses_single_rows:
+        unlinked = replace(policy, person=Person(policy.person_columns))
+        fewest = int(tuples.counts[~greatest_safe_set(tuples, tuples.counts, unlinked)].sum())
+        detail = f"{counted(suppressed, 'row')} suppressed; at least {fewest} must be here"
+        return Check("least suppression", suppressed >= fewest, detail)
     is_kept = people_who_stay(tuples, policy) if policy.links_rows else greatest_safe_set(tuples, tuples.counts, policy)
     required = int(tuples.counts[~is_kept].sum())
     name = "least suppression"

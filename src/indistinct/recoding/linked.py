@@ -15,22 +15,21 @@ from indistinct.recoding.recoding import SUPPRESSED, BoolArray, LabelValues, Pie
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedRecoding(FullDomainRecoding):
-    """Every column climbs to one level, and whoever shares her profile with too few is suppressed with all her rows."""
+    """Every column climbs to one level, and whoever shares her profile with too few loses all her rows, or some."""
 
-    is_out: BoolArray
-    """One claim per person."""
+    is_gone: BoolArray
+    """One claim per entry; a person's entries in one group go together."""
     sizes: IntArray
     """The released rows of each group."""
 
     @classmethod
-    def of(cls, frequencies: FrequencyList, groups: Groups, is_out: BoolArray) -> LinkedRecoding:
-        """Suppress all rows of some people."""
+    def of(cls, frequencies: FrequencyList, groups: Groups, is_gone: BoolArray) -> LinkedRecoding:
+        """Suppress all rows of some entries."""
         people = groups.people
         assert people is not None  # rows are linked
-        assert people.rows is not None
-        is_kept = ~is_out[people.persons]
-        sizes = np.bincount(people.groups[is_kept], people.rows[is_kept], len(groups)).astype(np.int64)
-        return cls(frequencies, groups, sizes == 0, is_out, sizes)
+        rows = frequencies.entries.counts * ~is_gone
+        sizes = np.bincount(people.groups, rows, len(groups)).astype(np.int64)
+        return cls(frequencies, groups, sizes == 0, is_gone, sizes)
 
     @property
     def released_sizes(self) -> IntArray:
@@ -51,9 +50,7 @@ class LinkedRecoding(FullDomainRecoding):
         """Give every entry with all its rows to its group, or to none."""
         _, group_of = self.frequencies.roll_up(self.node)
         pieces = Pieces.whole(self.frequencies, group_of)
-        assert self.frequencies.entries.persons is not None  # rows are linked
-        is_gone = self.is_out[self.frequencies.entries.persons]
-        return replace(pieces, groups=np.where(is_gone, SUPPRESSED, pieces.groups))
+        return replace(pieces, groups=np.where(self.is_gone, SUPPRESSED, pieces.groups))
 
     def over_suppressed(self, values: LabelValues) -> float:
         """Sum a number per label over all cells of suppressed rows."""
@@ -68,17 +65,19 @@ class LinkedRecoding(FullDomainRecoding):
 
     def without_groups(self, is_left_out: BoolArray) -> LinkedRecoding:
         """Give the same recoding without all people who stand in some more groups."""
-        assert self.groups.people is not None  # rows are linked
-        more = np.zeros(len(self.is_out), np.bool_)
-        more[self.groups.people.persons[is_left_out[self.groups.people.groups]]] = True
-        fewer = self.of(self.frequencies, self.groups, self.is_out | more)
+        people = self.groups.people
+        assert people is not None  # rows are linked
+        is_out = np.zeros(int(people.persons.max(initial=-1)) + 1, np.bool_)
+        is_out[people.persons[is_left_out[people.groups]]] = True
+        fewer = self.of(self.frequencies, self.groups, self.is_gone | is_out[people.persons])
         return replace(fewer, is_proven=None if self.is_proven is None else False, gap=None)
 
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan:
-        """Put the recoding in the engine's terms: the rows of some people are suppressed, whatever their cells."""
-        entries = self.frequencies.entries
-        assert entries.persons is not None  # rows are linked
-        _, first = np.unique(entries.persons, return_index=True)
-        gone = first[self.is_out]
-        suppressed = {name: entries.codes[name][gone] for name in policy.person_columns}
+        """Put the recoding in the engine's terms: rows of some people, with some labels, are suppressed."""
+        people, codes = self.groups.people, self.frequencies.entries.codes
+        assert people is not None  # rows are linked
+        gone = np.flatnonzero(self.is_gone)
+        suppressed = {name: codes[name][gone] for name in policy.person_columns}
+        for column, name in enumerate(self.frequencies.columns):
+            suppressed[name] = self.groups.label_codes(column)[people.groups[gone]]
         return replace(FullDomainRecoding.plan(self, policy, extra), suppressed=suppressed)
