@@ -30,7 +30,7 @@ EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark", "window"}
 """Fixtures, and parameters of fixtures, that start other programs: whoever asks for one is slow."""
 SLOW_FILE = Path(__file__).with_name("slow.txt")
 """The other slow tests, as --record-slow found them; scripts/check.py runs them with --all only."""
-SLOW_SECONDS = 0.25
+SLOW_SECONDS = 0.2
 """Processor time of the quick profile from which a test is slow."""
 ODD_SECONDS = 10 * SLOW_SECONDS
 """From here a test that is not known as slow is named at the end of a run."""
