@@ -437,7 +437,7 @@ def test_the_exact_search_works_on_profiles(case):
 
 
 @pytest.mark.parametrize("suppress", ["people", "rows"])
-@pytest.mark.parametrize("algorithm", ["lattice", "samarati", "datafly", "mingen"])
+@pytest.mark.parametrize("algorithm", ["lattice", "samarati", "datafly", "mingen", "mondrian", "regroup"])
 @given(case=bf.cases(people=True, most_rows=14, most_columns=2))
 @examples(10)
 def test_every_profile_of_a_release_is_that_of_k_people(algorithm, suppress, case):
@@ -506,6 +506,42 @@ def test_single_rows_are_suppressed_as_said(case):
         assert best is None
     else:
         assert ix.Precision().loss(answer) == pytest.approx(best, abs=1e-9)
+
+
+def test_aligned_rows_keep_people_whom_no_node_keeps():
+    """Two patients went to wards a and b, two to a and c: at every node one of the wards is hidden for all."""
+    table = pa.table(
+        {
+            "patient": [name for name in ("ann", "bob", "cid", "dee") for _ in range(2)],
+            "ward": ["a", "b", "a", "b", "c", "d", "c", "e"],
+            "illness": ["flu"] * 8,
+        }
+    )
+    local = ix.anonymize(table, linked_policy(algorithm="regroup"))
+    rows = defaultdict(list)
+    for row in local.table.to_pylist():
+        rows[row["pseudonym"]].append(row["ward"])
+    assert sorted(map(sorted, rows.values())) == [["*", "c"], ["*", "c"], ["a", "b"], ["a", "b"]]
+    assert ix.anonymize(table, linked_policy()).node == {"ward": 1}
+
+
+def test_people_with_a_number_of_rows_of_their_own_lose_them():
+    """Only ann came three times."""
+    table = pa.table({"patient": ["ann"] * 3 + ["bob", "bob", "cid", "cid"], "ward": list("aaababa")[:7]})
+    policy = linked_policy(columns={"ward": ix.quasi(ix.suppress())}, algorithm="mondrian", max_suppression=3)
+    assert ix.anonymize(table, policy).suppressed == 3
+    single = replace(policy, person={"column": "patient", "release": "pseudonym", "suppress": "rows"})
+    assert ix.anonymize(table, single).suppressed == 1
+    with pytest.raises(ix.InfeasibleError, match="3 of 7 rows are of people whose number of rows too few share"):
+        ix.anonymize(table, replace(policy, max_suppression=2))
+    assert not ix.check(table, replace(policy, max_suppression=2)).is_feasible
+    sensitive = linked_policy(
+        columns={"ward": ix.quasi(ix.suppress()), "illness": ix.sensitive()},
+        privacy=[ix.LDiversity(2)],
+        algorithm="regroup",
+    )
+    with pytest.raises(ix.PolicyError, match="aligned for k-anonymity only"):
+        ix.anonymize(LINKED, sensitive)
 
 
 LINKED = pa.table(
@@ -611,7 +647,7 @@ def test_mistakes_about_pseudonyms_are_named(more, message):
         replace(linked_policy(), **more)
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "regroup", "top-down", "k-similar"])
+@pytest.mark.parametrize("algorithm", ["top-down", "k-similar"])
 def test_algorithms_that_do_not_link_rows_refuse(algorithm):
     with pytest.raises(ix.PolicyError, match="does not look at all rows of a person together"):
         ix.anonymize(LINKED, linked_policy(), algorithm=algorithm)

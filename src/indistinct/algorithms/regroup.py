@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.aligned_profiles import align_profiles
 from indistinct.algorithms.partition import blocks_of, partition_tuples
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
 from indistinct.algorithms.task import Task
@@ -65,6 +66,7 @@ class Regroup(Algorithm):
 
     name: ClassVar[str] = "regroup"
     counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "cell by cell, very little loss"
     kind: ClassVar[Kind] = "local"
@@ -77,10 +79,15 @@ class Regroup(Algorithm):
         check_labels(self.labels, self.measure)
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
-        blocks_of(task)
+        if task.policy.links_rows:
+            self.run(task, watch)
+        else:
+            blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""
+        if task.policy.links_rows:
+            return align_profiles(task, watch, self.labels, self.run)
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         return partition_tuples(task, watch, self.measure, self.labels, group_tuples)
 

@@ -91,7 +91,7 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
     if counted.policy.links_rows and not declaration_of(algorithm).links_rows:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
-            "pseudonyms link; choose lattice, samarati, mingen or datafly"
+            "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
         )
     watch.start()
     watch.report("search")
