@@ -142,6 +142,8 @@ FORMS = {
     "several quasi-identifiers": (policy(quasi_identifiers={"a": ["zip", "sex"], "b": ["age"]}), None),
     "blank": (policy(suppressed_rows="blank", max_suppression=4), ix.Datafly()),
     "k-map": (policy(ix.KMap(2, population=PEOPLE)), None),
+    "several rows a person": (policy(person="name"), None),
+    "several rows a person, cell by cell": (policy(person="name", max_suppression=None), ix.Mondrian()),
     "filtered": (policy(eligible=[ix.where("illness", "!=", "rabies")]), None),
 }
 
@@ -496,6 +498,45 @@ def test_a_release_without_its_columns_is_refused(saved: Path) -> None:
 def test_every_model_and_every_measure_has_words() -> None:
     assert all(model.title and model.sentence.endswith(".") for model in MODELS.values())
     assert all(measure.title for measure in MEASURES.values())
+
+
+def test_models_say_people_where_people_are_counted() -> None:
+    for name, model in MODELS.items():
+        made = model(**model.usual, **({"population": PEOPLE} if model.asks_population else {}))
+        assert "people" in made.in_words("people"), name
+        assert not re.search(r"\brows\b", made.in_words("people")), name
+        assert "counted in" not in made.in_words(), name
+
+
+VISITS = pa.table(
+    {
+        "patient": ["ann", "ann", "ann", "bob", "bob", "cat", "dan", "eve"],
+        "ward": ["a", "a", "b", "a", "b", "a", "b", "c"],
+    }
+)
+
+
+def test_both_editions_speak_of_people_where_those_are_counted() -> None:
+    asked = ix.Policy(
+        columns={"ward": ix.quasi(ix.suppress())}, privacy=[ix.KAnonymity(3)], max_suppression=1, person="patient"
+    )
+    with ix.anonymize(VISITS, asked) as release:
+        for edition in ("internal", "public"):
+            facts = report_facts(release, asked, edition=edition, population=100)
+            text = check_page(render(facts)).text
+            assert "hidden among at least 3 people that look alike" in text
+            assert "those that agree in patient. People are counted, not rows." in text
+            assert "4 of 5 eligible people have a row in the release. 1 lost at least one row, 1 of them all." in text
+            assert "Several rows of a person" in text
+            (found,) = facts["risk"]
+            assert found["after"]["people"] == {"smallest": 3, "highest": pytest.approx(1 / 3), "alone": 0}
+            assert found["after"]["journalist"] is None
+            if edition == "public":
+                assert found["before"] is None
+            else:
+                assert found["before"]["people"] == {"smallest": 1, "highest": 1, "alone": 1}
+                assert "k (people that each person hides among)" in text
+            assert not [name for name in ("ann", "bob", "eve") if name in json.dumps(facts).split('"')]
 
 
 def test_the_demo_writes_a_report(tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ class AlphaK(PrivacyModel):
     """
 
     name: ClassVar[str] = "alpha-k"
-    title: ClassVar[str] = "Each person hides among at least k rows, and no sensitive value has a share above alpha"
+    title: ClassVar[str] = "Each person hides in a group of at least k, and no sensitive value has a share above alpha"
     sentence: ClassVar[str] = (
-        "Each person is hidden among at least {k} rows that look alike, and no sensitive value makes up more "
+        "Each person is hidden among at least {k} {rows} that look alike, and no sensitive value makes up more "
         "than {alpha} of them."
     )
     usual: ClassVar[Mapping[str, float]] = {"alpha": 0.5, "k": 5}

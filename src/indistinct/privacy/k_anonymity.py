@@ -21,8 +21,8 @@ class KAnonymity(PrivacyModel):
     """
 
     name: ClassVar[str] = "k-anonymity"
-    title: ClassVar[str] = "Each person hides among at least k rows"
-    sentence: ClassVar[str] = "Each person is hidden among at least {k} rows that look alike."
+    title: ClassVar[str] = "Each person hides in a group of at least k"
+    sentence: ClassVar[str] = "Each person is hidden among at least {k} {rows} that look alike."
     usual: ClassVar[Mapping[str, float]] = {"k": 5}
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class PrivacyModel(ABC):
     title: ClassVar[str] = ""
     """What it asks for, in one line for people who choose."""
     sentence: ClassVar[str] = ""
-    """What it asks for, in a sentence with its terms in braces."""
+    """What it asks for, in a sentence with its terms in braces; ``{rows}`` stands for rows, or people where counted."""
     usual: ClassVar[Mapping[str, float]] = {}
     """The numbers with which it is offered to people who choose."""
     is_monotone: ClassVar[bool] = False
@@ -100,18 +100,26 @@ class PrivacyModel(ABC):
             for name, value in self.describe().items()
         }
 
-    def in_words(self) -> str:
+    def in_words(self, counted: Literal["rows", "people"] = "rows") -> str:
         """Say what the model asks for, with its terms; without a sentence of its own by its name.
 
-        >>> from indistinct import KAnonymity
+        ``counted`` says what its groups are made of: people, where a policy says whose row it is.
+
+        >>> from indistinct import KAnonymity, LDiversity
         >>> KAnonymity(5).in_words()
         'Each person is hidden among at least 5 rows that look alike.'
+        >>> KAnonymity(5).in_words("people")
+        'Each person is hidden among at least 5 people that look alike.'
+        >>> LDiversity(2).in_words("people")
+        'Every group has at least 2 sensitive values (counted in people).'
         """
         terms = {name: _term_in_words(value) for name, value in self.terms().items()}
-        said = self.sentence.format_map(terms) if self.sentence else f"The model {self.name} holds."
+        said = self.sentence.format_map(terms | {"rows": counted}) if self.sentence else f"The model {self.name} holds."
         shown = ("model", "on", *(name for name in terms if f"{{{name}}}" in self.sentence))
         rest = [f"{name} = {value}" for name, value in terms.items() if name not in shown]
         rest += [f"on the quasi-identifier {self.on}"] if self.on else []
+        is_said = counted == "rows" or "{rows}" in self.sentence or self.asks_population
+        rest += [] if is_said else ["counted in people"]
         return f"{said[:-1]} ({', '.join(rest)})." if rest else said
 
     def tallies(self, groups: Groups) -> Iterator[tuple[str, Tally]]:

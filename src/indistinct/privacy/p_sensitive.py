@@ -23,7 +23,7 @@ class PSensitive(PrivacyModel):
     name: ClassVar[str] = "p-sensitive"
     title: ClassVar[str] = "Each group of k has at least p sensitive values"
     sentence: ClassVar[str] = (
-        "Each person is hidden among at least {k} rows that look alike, which have at least {p} values in "
+        "Each person is hidden among at least {k} {rows} that look alike, which have at least {p} values in "
         "each sensitive column."
     )
     usual: ClassVar[Mapping[str, float]] = {"p": 2, "k": 5}

@@ -47,7 +47,7 @@ class ProsecutorRisk(PrivacyModel):
 
 @dataclass(frozen=True, slots=True)
 class AverageRisk(PrivacyModel):
-    """On average over all released rows the chance to be found is at most ``at_most``: groups over rows.
+    """On average over all released {rows} the chance to be found is at most ``at_most``: groups over rows.
 
     It judges the release as a whole. Where the average is too high, the smallest groups fail, size by size, until it
     holds for the others: suppressing them lowers it most. Algorithms that make groups one by one keep each group's own
@@ -58,7 +58,7 @@ class AverageRisk(PrivacyModel):
 
     name: ClassVar[str] = "average-risk"
     title: ClassVar[str] = "The average risk is below a limit"
-    sentence: ClassVar[str] = "On average over all released rows the chance to be found is at most {at_most}."
+    sentence: ClassVar[str] = "On average over all released {rows} the chance to be found is at most {at_most}."
     usual: ClassVar[Mapping[str, float]] = {"at_most": 0.1}
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_whole_table: ClassVar[bool] = True

@@ -61,7 +61,7 @@ def cost_by_k(tradeoff: Mapping[str, Any]) -> str:
     chosen = tradeoff["chosen"]
     return Chart(
         f"Best {tradeoff['measure']} by k",
-        "k (rows that each person hides among)",
+        f"k ({tradeoff['counted']} that each person hides among)",
         tradeoff["measure"],
         lines,
         is_log_x=True,

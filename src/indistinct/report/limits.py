@@ -27,6 +27,11 @@ ALWAYS = (
     ("The law", "Whether the release counts as anonymous data is for a data protection officer to say."),
 )
 
+SEVERAL_ROWS = (
+    "Every group by itself hides a person among other people. Who knows several rows of somebody looks at several "
+    "groups; for what these tell together nothing is promised."
+)
+
 
 def limits(subject: Subject) -> list[dict[str, str]]:
     """Give what is not protected, what concerns this policy first."""
@@ -46,7 +51,7 @@ def limits(subject: Subject) -> list[dict[str, str]]:
 
 def _of_columns(policy: Policy) -> list[tuple[str, str]]:
     """Give what follows from the roles of columns and from models that do not ask about them."""
-    found = []
+    found = [("Several rows of a person", SEVERAL_ROWS)] if policy.person_columns else []
     unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
     if unasked:
         names = ", ".join(unasked)

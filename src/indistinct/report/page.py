@@ -145,6 +145,7 @@ def _summary(subject: Subject) -> dict[str, Any]:
         "noun": subject.verdict.noun,
         "algorithm": said["algorithm"],
         **{name: said[name] for name in ("eligible", "released", "suppressed", "groups", "smallest_group")},
+        "people": said.get("people"),
         "tables": {name: list(rows.columns()) for name, rows in subject.tables.items()},
         "is_unsafe": bool(said.get("unsafe")),
     }

@@ -23,7 +23,7 @@ def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) 
 
     A release of two tables (``is_apart``) has classes for groups, and changes no quasi cell.
     """
-    requirements = [model.in_words() for model in policy.privacy]
+    requirements = [model.in_words("people" if policy.person_columns else "rows") for model in policy.privacy]
     if is_apart:
         requirements = [
             said.replace("rows that look alike", "rows of a class").replace("group", "class") for said in requirements
@@ -31,6 +31,7 @@ def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) 
     return {
         "requirements": requirements,
         "suppression": _suppression(policy),
+        "person": list(policy.person_columns),
         "columns": [_column(name, column, is_apart) for name, column in policy.columns.items()],
         "eligible": [_condition(c.column, c.op, None if is_public else c.value) for c in policy.eligible],
         "quasi_identifiers": {}

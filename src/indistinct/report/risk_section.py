@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.counting import IntArray
+from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows
 from indistinct.report.subject import Subject
 from indistinct.study.risk import risk
 from indistinct.study.risk.combinations import Counted, minimal_combinations
+from indistinct.study.risk.exposure import Exposed
 from indistinct.study.risk.risk_report import NEARLY, THRESHOLD
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
@@ -27,9 +28,11 @@ Columns = tuple[str, ...]
 def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict[str, Any]]:
     """Give the risk by each quasi-identifier, before the release where that is known, and after.
 
-    ``population`` is the number of people that the table was drawn from, or a table of them.
+    ``population`` is the number of people that the table was drawn from, or a table of them. Figures count rows; where
+    the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
+    since it has people and a release does not tell whose its rows are.
     """
-    is_asked = population is not None and not subject.is_apart
+    is_asked = population is not None and not subject.is_apart and not subject.policy.person_columns
     whole = None if subject.policy.eligible else subject.source
     return [
         {
@@ -38,10 +41,12 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
             "before": _with(
                 figures(_sizes_before(subject, columns)),
                 _journalist(whole, columns, subject, population, reading) if is_asked else None,
+                _people_before(subject, columns),
             ),
             "after": _with(
                 figures(subject.released.sizes_by(columns)),
                 _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
+                _people_after(subject, columns),
             ),
             "identifying": _identifying(subject, columns),
         }
@@ -75,8 +80,29 @@ def figures(sizes: IntArray | None) -> dict[str, Any] | None:
     }
 
 
-def _with(found: dict[str, Any] | None, journalist: float | None) -> dict[str, Any] | None:
-    return None if found is None else found | {"journalist": journalist}
+def _with(
+    found: dict[str, Any] | None, journalist: float | None, people: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    return None if found is None else found | {"journalist": journalist, "people": people}
+
+
+def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
+    """Give what the groups of the private table are in people; None where nobody has several rows."""
+    groups = _groups_before(subject, columns)
+    if groups is None or groups.people is None:
+        return None
+    exposed = Exposed(groups.in_people().sizes, groups.people)
+    smallest = int(exposed.sizes.min(initial=exposed.records))
+    return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": exposed.alone}
+
+
+def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
+    """Give what the release says of the people in its groups, which its rows do not tell."""
+    said = subject.said.get("people")
+    if said is None or set(columns) != set(subject.policy.quasi):
+        return None
+    smallest = said["smallest_group"]
+    return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": 0 if smallest > 1 else None}
 
 
 def _journalist(rows: Rows | None, columns: Columns, subject: Subject, population: Any, reading: Any) -> float | None:
@@ -88,15 +114,19 @@ def _journalist(rows: Rows | None, columns: Columns, subject: Subject, populatio
 
 
 def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
+    groups = _groups_before(subject, columns)
+    return None if groups is None else groups.sizes
+
+
+def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
     if subject.before is None:
         return None
     wanted = subject.policy.quasi if subject.is_apart else columns
-    merged, _ = subject.before.base.only([subject.before.columns.index(name) for name in wanted])
-    return merged.sizes
+    return subject.before.base.only([subject.before.columns.index(name) for name in wanted])[0]
 
 
 def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
-    """Give the smallest sets of columns by which nearly all rows of the private table stand alone."""
+    """Give the smallest sets of columns by which nearly all rows, or people, of the private table stand alone."""
     before = subject.before
     if before is None or len(before.base) > MOST_TUPLES:
         return []

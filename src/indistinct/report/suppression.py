@@ -27,6 +27,7 @@ def suppression(subject: Subject) -> dict[str, Any]:
         "share": rows / max(1, said["eligible"]),
         "allowed": subject.policy.allowed_suppression(said["eligible"]),
         "limit": subject.policy.max_suppression,
+        "people": said.get("people"),
     }
     if subject.edition == "public":
         return described | {"left_out": "which rows were left out, and why, stands in the internal edition only"}

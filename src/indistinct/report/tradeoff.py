@@ -31,6 +31,7 @@ def tradeoff(subject: Subject, watch: Watch) -> dict[str, Any]:
     found = sweep(Task.of(subject.before, policy), watch, ks, [measure])
     return {
         "measure": measure,
+        "counted": "people" if policy.person_columns else "rows",
         "nodes": len(found.nodes),
         "lines": [_line(found, limit, measure) for limit in _limits(policy)],
         "curve": [
