@@ -443,3 +443,63 @@ def test_texts_have_the_contrast_that_wcag_asks(ink, ground):
 
     named = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+)", CSS))
     assert contrast(named.get(ink, ink), named.get(ground, ground)) >= 4.5
+
+
+@pytest.fixture
+def visits(work, tmp_path):
+    path = tmp_path / "visits.csv"
+    lines = ["patient_id,ward", "ann,a", "ann,a", "ann,b", "bob,a", "bob,b", "cat,a", "dan,b", "eve,c"]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    work.open(path)
+    work.set_role("patient_id", "identifier")
+    work.set_role("ward", "quasi")
+    work.models = [{"model": "k-anonymity", "k": 3}]
+    work.max_suppression = 1
+    return work
+
+
+def test_whose_row_it_is_can_be_chosen_and_is_written_and_read(visits):
+    assert visits.person == ["patient_id"]  # as its profile suggests
+    visits.set_person("patient_id", True)
+    assert visits.policy().person_columns == ("patient_id",)
+    text = visits.policy_text()
+    assert 'person = "patient_id"' in text
+    visits.set_person("patient_id", False)
+    assert visits.policy().person_columns == ()
+    visits.take_policy(text)
+    assert visits.person == ["patient_id"]
+    assert visits.policy() == ix.parse_policy(text)
+    visits.set_role("patient_id", "quasi")  # what is linked by says no longer whose row it is
+    assert visits.person == []
+
+
+def test_a_policy_file_may_say_whose_row_it_is_without_naming_the_column_otherwise(visits):
+    visits.set_person("patient_id", False)
+    text = visits.policy_text()
+    start = text.index("patient_id = {")
+    unnamed = text[:start] + text[text.index("\n", start) + 1 :]
+    visits.take_policy(unnamed.replace("version = 1", 'version = 1\nperson = "patient_id"'))
+    assert (visits.person, visits.columns["patient_id"].role) == (["patient_id"], "identifier")
+
+
+def test_one_row_per_person_and_person_exclude_each_other(visits):
+    visits.set_person("patient_id", True)
+    visits.say_one_row_per_person(True)
+    assert visits.person == []
+    assert visits.policy().one_row_per_person
+    again = visits.policy_text()
+    visits.set_person("patient_id", True)
+    assert not visits.policy().one_row_per_person
+    visits.take_policy(again)
+    assert visits.policy().one_row_per_person
+
+
+def test_a_release_of_people_is_made_and_its_risk_says_what_was_counted(visits):
+    visits.set_person("patient_id", True)
+    visits.anonymize()
+    assert visits.release.facts["people"]["released"] == 4
+    visits.measure_risk()
+    before, after = visits.risks
+    assert (before.people, before.uniques) == (5, 1)
+    assert after.people is None
+    assert "rows were counted, not people" in after.notes[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import indistinct as ix
 from indistinct.errors import PolicyError
-from indistinct.policy import Role
+from indistinct.policy import Person, Role
 from indistinct.policy.policy_file import policy_of
 from indistinct.registry import ALGORITHMS
 
@@ -57,6 +57,12 @@ class Settings:
     max_suppression: int | float | None = 0.02
     algorithm: str = "lattice"
     options: dict[str, Any] = field(default_factory=dict)
+    person: list[str] = field(default_factory=list)
+    """The columns that say whose row it is; none if every row is of somebody else."""
+    one_row_per_person: bool = False
+    """Every row is of somebody else, also where identifiers are equal."""
+    person_said: Any = None
+    """What a policy file said of whose row it is, also what the pages do not ask for."""
     more: dict[str, Any] = field(default_factory=dict)
     """What else a policy file said: several quasi-identifiers, eligible rows, how suppressed rows are released."""
 
@@ -66,13 +72,39 @@ class Settings:
         choice.role = role
         if role == "quasi" and choice.hierarchy is None:
             choice.hierarchy = {"suppress": True}
+        if role != "identifier":
+            self.set_person(name, False)
+
+    def set_person(self, name: str, is_person: bool) -> None:
+        """Decide whether a column says whose row it is; people are counted as soon as one does."""
+        chosen = {*self.person, name} if is_person else {*self.person} - {name}
+        self.person = [column for column in self.columns if column in chosen]
+        if self.person:
+            self.one_row_per_person = False
+
+    def say_one_row_per_person(self, is_so: bool) -> None:
+        """Decide that every row is of somebody else, also where identifiers are equal."""
+        self.one_row_per_person = is_so
+        if is_so:
+            self.person = []
+
+    @property
+    def whose_rows(self) -> dict[str, Any]:
+        """What was decided about whose row it is, as a policy file says it."""
+        if not self.person:
+            return {"one_row_per_person": True} if self.one_row_per_person else {}
+        said = None if self.person_said is None else Person.of(self.person_said)
+        if said is not None and set(said.columns) == set(self.person):
+            return {"person": self.person_said}
+        return {"person": Person(tuple(self.person)).describe()}
 
     @property
     def content(self) -> dict[str, Any]:
         """What was decided, as a policy file says it."""
         columns = {name: choice.entry() for name, choice in self.columns.items()}
         said = {"version": 1, "columns": columns, "privacy": self.models, "algorithm": self.algorithm}
-        return said | {"options": self.options, "max_suppression": self.max_suppression, **self.more}
+        more = self.whose_rows | self.more
+        return said | {"options": self.options, "max_suppression": self.max_suppression, **more}
 
     def policy(self) -> Policy:
         """Give the policy; raise one error with every mistake in it."""
@@ -98,13 +130,15 @@ class Settings:
         policy.check(list(self.columns))
         written = tomllib.loads(text)
         for name, column in policy.columns.items():
-            choice, entry = self.columns[name], written["columns"][name]
+            choice, entry = self.columns[name], written["columns"].get(name, {})  # person columns may go unnamed
             choice.role, choice.weight = column.role, column.weight
             asked = ("role", "hierarchy", "weight") if column.role == "quasi" else ("role",)
             choice.said = {"role": column.role} | {key: entry[key] for key in entry if key not in asked}
             if column.role == "quasi":
                 choice.hierarchy = column.hierarchy.spec()
         self.more = {key: written[key] for key in NOT_ASKED if key in written}
+        self.person, self.person_said = list(policy.person_columns), written.get("person")
+        self.one_row_per_person = policy.one_row_per_person
         self.models = [model.describe() for model in policy.privacy]
         self.max_suppression = policy.max_suppression
         self.algorithm, self.options = policy.algorithm, dict(policy.options)

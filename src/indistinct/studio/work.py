@@ -115,6 +115,7 @@ class Work(Settings):
         }
         suggested = ix.suggested_policy(profile)
         self.algorithm, self.options, self.more = suggested.algorithm, {}, {}
+        self.person, self.person_said, self.one_row_per_person = list(suggested.person_columns), None, False
         self.models = [{"model": "k-anonymity", "k": 2 if profile.rows < FEW_ROWS else 5}]
         self.max_suppression = 0.02 if profile.rows >= FEW_ROWS else 1
 
@@ -302,9 +303,10 @@ class Work(Settings):
     def measure_risk(self, watch: Watch | None = None) -> None:
         """Measure how exposed people are by the quasi columns, before and after."""
         with self._use_release() as release:
-            quasi = release.policy.quasi
-            before = ix.risk(self.table, quasi, most=2, watch=watch)
-            after = ix.risk(release.tables.get("table", release.tables.get("quasi")), quasi, most=1, watch=watch)
+            policy = release.policy
+            released = release.tables.get("table", release.tables.get("quasi"))
+            before = ix.risk(self.table, policy.quasi, person=policy.person_columns or None, most=2, watch=watch)
+            after = ix.risk(released, policy.quasi, policy=policy, most=1, watch=watch)
         self.risks = before, after
 
     def open_ledger(self, url: str, is_new: bool = False) -> None:

@@ -89,8 +89,10 @@ def _risk(work: Work, desk: Desk) -> None:
             numbers=[1, 2],
         )
         for one in (*before.unique, *before.nearly_unique)[:3]:
-            told = f"Before, {one.share:.0%} of the rows stand alone by {' and '.join(one.columns)}."
+            told = f"Before, {one.share:.0%} of the {before.noun} stand alone by {' and '.join(one.columns)}."
             controls.Words("p", told, "quiet small").style("margin: 8px 0 0")
+        for note in after.notes:
+            controls.Words("p", f"After: {note}.", "quiet small").style("margin: 8px 0 0")
 
 
 def _attacks(work: Work, desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -26,6 +27,14 @@ ROLES = {
     "other": "neither; released as it is",
 }
 """What each role means."""
+WHOSE_LEAD = (
+    "If somebody may have several rows, say by which identifiers people are told apart. They are never released as "
+    "they are, and models count people instead of rows."
+)
+NO_IDENTIFIER = (
+    "Every row is taken for somebody else. If somebody may have several rows, make the column that names people an "
+    "identifier, and choose it here."
+)
 HEADS = ("Column", "Role", "Distinct", "Missing", "Weight", "Hierarchy", "Why this was suggested")
 
 
@@ -44,6 +53,7 @@ def _grid(work: Work) -> None:
 
     def redraw() -> None:
         rows.refresh()
+        whose.refresh()
         mistakes.refresh()
 
     @ui.refreshable
@@ -57,6 +67,10 @@ def _grid(work: Work) -> None:
                 for choice in work.columns.values():
                     _row(work, choice, redraw)
 
+    @ui.refreshable
+    def whose() -> None:
+        _whose_rows(work, redraw)
+
     mistakes()
     with controls.card():
         with controls.box("dl", "legend"):
@@ -65,7 +79,30 @@ def _grid(work: Work) -> None:
                     controls.Words("dt", role)
                     controls.Words("dd", meaning)
         rows()
+    with controls.card("Whose row is it?"):
+        whose()
     next_step("Accept and continue", "/hierarchies").props("id=accept")
+
+
+def _whose_rows(work: Work, changed: Callable[[], Any]) -> None:
+    """Ask which identifiers tell people apart, where somebody may have several rows."""
+
+    def set_person(name: str, is_person: bool) -> None:
+        work.set_person(name, is_person)
+        changed()
+
+    def say_one_row(is_so: bool) -> None:
+        work.say_one_row_per_person(is_so)
+        changed()
+
+    names = [name for name, choice in work.columns.items() if choice.role == "identifier"]
+    controls.Words("p", WHOSE_LEAD if names else NO_IDENTIFIER, "quiet small").style("margin: 0 0 8px")
+    for name in names:
+        controls.check(f"{name} says whose row it is", name in work.person, partial(set_person, name))
+    if names:
+        controls.check("Every row is somebody else's, also where these are equal", work.one_row_per_person, say_one_row)
+    if work.person:
+        controls.tell("note", "People are counted: a group must have enough different people, not only enough rows.")
 
 
 def _row(work: Work, choice: Choice, changed: Callable[[], Any]) -> None:

@@ -30,6 +30,9 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         mistakes()
         with controls.box("div", "halves"):
             with controls.card("Privacy models"):
+                if work.person:
+                    told = f"Counted in people: rows that agree in {' and '.join(work.person)} are one person's."
+                    controls.Words("p", told, "quiet small").style("margin: 0 0 8px")
                 _models(work, mistakes.refresh)
             with controls.box("div"):
                 with controls.card("Rows that may be left out"):

@@ -89,6 +89,7 @@ def _summary(work: Work) -> None:
                 "rows left out": f"{facts['suppressed']:,}",
                 "classes" if facts.get("form") == TWO_TABLES else "groups": f"{facts['groups']:,}",
                 "smallest group": f"{facts['smallest_group']:,}",
+                **_people(facts),
                 "precision": f"{release.measures['precision']:.3f}",
             }
         )
@@ -109,6 +110,18 @@ def _summary(work: Work) -> None:
                     caption="Measures of the release",
                     numbers=[1],
                 )
+
+
+def _people(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Give what the release says of its people, where those have several rows."""
+    people = facts.get("people")
+    if people is None:
+        return {}
+    return {
+        "people released": f"{people['released']:,}",
+        "people who lost rows": f"{people['lost_rows']:,}",
+        "people in the smallest group": f"{people['smallest_group']:,}",
+    }
 
 
 def _levels(facts: Mapping[str, Any]) -> None:
