@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
+from indistinct.policy import Person
 from profiles import examples
 
 COLUMNS = ("a", "b", "c")
@@ -133,6 +134,15 @@ def test_a_table_that_does_not_say_whose_rows_they_are_is_counted_in_rows_and_sa
     found = ix.risk(VISITS.drop_columns(["patient"]), policy=POLICY)
     assert found.people is None
     assert found.notes == ("rows were counted, not people: the table has no 'patient' to say whose they are",)
+
+
+def test_a_release_with_pseudonyms_is_counted_in_people() -> None:
+    person = Person(("patient",), "pseudonym")
+    linked = ix.Policy(columns={"ward": ix.quasi(ix.suppress())}, privacy=[ix.KAnonymity(2)], person=person)
+    released = pa.table({"pseudonym": ["x", "x", "y"], "ward": ["*", "*", "*"]})
+    found = ix.risk(released, policy=linked)
+    assert (found.people, found.sizes) == (2, {2: 1})
+    assert "each row is looked at by itself" in found.notes[0]
 
 
 def test_estimates_are_not_made_where_somebody_is_in_several_groups() -> None:

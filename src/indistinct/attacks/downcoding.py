@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from indistinct.attacks.downcoding_report import KINDS, ColumnExposure, DowncodingReport, Finding
+from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
@@ -93,7 +94,7 @@ def downcoding(
     names = list(ASSUMPTIONS) if known.is_local else ["minimal"]
     wanted = _promises(released, policy) if assume is None else assume
     strength = max((place for place, name in enumerate(names, 1) if name in wanted), default=0)
-    notes = _notes(known)
+    notes = [*people_notes(policy), *_notes(known)]
     reason = _why_not_minimal(known, policy)
     if reason and "minimal" in names[:strength]:
         strength = names.index("minimal")
@@ -133,6 +134,8 @@ def _why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
     """Say why minimality would tell nothing about k and the hierarchies, if that is so."""
     from indistinct.privacy import KAnonymity
 
+    if policy.person_columns:
+        return "people were counted, and the release tells only rows"
     for _, columns, model in policy.requirements():
         if not isinstance(model, KAnonymity) or set(columns) != set(policy.quasi):
             return (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from indistinct.attacks.people_notes import ALIKE, people_notes
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
@@ -75,6 +76,7 @@ class HomogeneityReport:
     columns: tuple[AlikeColumn, ...]
     findings: tuple[AlikeGroup, ...]
     """The groups that tell most, worst first; no more than were asked for."""
+    notes: tuple[str, ...] = ()
 
     @property
     def is_broken(self) -> bool:
@@ -103,10 +105,11 @@ class HomogeneityReport:
             "columns": [asdict(column) for column in self.columns],
             "findings": [{**asdict(one), "sentence": one.sentence} for one in self.findings],
             "summary": self.summary,
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
-        lines = [f"homogeneity: {self.summary}"]
+        lines = [f"homogeneity: {self.summary}", *(f"note: {note}" for note in self.notes)]
         if self.findings:
             lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
             lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
@@ -167,4 +170,6 @@ def homogeneity(
                 }
                 findings.append(AlikeGroup(labels, name, int(sizes[group]), float(largest[group] / sizes[group])))
     findings.sort(key=lambda one: (-one.share, -one.rows))
-    return HomogeneityReport(rows, groups, share, tuple(columns), tuple(findings[:most]))
+    notes = people_notes(policy)
+    notes += [ALIKE] if notes else []
+    return HomogeneityReport(rows, groups, share, tuple(columns), tuple(findings[:most]), tuple(notes))

@@ -16,6 +16,7 @@ from indistinct.attacks.chains import (
 )
 from indistinct.attacks.label_reader import Reader
 from indistinct.attacks.meanings import EVERYTHING
+from indistinct.attacks.people_notes import people_notes
 from indistinct.attacks.vocabulary import Vocabulary
 from indistinct.engine import Counts, Rows
 from indistinct.errors import PolicyError
@@ -80,7 +81,7 @@ class JoinedReleases:
             Entries(codes, linked, np.asarray(one.counts.counts, np.int64))
             for codes, linked, one in zip(labels, values, held, strict=True)
         )
-        return cls(names, tuple(policies), columns, links, vocabularies, entries, tuple(notes))
+        return cls(names, tuple(policies), columns, links, vocabularies, entries, (*people_notes(*policies), *notes))
 
     def requirements(self, k: int | None) -> dict[tuple[int, ...], int]:
         """Give the positions of the columns of each quasi-identifier, and the k that it must have."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.link_report import Label, LinkedColumn, LinkedGroup, LinkReport, Person
 from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
+from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
@@ -78,7 +79,7 @@ def link(
             found = count_candidates(groups, people, coverages)
             counts = _LinkCounts(pairs, labels, groups, people, coverages, found)
             worst = counts.worst(known, show, most)
-    return counts.report(worst, tables.is_apart)
+    return counts.report(worst, tables.is_apart, people_notes(policy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class _LinkCounts:
             for row in rows[:MOST_PERSONS]
         )
 
-    def report(self, worst: tuple[LinkedGroup, ...], is_apart: bool) -> LinkReport:
+    def report(self, worst: tuple[LinkedGroup, ...], is_apart: bool, notes: Sequence[str]) -> LinkReport:
         """Sum up."""
         import numpy as np
 
@@ -157,7 +158,7 @@ class _LinkCounts:
             expected_matches=float((found.sizes[fits] / np.maximum(found.people, found.sizes)[fits]).sum()),
             average_risk=risk,
             worst=worst,
-            notes=tuple(self._notes(is_apart)),
+            notes=(*notes, *self._notes(is_apart)),
         )
 
     def _notes(self, is_apart: bool) -> list[str]:

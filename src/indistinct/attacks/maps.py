@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
@@ -145,7 +146,7 @@ def maps(
         null_rows=null,
         k=int(surely.min()) if len(surely) else 0,
         right_rows=right,
-        notes=(WRONG,) if has_wrong else (),
+        notes=(*people_notes(policy), *((WRONG,) if has_wrong else ())),
     )
 
 

@@ -50,7 +50,7 @@ def _show(report: HomogeneityReport) -> None:
     if report.findings:
         console.print()
     show.say(report.summary, show.BAD if report.is_broken else "" if report.findings else show.GOOD)
-    show.caveats((), ADVICE if report.findings else (), SCOPE)
+    show.caveats(report.notes, ADVICE if report.findings else (), SCOPE)
 
 
 def _columns(report: HomogeneityReport) -> Table:

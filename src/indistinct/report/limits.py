@@ -51,7 +51,7 @@ def limits(subject: Subject) -> list[dict[str, str]]:
 
 def _of_columns(policy: Policy) -> list[tuple[str, str]]:
     """Give what follows from the roles of columns and from models that do not ask about them."""
-    found = [("Several rows of a person", SEVERAL_ROWS)] if policy.person_columns else []
+    found = [("Several rows of a person", SEVERAL_ROWS)] if policy.person_columns and not policy.links_rows else []
     unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
     if unasked:
         names = ", ".join(unasked)

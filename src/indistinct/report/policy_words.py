@@ -32,6 +32,7 @@ def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) 
         "requirements": requirements,
         "suppression": _suppression(policy),
         "person": list(policy.person_columns),
+        "is_linked": policy.links_rows,
         "columns": [_column(name, column, is_apart) for name, column in policy.columns.items()],
         "eligible": [_condition(c.column, c.op, None if is_public else c.value) for c in policy.eligible],
         "quasi_identifiers": {}

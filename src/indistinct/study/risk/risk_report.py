@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 THRESHOLD = 0.2
 """Records with a larger chance to be found count as at risk; 0.2 is a group of fewer than five."""
 NEARLY = 0.95
+LINKED = (
+    "people are told apart by their pseudonyms, and each row is looked at by itself; who knows several rows of "
+    "somebody finds them together"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +223,7 @@ def _whose_rows(
     rows: Rows, policy: Policy | None, person: str | Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Give the columns that say whose row it is, and what is to be noted if the policy's are not in the table."""
-    from indistinct.policy import Person
+    from indistinct.policy import PSEUDONYM, Person
     from indistinct.study.risk.exposure import refuse_absent
 
     if person is not None:
@@ -230,6 +234,8 @@ def _whose_rows(
     absent = [name for name in asked if name not in rows.columns()]
     if not absent:
         return asked, ()
+    if policy is not None and policy.links_rows and PSEUDONYM in rows.columns():
+        return (PSEUDONYM,), (LINKED,)
     said = f"rows were counted, not people: the table has no {', '.join(map(repr, absent))} to say whose they are"
     return (), (said,)
 

@@ -1,0 +1,28 @@
+"""What attacks count where a person may have several rows: rows, since a release does not say whose they are."""
+
+from __future__ import annotations
+
+from indistinct.policy import Policy
+
+ROWS = (
+    "rows are counted, not people: whose they are is not in the release, so several of them may be one person's; "
+    "people were counted when it was made"
+)
+LINKED = (
+    "rows are counted, each by itself: those with the same pseudonym are one person's, and whoever knows several of "
+    "them finds them together"
+)
+ALIKE = "where all rows of a group have one value, so have all its people; other shares are those of rows"
+
+
+def people_notes(*policies: Policy) -> list[str]:
+    """Say what is counted in releases of these policies; nothing where every row is of somebody else.
+
+    >>> from indistinct import KAnonymity, quasi
+    >>> policy = Policy(columns={"ward": quasi()}, privacy=[KAnonymity(2)], person="patient")
+    >>> people_notes(policy)[0][:28]
+    'rows are counted, not people'
+    """
+    if any(policy.links_rows for policy in policies):
+        return [LINKED]
+    return [ROWS] if any(policy.person_columns for policy in policies) else []
