@@ -24,7 +24,7 @@ ILLNESSES = ("circulatory", "respiratory", "digestive", "diabetes", "injury", "m
 
 
 def visits(patients: int = PATIENTS, rows: int = VISITS, seed: int = 130) -> pa.Table:
-    """Draw visits of patients, most of whom come once and nobody more than forty times."""
+    """Draw visits of patients, most of whom come once and nobody more than forty times; ``visit`` numbers the rows."""
     rng = np.random.default_rng(seed)
     patient = _whose(rng, patients, rows)
     cells = {}
@@ -39,13 +39,13 @@ def visits(patients: int = PATIENTS, rows: int = VISITS, seed: int = 130) -> pa.
     illness = np.array(ILLNESSES)[_sticky(rng, rng.integers(0, len(ILLNESSES), rows), patient)]
     numbers = rng.permutation(10 * patients)[:patients]
     table = {"patient": pa.array(numbers[patient])} | {name: pa.array(cells[name]) for name in QUASI}
-    order = rng.permutation(rows)
-    return pa.table(table | {"illness": pa.array(illness)}).take(pa.array(order))
+    shuffled = pa.table(table | {"illness": pa.array(illness)}).take(pa.array(rng.permutation(rows)))
+    return shuffled.append_column("visit", pa.array(range(rows)))
 
 
 def _whose(rng: np.random.Generator, patients: int, rows: int) -> np.ndarray:
     """Give the patient of each visit: everybody has one, and those who came often come again."""
-    often = np.minimum(rng.pareto(0.8, patients), 10 * MOST_VISITS)
+    often = np.minimum(rng.pareto(1.5, patients), 4 * MOST_VISITS)
     more = rng.choice(patients, 4 * (rows - patients), p=often / often.sum())
     place = np.argsort(np.argsort(more, kind="stable"), kind="stable") - np.searchsorted(np.sort(more), more)
     more = more[place < MOST_VISITS - 1][: rows - patients]
@@ -69,8 +69,8 @@ def _sticky(rng: np.random.Generator, drawn: np.ndarray, patient: np.ndarray) ->
 
 
 def policy(k: int, *, counts_people: bool = True, **more: object) -> ix.Policy:
-    """Give a policy that counts patients, or their visits."""
+    """Give a policy that counts patients, or their visits; the released ``visit`` tells the holder whose row it is."""
     said: dict[str, object] = {"person": "patient"} if counts_people else {"one_row_per_person": True}
     columns = {name: ix.quasi(ix.suppress()) for name in QUASI}
-    roles = {"patient": ix.identifier(), **columns, "illness": ix.other()}
+    roles = {"patient": ix.identifier(), **columns, "illness": ix.other(), "visit": ix.other()}
     return ix.Policy(columns=roles, privacy=[ix.KAnonymity(k)], **{"max_suppression": 0.02, **said, **more})  # type: ignore[arg-type]

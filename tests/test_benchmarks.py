@@ -23,12 +23,12 @@ def modules():
     """Give the modules of the benchmark, which is no part of the package."""
     sys.path.insert(0, str(ROOT))
     try:
-        from benchmarks import adult, arx, data, measuring, page, parts, peers, proof
+        from benchmarks import adult, arx, data, measuring, page, parts, peers, proof, visits
     finally:
         sys.path.remove(str(ROOT))
     return {
         module.__name__.rpartition(".")[2]: module
-        for module in (adult, arx, data, measuring, page, parts, peers, proof)
+        for module in (adult, arx, data, measuring, page, parts, peers, proof, visits)
     }
 
 
@@ -70,6 +70,11 @@ def test_a_quick_run_writes_figures_of_every_part(quick, modules):
     for one in content["parts"]["local"]["figures"]:
         assert one["gap"] is None or 0 <= one["gap"] <= 1 - one["precision"] + 1e-9
         assert one["smallest_group"] >= one["k"] or one["algorithm"].startswith("µ")
+    for one in content["parts"]["people"]["figures"]:
+        if one["kind"] == "profiles":
+            assert one["smallest_profile"] >= one["k"]
+        else:
+            assert one["groups_below_k"] == 0 or not one["counts_people"]
 
 
 def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick):
@@ -83,6 +88,7 @@ def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick)
         "How the cost grows",
         "Start",
         "Cell by cell",
+        "Counting people",
     ):
         assert heading in text
     for name in ("benchmark-rows.svg", "benchmark-columns.svg", "benchmark-k.svg", "benchmark-local-adult.svg"):
@@ -181,6 +187,14 @@ def test_tables_are_made_as_they_are_said_to_be(modules):
     counted = data.Counted.of(made)
     assert counted.frequencies.rows == 20_000
     assert len(counted.frequencies.base) == len(set(zip(*(c.tolist() for c in made.codes), strict=True)))
+
+
+def test_most_patients_come_once_and_a_few_forty_times(modules):
+    numbers = np.array(modules["visits"].visits()["patient"])
+    visits = np.unique(numbers, return_counts=True)[1]
+    assert (len(numbers), len(visits), visits.max()) == (100_000, 70_000, 40)
+    assert (visits == 1).mean() > 0.75
+    assert 0 < (visits == 40).sum() < 20
 
 
 def test_a_wrong_optimum_is_found_out(modules):

@@ -1,0 +1,194 @@
+"""Counting people instead of rows: what it costs on hospital visits, and how many groups hide too few people else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+import indistinct as ix
+from benchmarks import measuring, visits
+from benchmarks.setting import Figures, K, Setting, say
+from indistinct.algorithms import Algorithm, Task
+from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.engine import use_table
+from indistinct.registry import MEASURES
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "lattice": ix.Lattice(),
+    "datafly": ix.Datafly(),
+    "samarati": ix.Samarati(),
+    "mondrian": ix.Mondrian(),
+    "regroup": ix.Regroup(),
+    "top-down": ix.TopDown(),
+}
+LINKING = ("lattice", "samarati", "datafly")
+LINKED_SUPPRESSION = 0.5
+"""The share of rows that may be suppressed where k people must share all rows of a person together."""
+GOALS = {"lattice": 2.0, "mondrian": 3.0, "regroup": 3.0}
+"""How many times the CPU of counting rows counting people may take."""
+LINKED_GOAL = 60.0
+"""The seconds that a release with linked rows may take."""
+CLOSE = 0.15
+"""A goal met or missed by less than this is not safely either."""
+
+
+def run_people(setting: Setting) -> list[Figures]:
+    """Search for groups of k rows and for groups of k people, then for profiles that k people share."""
+    rows = setting.sized(visits.VISITS)
+    table = visits.visits(rows * visits.PATIENTS // visits.VISITS, rows)
+    found = []
+    for counts_people in (False, True):
+        policy = visits.policy(K, counts_people=counts_people)
+        with use_table(table) as opened, encode_eligible(opened, policy) as encoded:
+            frequencies = FrequencyList.count(encoded, policy)
+        for name, algorithm in ALGORITHMS.items():
+            one = _table(table) | {"kind": "groups", "algorithm": name, "counts_people": counts_people}
+            one |= _searched(setting, frequencies, policy, algorithm) | _released(table, policy, algorithm)
+            if counts_people and one["groups_below_k"]:
+                raise AssertionError(f"{name} left {one['groups_below_k']} groups of fewer than {K} people")
+            found.append(one)
+            say(
+                f"  {name}, {'people' if counts_people else 'rows'}: {one['cpu_seconds']:.2f} s CPU, "
+                f"ncp {one['ncp']:.4f}, {one['groups_below_k']:,} of {one['groups']:,} groups below {K} people"
+            )
+    for name in LINKING:
+        one = _table(table) | {"kind": "profiles", "algorithm": name} | _linked(setting, table, ALGORITHMS[name])
+        if one["smallest_profile"] < K:
+            raise AssertionError(f"{name} left a profile that {one['smallest_profile']} people share")
+        found.append(one)
+        say(f"  {name}, profiles: {one['cpu_seconds']:.1f} s CPU, {one['released_people']:,} people released")
+    return found
+
+
+def _table(table: pa.Table) -> Figures:
+    visits_of = Counter(table["patient"].to_pylist())
+    return {"rows": table.num_rows, "people": len(visits_of), "most_rows": max(visits_of.values()), "k": K}
+
+
+def _searched(setting: Setting, frequencies: FrequencyList, policy: ix.Policy, algorithm: Algorithm) -> Figures:
+    """Measure the search alone, from the counted table."""
+    recoding, taken = measuring.best_of(
+        lambda: algorithm.run(Task.of(frequencies.afresh(), policy), ix.Watch()),
+        fewest=0 if setting.is_quick else 3,
+        most=9,
+        enough_seconds=0 if setting.is_quick else 2.0,
+    )
+    return {
+        **taken.to_dict(),
+        "suppressed": recoding.suppressed_rows,
+        **{measure: MEASURES[measure]().value(recoding) for measure in ("precision", "ncp")},
+    }
+
+
+def _released(table: pa.Table, policy: ix.Policy, algorithm: Algorithm) -> Figures:
+    """Make the release and count the patients of its groups from its cells; visits tell whose rows they are."""
+    patient_of = table["patient"].to_pylist()
+    patients: dict[tuple[Any, ...], set[int]] = {}
+    with ix.anonymize(table, policy, algorithm=algorithm) as release:
+        for quasi, visit in zip(_quasi(release.table), release.table["visit"].to_pylist(), strict=True):
+            patients.setdefault(quasi, set()).add(patient_of[visit])
+    sizes = [len(group) for group in patients.values()]
+    return {
+        "groups": len(sizes),
+        "groups_below_k": sum(size < K for size in sizes),
+        "groups_of_one": sizes.count(1),
+        "smallest_in_people": min(sizes),
+    }
+
+
+def _linked(setting: Setting, table: pa.Table, algorithm: Algorithm) -> Figures:
+    """Release rows under pseudonyms, and count anew who shares a profile: all quasi tuples of a person together."""
+    person = {"column": "patient", "release": "pseudonym"}
+    policy = visits.policy(K, person=person, max_suppression=LINKED_SUPPRESSION)
+    release, taken = measuring.best_of(
+        lambda: ix.anonymize(table, policy, algorithm=algorithm),
+        fewest=0,
+        most=1,
+        enough_seconds=0 if setting.is_quick else 3.0,
+    )
+    released = release.table
+    rows_of: dict[str, list[tuple[Any, ...]]] = {}
+    for pseudonym, quasi in zip(released["pseudonym"].to_pylist(), _quasi(released), strict=True):
+        rows_of.setdefault(pseudonym, []).append(quasi)
+    patient_of = table["patient"].to_pylist()
+    pairs = {
+        (p, patient_of[v]) for p, v in zip(*(released[c].to_pylist() for c in ("pseudonym", "visit")), strict=True)
+    }
+    if not len(pairs) == len(rows_of) == len({patient for _, patient in pairs}):
+        raise AssertionError("a pseudonym stands for several people, or somebody has several")
+    profiles = Counter(frozenset(Counter(rows).items()) for rows in rows_of.values())
+    return {
+        **taken.to_dict(),
+        "released_rows": released.num_rows,
+        "released_people": len(rows_of),
+        "profiles": len(profiles),
+        "smallest_profile": min(profiles.values()),
+        "most_rows_linked": max(len(rows) for rows in rows_of.values()),
+        "precision": MEASURES["precision"]().value(release.recoding),
+        "node": dict(release.node or {}),
+    }
+
+
+def _quasi(released: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(released[name].to_pylist() for name in visits.QUASI), strict=True))
+
+
+def section(figures: list[Figures]) -> str:
+    """Give the section of the page."""
+    if not figures:
+        return ""
+    one = figures[0]
+    by_mode = {(f["algorithm"], f["counts_people"]): f for f in figures if f["kind"] == "groups"}
+    lines = [_group_line(name, by_mode[name, False], by_mode[name, True]) for name in ALGORITHMS]
+    heads = ["algorithm", "rows: CPU, s", "people: CPU, s", "ratio", "goal", "precision", "ncp", "suppressed rows"]
+    heads += ["groups", "too small"]
+    linked_heads = ["algorithm", "CPU, s", "wall, s", "goal, s", "patients kept", "rows kept", "profiles"]
+    linked_heads += ["patients of the smallest", "most rows of a patient", "precision"]
+    return f"""## Counting people
+
+`python -m benchmarks people`: {one["rows"]:,} made-up hospital visits of {one["people"]:,} patients, shaped like
+Diabetes-130. Most patients come once, nobody more than {one["most_rows"]} times. Eight quasi columns with `suppress()`,
+k = {one["k"]}, at most 2 % suppressed. *Rows* is with `one_row_per_person = true`, *people* with `person = "patient"`,
+in one run. Times are CPU seconds of the search alone, from the counted table. *Too small* are released groups with
+fewer than {one["k"]} patients, counted in plain Python from the cells of the release; where people are counted the run
+fails if there is one.
+
+{_lined(heads, lines)}
+
+Before an arrow rows are counted, after it people.
+
+**Linked rows.** The release has a pseudonym for each patient, and {one["k"]} patients share each *profile*: all
+released tuples of a patient together. At most {100 * LINKED_SUPPRESSION:.0f} % of the rows are suppressed. Times are
+those of the whole `ix.anonymize`, from an Arrow table to a verified release of one table. Profiles are counted from the
+cells of the release in plain Python, and pseudonyms are compared with patients.
+
+{_lined(linked_heads, [_linked_line(f) for f in figures if f["kind"] == "profiles"])}
+"""
+
+
+def _lined(heads: list[str], lines: list[list[str]]) -> str:
+    under = ["---", *["---:"] * (len(heads) - 1)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, under, *lines])
+
+
+def _group_line(name: str, rows: Figures, people: Figures) -> list[str]:
+    ratio = people["cpu_seconds"] / rows["cpu_seconds"]
+    goal = f"{GOALS[name]:g} {_mark(ratio / GOALS[name])}" if name in GOALS else ""
+    cells = [name, f"{rows['cpu_seconds']:.3f}", f"{people['cpu_seconds']:.3f}", f"{ratio:.2f}", goal]
+    forms = {"precision": ".4f", "ncp": ".4f", "suppressed": ",", "groups": ",", "groups_below_k": ","}
+    return cells + [f"{rows[figure]:{form}} → {people[figure]:{form}}" for figure, form in forms.items()]
+
+
+def _linked_line(one: Figures) -> list[str]:
+    cells = [one["algorithm"], f"{one['cpu_seconds']:.1f}", f"{one['wall_seconds']:.1f}"]
+    cells += [f"{LINKED_GOAL:g} {_mark(one['cpu_seconds'] / LINKED_GOAL)}"]
+    cells += [f"{one['released_people']:,} of {one['people']:,}", f"{one['released_rows']:,} of {one['rows']:,}"]
+    cells += [f"{one[name]:,}" for name in ("profiles", "smallest_profile", "most_rows_linked")]
+    return [*cells, f"{one['precision']:.4f}"]
+
+
+def _mark(share: float) -> str:
+    """Say whether a share of a goal is met; what lies close to it is neither."""
+    return "≈" if abs(share - 1) < CLOSE else "✓" if share < 1 else "✗"
