@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import brute_force as bf
 import indistinct as ix
 from indistinct.algorithms.solutions import minimal_solutions
+from indistinct.policy import Column
 from indistinct.policy.column_names import names_people
 from profiles import examples
 
@@ -597,6 +598,29 @@ def test_rows_under_a_false_pseudonym_are_caught_with_the_original():
     ann["pseudonym"], bob["pseudonym"] = bob["pseudonym"], ann["pseudonym"]
     verdict = ix.verify(pa.Table.from_pylist(rows), linked_policy(), original=LINKED)
     assert [check.name for check in verdict.checks if not check.passed] == ["linked rows"]
+
+
+def test_identifiers_left_in_under_the_name_of_pseudonyms_are_caught():
+    raw = pa.table({"ward": ["a"] * 2, "illness": ["flu"] * 2, "pseudonym": ["ann", "bob"]})
+    failed = {check.name: check.detail for check in ix.verify(raw, linked_policy()).checks if not check.passed}
+    assert failed == {"pseudonyms in pseudonym": "2 values are none"}
+
+
+def test_other_identifiers_may_have_pseudonyms_as_well(tmp_path):
+    """Equal cells of a column have equal pseudonyms, those of two columns have not."""
+    table = LINKED.append_column("doctor", LINKED["patient"]).append_column("nurse", LINKED["patient"])
+    columns = {"doctor": ix.identifier(pseudonym=True), "nurse": ix.identifier(pseudonym=True)}
+    policy = visits_policy(columns=columns | {"ward": ix.quasi(ix.suppress()), "illness": ix.other()})
+    assert ix.parse_policy(ix.policy_toml(policy)) == policy
+    release = ix.anonymize(table, policy)
+    assert release.table.column_names == ["ward", "illness", "doctor", "nurse"]
+    found = [Counter(release.table[name].to_pylist()) for name in ("doctor", "nurse")]
+    assert sorted(found[0].values()) == sorted(found[1].values()) == [1, 1, 2, 2]
+    assert not found[0].keys() & found[1].keys()
+    assert release.verify(table).passed
+    assert ix.verify(release.write(tmp_path / "release"), policy).passed
+    with pytest.raises(ix.PolicyError, match="only an identifier has one"):
+        Column("other", pseudonym=True)
 
 
 def test_the_holder_can_make_pseudonyms_anew_from_her_key(tmp_path, monkeypatch):

@@ -105,8 +105,9 @@ def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -
     refuse_nothing(recoding)
     watch.report("release")
     policy = counted.policy
-    key = PseudonymKey.fresh(policy.person) if policy.links_rows and isinstance(policy.person, Person) else None
-    parts = recode_rows(counted.encoded, recoding, policy, policy.person_columns)
+    person = policy.person if isinstance(policy.person, Person) else None
+    key = PseudonymKey.fresh(person) if policy.pseudonym_columns else None
+    parts = recode_rows(counted.encoded, recoding, policy, (*policy.person_columns, *policy.pseudonymous))
     people = count_and_hide_people(parts, recoding, policy, key)
     return Release(parts, recoding, policy, algorithm, people, None if key is None else key.salt)
 
@@ -141,5 +142,6 @@ def _can_work_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Polic
         and declaration_of(algorithm).works_in_fragments
         and policy.suppressed_rows == "remove"
         and not policy.person_columns
+        and not policy.pseudonymous
         and not any(model.asks_whole_table or model.asks_population for model in policy.privacy)
     )

@@ -29,8 +29,11 @@ class Column:
     hierarchy: Hierarchy = field(default_factory=keep)
     weight: float = 1.0
     missing: Literal["value", "refuse"] = "value"
+    pseudonym: bool = False
 
     def __post_init__(self) -> None:
+        if self.pseudonym and self.role != "identifier":
+            raise PolicyError(f"pseudonym: only an identifier has one; its role is {self.role}")
         if not isinstance(self.hierarchy, Hierarchy):
             raise PolicyError(
                 f"hierarchy must be made by levels(), tree(), intervals(), prefix(), dates(), rounding(), "
@@ -51,9 +54,12 @@ class Column:
         return self.hierarchy.compile(values)
 
 
-def identifier() -> Column:
-    """A column that names people (name, address, record number): never released."""
-    return Column("identifier")
+def identifier(*, pseudonym: bool = False) -> Column:
+    """A column that names people (name, address, record number): never released as it is.
+
+    With ``pseudonym`` a keyed one stands in its place: equal cells have equal pseudonyms, new ones in each release.
+    """
+    return Column("identifier", pseudonym=pseudonym)
 
 
 def quasi(
@@ -256,7 +262,21 @@ class Policy:
     @property
     def released_columns(self) -> tuple[str, ...]:
         """What a release of one table has: the columns that are not identifiers, and the pseudonym of linked rows."""
-        return (*self.with_role("quasi", "sensitive", "other"), *((PSEUDONYM,) if self.links_rows else ()))
+        return (*self.with_role("quasi", "sensitive", "other"), *self.pseudonymous, *self._person_pseudonym)
+
+    @property
+    def pseudonymous(self) -> tuple[str, ...]:
+        """The identifiers in whose place pseudonyms are released, but for those that say whose row it is."""
+        return tuple(n for n, c in self.columns.items() if c.pseudonym and n not in self.person_columns)
+
+    @property
+    def pseudonym_columns(self) -> tuple[str, ...]:
+        """The columns of a release that hold pseudonyms."""
+        return (*self.pseudonymous, *self._person_pseudonym)
+
+    @property
+    def _person_pseudonym(self) -> tuple[str, ...]:
+        return (PSEUDONYM,) if self.links_rows else ()
 
     def with_role(self, *roles: Role) -> tuple[str, ...]:
         """The columns that have one of these roles, in the policy's order."""

@@ -34,6 +34,7 @@ class ColumnEntry(Entries):
     )
     weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
     missing: Literal["value", "refuse"] = "value"
+    pseudonym: bool = Field(False, description="Of an identifier: a keyed pseudonym is released in its place.")
 
 
 class ConditionEntry(Entries):

@@ -157,7 +157,7 @@ def _columns(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> dict[st
             spec = entry.hierarchy
             hierarchy = mistakes.catch(f"columns.{name}.hierarchy", lambda spec=spec: from_spec(spec, base))  # type: ignore[misc]
         if hierarchy is not None:
-            made = (entry.role, hierarchy, entry.weight, entry.missing)
+            made = (entry.role, hierarchy, entry.weight, entry.missing, entry.pseudonym)
             column = mistakes.catch(f"columns.{name}", lambda made=made: Column(*made))  # type: ignore[misc]
             if column is not None:
                 columns[name] = column
@@ -240,6 +240,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             entry |= {} if "keep" in spec else {"hierarchy": spec}
             entry |= {} if column.weight == 1 else {"weight": column.weight}
             entry |= {} if column.missing == "value" else {"missing": column.missing}
+        entry |= {"pseudonym": True} if column.pseudonym else {}
         if comments and name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {_toml(entry)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.showing.words import counted
 
+PSEUDONYM_SHAPE = re.compile("[0-9a-f]{32}")
 PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people", "profile": "profiles"}
 
 
@@ -75,7 +77,7 @@ class Recount:
 
 def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:
     """Check that a released table has the columns it should have, and no identifier."""
-    forbidden = [name for name in columns if name in policy.with_role("identifier")]
+    forbidden = [name for name in columns if name in policy.with_role("identifier") and name not in expected]
     unknown = [name for name in columns if name not in expected and name not in forbidden]
     absent = [name for name in expected if name not in columns]
     wrong = [f"identifier {name!r} is left in" for name in forbidden]
@@ -85,6 +87,18 @@ def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Polic
     ]
     wrong += [f"{name!r} is missing" for name in absent]
     return Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")
+
+
+def pseudonym_checks(released: Rows, policy: Policy) -> list[Check]:
+    """Check that what stands in place of identifiers has the shape of pseudonyms, and is not an identifier left in."""
+    checks = []
+    for name in policy.pseudonym_columns:
+        if name in released.columns():
+            with released.encode([name]) as encoded:
+                false = sum(1 for text in encoded.values[name] if text is None or not PSEUDONYM_SHAPE.fullmatch(text))
+            found = "32 hexadecimal digits in every row"
+            checks.append(Check(f"pseudonyms in {name}", not false, f"{false} values are none" if false else found))
+    return checks
 
 
 def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "group", unit: str = "row") -> Check:

@@ -28,6 +28,7 @@ from indistinct.proof.checks import (
     counted_groups,
     limit_checks,
     model_check,
+    pseudonym_checks,
 )
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
@@ -192,6 +193,7 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
         return checks
     if sizes.rows == 0:
         return [*checks, Check("rows", False, "the table has no rows")]
+    checks += pseudonym_checks(released, policy)
     if policy.links_rows and PSEUDONYM in released.columns():
         checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():

@@ -265,13 +265,17 @@ def count_and_hide_people(
     parts: dict[str, Rows], recoding: Recoding, policy: Policy, key: PseudonymKey | None
 ) -> list[Check]:
     """Count the people on rows that are to leave, and then take out what says whose they are, or give pseudonyms."""
+    first = "table" if "table" in parts else "quasi"
+    for name in policy.pseudonymous:
+        assert key is not None  # made where there are pseudonyms
+        parts[first] = parts[first].with_pseudonyms((name,), key.for_column(name), name)
     if not policy.person_columns:
         return []
     checks = count_people(parts["table"], policy, policy.person_columns)
     facts = recoding.people_facts()
     if facts is not None and (policy.suppressed_rows == "remove" or not recoding.suppressed_rows):
         checks.append(released_people_check(parts["table"], policy, facts))
-    if key is None:
+    if not policy.links_rows or key is None:
         parts["table"] = parts["table"].without(policy.person_columns)
     else:
         parts["table"] = parts["table"].with_pseudonyms(policy.person_columns, key.key, PSEUDONYM)
