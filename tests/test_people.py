@@ -219,6 +219,14 @@ def test_a_release_that_looks_safe_and_is_not_fails_with_the_original():
     ]
 
 
+def test_groups_that_were_suppressed_are_not_counted():
+    """Ward c has one patient, who is left out."""
+    table = pa.concat_tables([VISITS, pa.table({"patient": ["fay"], "ward": ["c"], "illness": ["flu"]})])
+    verdict = ix.anonymize(table, visits_policy(2, max_suppression=1)).verify(table)
+    assert "2 groups, the smallest of 2 people" in str(verdict)
+    assert "of 0 people" not in str(verdict)
+
+
 def test_rows_that_are_missing_are_taken_for_those_that_leave_fewest_people():
     """Of ward a three of four rows are released: they may be those of one patient."""
     some = pa.table({"ward": ["a"] * 3 + ["b"] * 4, "illness": ["flu", "flu", "cough", "flu", "flu", "cough", "flu"]})

@@ -78,6 +78,7 @@ def _print_figures(figures: Mapping[str, int]) -> None:
                 ("rows", f"{figures['rows']:,}, {figures['eligible']:,} of them eligible"),
                 ("distinct tuples", figures["tuples"]),
                 ("rows that are unique", figures["unique_rows"]),
+                *_people(figures),
                 ("k of the table as it is", figures["k_of_the_table"]),
                 ("k of the policy", f"{figures['k_of_the_policy']:,}; {share:.1%} of the rows fail it as they are"),
                 ("nodes of the lattice", figures["lattice_nodes"]),
@@ -86,3 +87,10 @@ def _print_figures(figures: Mapping[str, int]) -> None:
             ]
         )
     )
+
+
+def _people(figures: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Say how many people there are, and who has a tuple to herself, where people have several rows."""
+    if "people" not in figures:
+        return []
+    return [("people", f"{figures['people']:,}, {figures['unique_people']:,} tuples of one of them alone")]

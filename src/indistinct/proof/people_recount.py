@@ -100,7 +100,9 @@ def people_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
             detail = f"{counted(in_part, 'tuple')} released in part: nobody can tell whose rows these are"
             checks.append(_in_people(Check(f"{model.name} on {name}", False, detail)))
         elif not model.asks_population:  # people of a population were counted with the cells
-            groups = groups_in_people(tuples, group_of.ravel(), is_left, policy, model)
+            released_groups = np.unique(group_of.ravel()[is_left])
+            number = np.minimum(np.searchsorted(released_groups, group_of.ravel()), len(released_groups) - 1)
+            groups = groups_in_people(tuples, number, is_left, policy, model)
             checks.append(_in_people(model_check(model, groups, name, unit="person")))
     return checks
 
