@@ -692,3 +692,26 @@ def test_the_policy_file_says_how_a_person_is_released(tmp_path):
     path = tmp_path / "policy.toml"
     path.write_text(text, "utf-8")
     assert ix.read_policy(path).person.key_file == str(tmp_path / "secret" / "key")
+
+
+def test_k_map_counts_the_people_of_the_population():
+    """Two wards of visits; in the town five people are known to have been in ward a, one in ward b."""
+    population = pa.table({"ward": ["a"] * 5 + ["b"]})
+    policy = visits_policy(privacy=[ix.KMap(2, population)])
+    release = ix.anonymize(VISITS, policy)
+    assert release.node == {"ward": 1}
+    names = [check.name for check in release.verdict.checks]
+    assert any(name.startswith("people: k-map") for name in names)
+    assert release.verify(VISITS).passed
+    with pytest.raises(ix.PolicyError, match="k-map counts people for one row each"):
+        replace(policy, person={"column": "patient", "release": "pseudonym"})
+
+
+def test_sensitive_values_of_rows_that_are_missing_cannot_be_proved():
+    columns = {"ward": ix.quasi(ix.suppress()), "illness": ix.sensitive()}
+    policy = visits_policy(columns=columns, privacy=[ix.AlphaK(0.9, 2)], max_suppression=1)
+    some = pa.table({"ward": ["a"] * 3 + ["b"] * 4, "illness": ["flu", "flu", "cough", "flu", "flu", "cough", "flu"]})
+    failed = {check.name: check.detail for check in ix.verify(some, policy, original=VISITS).checks if not check.passed}
+    assert failed["people: alpha-k on quasi-identifier"] == (
+        "1 tuple released in part: nobody can tell whose rows these are"
+    )
