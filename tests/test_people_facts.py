@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -18,6 +19,7 @@ import indistinct as ix
 from brute_force import Case, cases, task_of
 from indistinct.cli import app
 from indistinct.engine import open_table
+from indistinct.policy import Person
 from indistinct.proof.people_recount import released_people_check
 from indistinct.recoding import SUPPRESSED, Pieces
 from indistinct.recoding.people_facts import PeopleFacts
@@ -56,6 +58,12 @@ def test_people_are_counted_as_by_hand_however_rows_are_divided(case: Case, data
             crowds[group].add(person)
     everybody = {person for person, _, _ in where}
     stay = {person for person, group, _ in where if group != SUPPRESSED}
+    profiles = Counter(
+        tuple(sorted(group for who, group, _ in where if who == person and group != SUPPRESSED)) for person in stay
+    )
+    linked = PeopleFacts.of(entries, made, is_linked=True)
+    assert linked is not None
+    assert linked.smallest_profile == min(profiles.values(), default=len(everybody))
     facts = PeopleFacts.of(entries, made)
     assert facts is not None
     assert facts.to_dict() == {
@@ -124,3 +132,15 @@ def test_anonymize_shows_people(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "4 of 5 eligible; 1 lost a row or more, 1 of them all" in found.output
     assert "at least 3" in found.output
+
+
+def test_a_release_of_linked_rows_says_how_many_share_a_profile() -> None:
+    linked = dataclasses.replace(POLICY, person=Person(("patient",), "pseudonym"), max_suppression=5)
+    with ix.anonymize(VISITS, linked) as release:
+        people = release.facts["people"]
+        rows = defaultdict(list)
+        for row in release.table.to_pylist():
+            rows[row["pseudonym"]].append(row["ward"])
+        shared = Counter(tuple(sorted(own)) for own in rows.values())
+        assert people["smallest_profile"] == min(shared.values()) >= 3
+        assert f"{people['smallest_profile']} with all their rows" in repr(release)

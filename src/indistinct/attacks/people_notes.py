@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from indistinct.policy import Policy
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
 
 ROWS = (
     "rows are counted, not people: whose they are is not in the release, so several of them may be one person's; "
@@ -18,7 +21,7 @@ ALIKE = "where all rows of a group have one value, so have all its people; other
 def people_notes(*policies: Policy) -> list[str]:
     """Say what is counted in releases of these policies; nothing where every row is of somebody else.
 
-    >>> from indistinct import KAnonymity, quasi
+    >>> from indistinct import KAnonymity, Policy, quasi
     >>> policy = Policy(columns={"ward": quasi()}, privacy=[KAnonymity(2)], person="patient")
     >>> people_notes(policy)[0][:28]
     'rows are counted, not people'

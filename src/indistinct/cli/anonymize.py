@@ -168,10 +168,13 @@ def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     if people is None:
         return []
     lost = f"{people['lost_rows']:,} lost a row or more, {people['lost_all_rows']:,} of them all"
-    return [
+    lines = [
         ("people released", f"{people['released']:,} of {people['eligible']:,} eligible; {lost}"),
         ("people in a group", f"at least {people['smallest_group']:,}"),
     ]
+    if "smallest_profile" in people:
+        lines.append(("people with one profile", f"at least {people['smallest_profile']:,}"))
+    return lines
 
 
 def summarize(release: Release, written: Path) -> None:

@@ -27,9 +27,11 @@ class PeopleFacts:
     """People of whom nothing is released; they are among those who lost rows."""
     smallest_group: int
     """The different people in the released group that has fewest."""
+    smallest_profile: int | None = None
+    """The fewest people who share a profile, where pseudonyms link the rows of a person."""
 
     @classmethod
-    def of(cls, entries: Entries, pieces: Pieces) -> PeopleFacts | None:
+    def of(cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False) -> PeopleFacts | None:
         """Count people by which rows of whom go where; None where each row is of somebody else."""
         if entries.persons is None:
             return None
@@ -38,7 +40,8 @@ class PeopleFacts:
         persons = entries.persons[pieces.tuples]
         is_kept, is_lost = goes & pieces.is_released, goes & ~pieces.is_released
         groups, numbers = np.unique(pieces.groups[is_kept], return_inverse=True)
-        sizes = People(persons[is_kept], numbers.ravel()).sizes(len(groups))
+        people = People(persons[is_kept], numbers.ravel(), rows=pieces.rows[is_kept])
+        sizes = people.sizes(len(groups))
         released = len(np.unique(persons[is_kept]))
         return cls(
             eligible=eligible,
@@ -46,8 +49,15 @@ class PeopleFacts:
             lost_rows=len(np.unique(persons[is_lost])),
             lost_all_rows=eligible - released,
             smallest_group=int(sizes.min(initial=eligible)),
+            smallest_profile=_smallest_profile(people, eligible) if is_linked else None,
         )
 
     def to_dict(self) -> dict[str, int]:
         """Give the counts as a manifest says them."""
-        return asdict(self)
+        return {name: number for name, number in asdict(self).items() if number is not None}
+
+
+def _smallest_profile(people: People, eligible: int) -> int:
+    """Give the fewest people who have as many rows in the same groups."""
+    _, class_of = people.by_profile()
+    return int(np.bincount(class_of[class_of >= 0]).min(initial=eligible))

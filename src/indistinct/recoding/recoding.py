@@ -269,13 +269,13 @@ class Recoding(ABC):
             facts |= {"is_proven": self.is_proven, "gap": self.gap}
         if self.is_cut_short:
             facts["is_cut_short"] = True
-        if (people := self.people_facts()) is not None:
+        if (people := self.people_facts(policy)) is not None:
             facts["people"] = people.to_dict()
         return facts
 
-    def people_facts(self) -> PeopleFacts | None:
+    def people_facts(self, policy: Policy) -> PeopleFacts | None:
         """Say how many people are released and left out; None where each row is of somebody else."""
-        return PeopleFacts.of(self.frequencies.entries, self.as_pieces())
+        return PeopleFacts.of(self.frequencies.entries, self.as_pieces(), is_linked=policy.links_rows)
 
     def suppressed_as_one(self) -> Groups:
         """Give all suppressed rows as one group, with their sensitive values."""

@@ -216,6 +216,7 @@ class Release:
         least = facts["smallest_group"]
         if people := facts.get("people"):
             rows, least = f"{rows} of {people['released']} people", f"{people['smallest_group']} people"
+            least += f" and {people['smallest_profile']} with all their rows" if "smallest_profile" in people else ""
         return (
             f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {least}, "
             f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
@@ -241,6 +242,8 @@ class Release:
                 "lost rows": people["lost_rows"],
                 "people in the smallest": people["smallest_group"],
             }
+            if "smallest_profile" in people:
+                figures["people with one profile"] = people["smallest_profile"]
         names = facts.get("level_names", {})
         levels = facts["node"] or facts["mean_levels"]
         rows = [
@@ -272,7 +275,7 @@ def count_and_hide_people(
     if not policy.person_columns:
         return []
     checks = count_people(parts["table"], policy, policy.person_columns)
-    facts = recoding.people_facts()
+    facts = recoding.people_facts(policy)
     if facts is not None and (policy.suppressed_rows == "remove" or not recoding.suppressed_rows):
         checks.append(released_people_check(parts["table"], policy, facts))
     if not policy.links_rows or key is None:

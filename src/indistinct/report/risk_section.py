@@ -101,7 +101,7 @@ def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
     said = subject.said.get("people")
     if said is None or set(columns) != set(subject.policy.quasi):
         return None
-    smallest = said["smallest_group"]
+    smallest = said.get("smallest_profile", said["smallest_group"])  # linked rows are found together
     return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": 0 if smallest > 1 else None}
 
 

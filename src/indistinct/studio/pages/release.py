@@ -117,7 +117,10 @@ def _people(facts: Mapping[str, Any]) -> dict[str, str]:
     people = facts.get("people")
     if people is None:
         return {}
-    return {
+    linked = (
+        {"people with one profile, at least": f"{people['smallest_profile']:,}"} if "smallest_profile" in people else {}
+    )
+    return linked | {
         "people released": f"{people['released']:,}",
         "people who lost rows": f"{people['lost_rows']:,}",
         "people in the smallest group": f"{people['smallest_group']:,}",
