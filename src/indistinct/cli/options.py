@@ -110,7 +110,8 @@ class People:
     key: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column by which people are recognised; repeat it. Else the identifiers, or the whole row."
+            help="A column by which people are recognised; repeat it. Else the identifiers, or the whole row. Where "
+            "the policy says whose row it is, a column that tells a person's rows apart."
         ),
     ] = None
 

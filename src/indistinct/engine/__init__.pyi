@@ -1,10 +1,13 @@
 from indistinct.engine.duckdb.people import ABSENT as ABSENT
 from indistinct.engine.duckdb.people import Histories as Histories
+from indistinct.engine.duckdb.people_rows import RowHistories as RowHistories
 from indistinct.engine.encoded import Encoded as Encoded
 from indistinct.engine.opening import open_table as open_table
 from indistinct.engine.opening import use_table as use_table
 from indistinct.engine.plans import HISTORY as HISTORY
 from indistinct.engine.plans import KEY as KEY
+from indistinct.engine.plans import PERSON as PERSON
+from indistinct.engine.plans import ROW as ROW
 from indistinct.engine.plans import STATE as STATE
 from indistinct.engine.plans import ClassPlan as ClassPlan
 from indistinct.engine.plans import Condition as Condition

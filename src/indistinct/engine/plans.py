@@ -44,6 +44,16 @@ class ValueCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """Rows that are in groups: the person and the group of each, and the numbers and texts of its values by column."""
+
+    persons: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.int64]]
+    texts: Mapping[str, tuple[str | None, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How eligible rows become released rows; every encoded column has a map.
 
@@ -146,6 +156,9 @@ KEY = ".key"
 """The column of a person's digest, STATE of a digest of her quasi cells, HISTORY of what was released of her before."""
 STATE = ".state"
 HISTORY = ".history"
+PERSON = ".person"
+"""Where a person may have several rows: the digest of whose row it is, and ROW of what tells her rows apart."""
+ROW = ".row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +172,9 @@ class Recognition:
     ``earlier``   a Parquet file with the history of each person who was released before, or None
     ``based``     columns whose cells are replaced by what was released last, for people whose state is the same
     ``where``     conditions on eligible rows; the others are left out
+    ``person``    columns that say whose row it is, where a person may have several; KEY then is a number of the row
+    ``row``       columns that tell the rows of a person apart; those that are equal in all of them are not
+    ``names_rows``  no two rows may be equal in those columns
     """
 
     key: tuple[str, ...]
@@ -168,6 +184,9 @@ class Recognition:
     earlier: Path | None = None
     based: tuple[str, ...] = ()
     where: tuple[Condition, ...] = ()
+    person: tuple[str, ...] = ()
+    row: tuple[str, ...] = ()
+    names_rows: bool = False
 
 
 def added_up(codes: Sequence[Codes], counts: NDArray[np.int64]) -> Counts:

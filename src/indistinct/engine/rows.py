@@ -113,7 +113,10 @@ class Rows(ABC):
         """Return all rows as a stream of text cells, missing as null."""
 
     def recognise(self, how: Recognition) -> Rows:
-        """Return the eligible rows with columns KEY, STATE and HISTORY, the last missing for people who are new."""
+        """Return the eligible rows with columns KEY, STATE and HISTORY, the last missing for people who are new.
+
+        Where a person may have several rows there are PERSON and ROW as well.
+        """
         raise TableError(f"{self.name}: a ledger is not supported for a {self.kind} table; write it to Parquet first")
 
     def write_members(self, released: Rows, path: Path, group: Sequence[str], values: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
         with count_recognised(recognised, with_internal_columns(policy), Watch()) as counted:
             node = tuple(int(manifest["node"][column]) for column in counted.task.frequencies.columns)
             recoding = counted.task.recoding(counted.task.frequencies.roll_up(node)[0])
-            made = recode_recognised(recognised, counted, recoding, policy, path)["table"]
+            made = recode_recognised(recognised, counted, recoding, policy, path)[0]["table"]
         with made:
             _refuse_another(made, released, policy)
 

@@ -3,8 +3,14 @@
 The adversary is given everything: she holds all releases in question, can tell which rows belong to the same person,
 and knows who is in which release. What hides a person is then only her cell: the people who were released in the same
 groups as she, release by release, and left out of the same ones. Within a cell people can be exchanged without a
-single released cell changing, so that nothing in the releases tells them apart. m-invariance is another promise, about
-values alone and against an adversary who cannot link rows; ``signatures`` judges it.
+single released cell changing, so that nothing in the releases tells them apart.
+
+Where a person may have several rows, the adversary can follow each row from release to release, but no release tells
+her which rows are of the same person. A cell then is made of rows that were in the same groups and left out of the same
+ones; it hides a row among the different people whose rows are in it, and they are what is counted.
+
+m-invariance is another promise, about values alone and against an adversary who cannot link rows;
+``earlier_signatures`` judges it.
 """
 
 from __future__ import annotations
@@ -17,8 +23,10 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import Groups, IntArray, Tally
-from indistinct.engine import ABSENT, Histories
-from indistinct.errors import PolicyError
+from indistinct.counting.membership import People
+from indistinct.engine import ABSENT, Histories, RowHistories
+from indistinct.errors import LedgerError, PolicyError
+from indistinct.hierarchy import CompiledHierarchy
 from indistinct.ledger.earlier_signatures import Signatures, promised_columns
 from indistinct.ledger.store.entry import Entry
 from indistinct.ledger.store.entry_files import MEMBERS, Files
@@ -62,6 +70,8 @@ class Linked:
     at_risk: int
     """The people in cells for which a promise is broken."""
     failures: tuple[Failure, ...]
+    unrecognised: int = 0
+    """The people with several rows of whom nobody can tell which row became which; they are at risk as well."""
 
     @property
     def passed(self) -> bool:
@@ -78,6 +88,12 @@ class Linked:
             return (
                 f"joined with {which}, it tells {counted(self.people, 'person', 'people')} apart into "
                 f"{counted(self.cells, 'cell')}, the smallest of {self.smallest}"
+            )
+        if self.unrecognised:
+            rows_of = counted(self.unrecognised, "person", "people")
+            return (
+                f"joined with {which}, nobody can tell what it reveals: rows of {rows_of} cannot be recognised "
+                "again, since they changed or are equal"
             )
         worst = self.failures[0]
         whose = "this policy" if worst.promised_by == 0 else f"entry {worst.promised_by}"
@@ -102,6 +118,7 @@ class Linked:
             "cells": self.cells,
             "smallest_cell": self.smallest,
             "people_at_risk": self.at_risk,
+            **({"people_unrecognised": self.unrecognised} if self.unrecognised else {}),
             "reason": self.reason,
             "failures": [
                 {
@@ -128,14 +145,18 @@ class Earlier:
     members: tuple[Path, ...]
     limits: Mapping[str, Any]
     """What the engine may use: memory_limit and threads."""
+    names_rows: bool = False
+    """The key tells the rows of a person apart, where she may have several."""
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], files: Files, reading: Mapping[str, Any]) -> Earlier:
+    def of(
+        cls, entries: Sequence[Entry], files: Files, reading: Mapping[str, Any], *, names_rows: bool = False
+    ) -> Earlier:
         """Take the releases of some entries; ``files`` are those of the ledger."""
         policies = tuple(parse_policy(entry.policy) for entry in entries)
         members = tuple(files.path(entry, MEMBERS) for entry in entries)
         limits = {name: reading[name] for name in ("memory_limit", "threads") if name in reading}
-        return cls(tuple(entries), policies, members, limits)
+        return cls(tuple(entries), policies, members, limits, names_rows)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -148,15 +169,22 @@ class Earlier:
 
     def joined_with(self, members: Path, policy: Policy) -> Linked:
         """Tell what one more release would reveal together with these."""
-        with Histories([members, *self.members], **self.limits) as histories:
-            return judge_together(histories, [0, *self.numbers], [policy, *self.policies])
+        policies, files = [policy, *self.policies], [members, *self.members]
+        tells_rows = [bool(one.person_columns) for one in policies]
+        if not any(tells_rows):
+            histories = Histories(files, **self.limits)
+        else:
+            _refuse_m_invariance(policies)
+            histories = RowHistories(files, tells_rows, self.names_rows, **self.limits)
+        with histories:
+            return judge_together(histories, [0, *self.numbers], policies)
 
 
 def judge_together(histories: Histories, entries: Sequence[int], policies: Sequence[Policy]) -> Linked:
     """Tell what all these releases together reveal; entry 0 is the release that is checked.
 
-    A cell must satisfy the models of every policy under which its people were released. m-invariance is judged by the
-    values of their groups instead, since it lets cells be as small as they may.
+    A cell must satisfy the models of every policy under which its people were released, counted in people.
+    m-invariance is judged by the values of their groups instead, since it lets cells be as small as they may.
     """
     groups, sizes = histories.cells()
     signatures = {
@@ -170,7 +198,7 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
         for column, m in promised_columns(policy).items():
             failing = signatures[column].failing(release, m)
             is_broken |= failing
-            found = _failures(MInvariance(m), entries, release, groups, sizes, failing)
+            found = _failures(MInvariance(m), entries, release, histories, failing)
             failures += [replace(failure, values=signatures[column].values_left(failing)) for failure in found]
         for model in policy.privacy:
             if isinstance(model, MInvariance):
@@ -180,47 +208,84 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
                     f"privacy: a ledger cannot tell what several releases together mean for {model.name}, since it "
                     "keeps no labels of people; use k-anonymity for releases that it remembers"
                 )
-            cells = Groups.of_sizes(sizes, _tallies(histories, release, policy, model))
-            failing = is_present & ~model.holds(cells)
+            failing = is_present & ~model.holds(_cells(histories, release, policy, model, sizes))
             is_broken |= failing
-            failures += _failures(model, entries, release, groups, sizes, failing)
+            failures += _failures(model, entries, release, histories, failing)
     failures.sort(key=lambda failure: (failure.smallest, -failure.people))
+    everybody, unrecognised = np.ones(len(sizes), np.bool_), 0
+    at_risk = histories.people_in(is_broken)
+    if isinstance(histories, RowHistories):
+        lost = histories.unrecognised_people()
+        unrecognised, at_risk = len(lost), len(np.union1d(histories.persons_in(is_broken), lost))
+    people = histories.people_in(everybody)
     return Linked(
         entries=tuple(sorted(entry for entry in entries if entry)),
-        people=int(sizes.sum()),
+        people=people,
         cells=len(sizes),
-        smallest=int(sizes.min(initial=int(sizes.sum()))),
-        at_risk=int(sizes[is_broken].sum()),
+        smallest=int(sizes.min(initial=people)),
+        at_risk=at_risk,
         failures=tuple(failures[:MOST_FAILURES]),
+        unrecognised=unrecognised,
     )
 
 
-def _tallies(histories: Histories, release: int, policy: Policy, model: PrivacyModel) -> dict[str, Tally]:
-    """Give the sensitive values that a release has in each cell, for a model that asks about them."""
-    tallies = {}
-    for name in sensitive_columns(model, policy):
-        found = histories.values_by_cell(release, name)
-        hierarchy = policy.columns[name].compile(found.texts)
-        tallies[name] = Tally.of(
-            found.groups, found.values, found.counts, found.texts, hierarchy if hierarchy.height else None
+def _cells(histories: Histories, release: int, policy: Policy, model: PrivacyModel, sizes: IntArray) -> Groups:
+    """Give the cells as groups, with the sensitive values that a release has in each, for a model to judge."""
+    columns = sensitive_columns(model, policy)
+    if not isinstance(histories, RowHistories):
+        return Groups.of_sizes(sizes, _tallies(histories, release, policy, columns))
+    rows = histories.rows_in(release, columns)
+    ones = np.ones(len(rows.groups), np.int64)
+    tallies = {
+        name: Tally.of(
+            rows.groups, rows.values[name], ones, rows.texts[name], _hierarchy(policy, name, rows.texts[name])
         )
+        for name in columns
+    }
+    return replace(Groups.of_sizes(sizes, tallies), people=People(rows.persons, rows.groups, rows.values))
+
+
+def _tallies(histories: Histories, release: int, policy: Policy, columns: Sequence[str]) -> dict[str, Tally]:
+    """Give the sensitive values that a release has in each cell, where each person has one row."""
+    tallies = {}
+    for name in columns:
+        found = histories.values_by_cell(release, name)
+        hierarchy = _hierarchy(policy, name, found.texts)
+        tallies[name] = Tally.of(found.groups, found.values, found.counts, found.texts, hierarchy)
     return tallies
 
 
+def _hierarchy(policy: Policy, column: str, texts: Sequence[str | None]) -> CompiledHierarchy | None:
+    """Give the hierarchy of a sensitive column for these values, if it has one."""
+    hierarchy = policy.columns[column].compile(texts)
+    return hierarchy if hierarchy.height else None
+
+
+def _refuse_m_invariance(policies: Sequence[Policy]) -> None:
+    """Raise if one of some releases, in which people may have several rows, promised m-invariance."""
+    if any(promised_columns(policy) for policy in policies):
+        raise LedgerError(
+            "person: m-invariance was promised by a release of this source, and the ledger can hold to it only where "
+            "each person has one row; name another source if these are other people"
+        )
+
+
 def _failures(
-    model: PrivacyModel, entries: Sequence[int], release: int, groups: IntArray, sizes: IntArray, failing: BoolArray
+    model: PrivacyModel, entries: Sequence[int], release: int, histories: Histories, failing: BoolArray
 ) -> list[Failure]:
     """Describe the failing cells, those of people in and out of the same releases together."""
     if not failing.any():
         return []
-    patterns, pattern_of = np.unique(groups[failing] != ABSENT, axis=0, return_inverse=True)
+    groups, sizes = histories.cells()
+    patterns, pattern_of = np.unique(groups != ABSENT, axis=0, return_inverse=True)
     pattern_of = pattern_of.ravel()
     found = []
-    for number, pattern in enumerate(patterns):
-        own = sizes[failing][pattern_of == number]
+    for number in np.unique(pattern_of[failing]).tolist():
+        own, pattern = failing & (pattern_of == number), patterns[number]
         present = tuple(entry for entry, is_in in zip(entries, pattern, strict=True) if is_in)
         absent = tuple(entry for entry, is_in in zip(entries, pattern, strict=True) if not is_in)
-        found.append(Failure(_name(model), entries[release], present, absent, int(own.sum()), len(own), int(own.min())))
+        people, smallest = histories.people_in(own), int(sizes[own].min())
+        found.append(Failure(_name(model), entries[release], present, absent, people, int(own.sum()), smallest))
     return found
 
 

@@ -76,9 +76,10 @@ class Ledger:
 
         It is checked against all releases of the same ``source`` that the recipient, or those who might collude with
         her, already hold; a RefusedError says why it may not leave. ``key`` names the columns by which people are
-        recognised; by default the policy's identifiers, or else the whole row. ``again="consistent"`` has the search
-        keep to what was released before, ``again="based"`` also lets nothing become more specific than it was in the
-        latest of those releases. With ``folder`` the release is written there as well, whole or not at all.
+        recognised; by default the policy's identifiers, or else the whole row. Where the policy says whose row it is,
+        people are recognised by that, and ``key`` tells the rows of a person apart. ``again="consistent"`` has the
+        search keep to what was released before, ``again="based"`` also lets nothing become more specific than it was
+        in the latest of those releases. With ``folder`` the release is written there as well, whole or not at all.
         """
         chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
@@ -168,7 +169,7 @@ class Ledger:
     def _earlier(self, terms: Terms, reading: Mapping[str, Any]) -> Earlier:
         """Give the releases that the recipient and those who might collude with her hold."""
         entries = terms.entries_held(self.store.entries(source=terms.source))
-        return Earlier.of(entries, self.store.files, reading)
+        return Earlier.of(entries, self.store.files, reading, names_rows=terms.names_rows)
 
     def _give(self, offer: Offer, folder: str | Path | None, replace: bool) -> Release:
         """Make a release, check it, enter it and give it; raise _OvertakenError if it must be made anew."""
@@ -221,7 +222,7 @@ class Ledger:
                 shutil.copyfile(path, folder / RELEASE / path.name)
 
         known = {
-            "key": terms.key_kept,
+            **terms.details,
             "checked_against": list(found.entries),
             "people": found.people,
             "cells": found.cells,
@@ -257,7 +258,14 @@ def _refuse_undoing(found: Linked, terms: Terms) -> None:
     """Raise a RefusedError if a release would undo earlier ones."""
     if found.passed:
         return
-    if found.failures[0].values is not None:
+    if found.unrecognised:
+        advice = (
+            "name the columns that tell the rows of a person apart as the key (--key), from the first release of a "
+            "source on"
+        )
+    elif terms.person:
+        advice = "generalize more, or release it to somebody who holds none of them (colluding, --colluding)"
+    elif found.failures[0].values is not None:
         advice = "make it with the algorithm 'm-invariance' and again='consistent' (--again consistent)"
     elif terms.again is not None:
         advice = "wait until more people have changed, or allow more suppression"

@@ -50,13 +50,14 @@ class Offer:
         with recognise_people(self.rows, how) as recognised, count_recognised(recognised, asked, watch) as counted:
             recoding = search_again(counted, self.algorithm, history, watch)
             watch.report("release")
-            parts = recode_recognised(recognised, counted, recoding, policy, self.members)
-        return recount(Release(parts, without_history(recoding), policy, self.algorithm.name), watch)
+            parts, people = recode_recognised(recognised, counted, recoding, policy, self.members)
+        return recount(Release(parts, without_history(recoding), policy, self.algorithm.name, people), watch)
 
 
 def recognition(terms: Terms, secret: str, history: History | None = None) -> Recognition:
     """Say how people are recognised under these terms, and what is known of them already."""
     history = history or History()
+    whole_row = tuple(sorted(terms.policy.columns))
     return Recognition(
         key=terms.key,
         state=terms.policy.quasi,
@@ -65,4 +66,7 @@ def recognition(terms: Terms, secret: str, history: History | None = None) -> Re
         earlier=history.path,
         based=tuple(history.based),
         where=tuple(condition.as_triple() for condition in terms.policy.eligible),
+        person=terms.person,
+        row=(terms.key if terms.names_rows else whole_row) if terms.person else (),
+        names_rows=terms.names_rows,
     )

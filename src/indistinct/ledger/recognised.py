@@ -1,8 +1,9 @@
-"""Recognised people: a table with three columns that no release shows, by which the ledger knows who is who.
+"""Recognised people: a table with columns that no release shows, by which the ledger knows who is who.
 
 The key names a person by a digest, the state tells whether her quasi cells have changed, and the history says what was
-released of her before. Only here and in ``again`` are these columns known: a search is told of the history, and of a
-release nothing is left of them.
+released of her before. Where a person may have several rows there are a digest of whose row it is and one that tells
+her rows apart, and the key is only a number of the row. Only here and in ``again`` are these columns known: a search is
+told of the history, and of a release nothing is left of them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from indistinct.engine import HISTORY, KEY, STATE, Recognition, Rows
+from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Recognition, Rows
 from indistinct.errors import LedgerError
 from indistinct.pipeline import Counted, count
 from indistinct.policy import Column, Policy, identifier
+from indistinct.proof.checks import Check
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import LINK
 from indistinct.release import recode_rows
+from indistinct.release.release import count_and_hide_people
 from indistinct.watch import Watch
 
 
@@ -36,7 +39,8 @@ def with_internal_columns(
     policy: Policy, history: Column | None = None, quasi_identifiers: Mapping[str, Sequence[str]] | None = None
 ) -> Policy:
     """Give the policy for rows whose people were recognised; the history plays a part only if it has a role."""
-    internal = {KEY: identifier(), STATE: identifier(), HISTORY: history or identifier()}
+    names = (KEY, STATE, PERSON, ROW) if policy.person_columns else (KEY, STATE)
+    internal = {**{name: identifier() for name in names}, HISTORY: history or identifier()}
     for name in policy.columns:
         if name.lower() in internal:
             raise LedgerError(f"column {name!r} has a name that the ledger needs for itself; give the column another")
@@ -50,19 +54,22 @@ def with_internal_columns(
 
 def count_recognised(recognised: Rows, policy: Policy, watch: Watch) -> Counted:
     """Count rows whose people were recognised, under a policy that knows of the internal columns."""
-    return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY))
+    return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW))
 
 
 def recode_recognised(
     recognised: Rows, counted: Counted, recoding: Recoding, policy: Policy, members: Path
-) -> dict[str, Rows]:
-    """Recode rows whose people were recognised, and write who is in which group; the policy is that of the release."""
-    parts = recode_rows(counted.encoded, recoding, policy, (KEY,))
+) -> tuple[dict[str, Rows], list[Check]]:
+    """Recode rows whose people were recognised, and write who is in which group; the policy is that of the release.
+
+    Also give what was counted on the very rows while they said whose they are, where a person may have several.
+    """
+    parts = recode_rows(counted.encoded, recoding, policy, (KEY, *policy.person_columns))
     first = "quasi" if recoding.is_divided else "table"
     group = [LINK] if recoding.is_divided else policy.quasi
     recognised.write_members(parts[first], members, group, policy.with_role("sensitive"))
     parts[first] = parts[first].without([KEY])
-    return parts
+    return parts, count_and_hide_people(parts, recoding, policy, None)
 
 
 def without_history(recoding: Recoding) -> Recoding:

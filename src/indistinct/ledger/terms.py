@@ -33,7 +33,10 @@ class Terms:
     source: str = "main"
     purpose: str = ""
     named_key: Sequence[str] | str | None = None
-    """The columns by which people are recognised; by default the policy's identifiers, or else the whole row."""
+    """The columns by which people are recognised; by default the policy's identifiers, or else the whole row.
+
+    Where the policy says whose row it is, people are recognised by that, and these tell the rows of a person apart.
+    """
     colluding: Colluding = "all"
     again: Again | None = None
     key: tuple[str, ...] = field(init=False)
@@ -52,9 +55,17 @@ class Terms:
             raise LedgerError(
                 "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
             )
+        if self.policy.pseudonym_columns:
+            raise LedgerError(
+                "pseudonyms link rows, and the ledger cannot tell what they reveal over several releases: leave "
+                "pseudonyms out of the policy, or release without the ledger"
+            )
+        if self.person:
+            self._refuse_what_needs_one_row()
         for column in promised_columns(self.policy):
             refuse_linkable(self.policy, column)
         named = (self.named_key,) if isinstance(self.named_key, str) else tuple(self.named_key or ())
+        named = tuple(dict.fromkeys((*self.person, *named))) if self.person else named
         named = named or self.policy.with_role("identifier")
         for name in named:
             if name not in self.policy.columns:
@@ -64,9 +75,20 @@ class Terms:
         object.__setattr__(self, "policy_kept", _readable_text(self.policy))
 
     @property
-    def key_kept(self) -> str | list[str]:
-        """The key as an entry states it."""
-        return "whole row" if self.is_numbered else list(self.key)
+    def person(self) -> tuple[str, ...]:
+        """The columns that say whose row it is, where a person may have several."""
+        return self.policy.person_columns
+
+    @property
+    def names_rows(self) -> bool:
+        """The key tells the rows of a person apart, so that each is recognised by itself."""
+        return bool(self.person) and self.key != self.person
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """How people were recognised and what was counted, as an entry states it."""
+        key = "whole row" if self.is_numbered else list(self.key)
+        return {"key": key} | ({"person": list(self.person)} if self.person else {})
 
     def entries_held(self, entries: Sequence[Entry]) -> list[Entry]:
         """Give those of a source's entries that the recipient, and who might collude with her, hold; oldest first."""
@@ -78,13 +100,39 @@ class Terms:
         return list(entries)
 
     def _refuse_other_key(self, entry: Entry) -> None:
-        """Raise if an earlier release recognised people by other columns, so that nobody would be recognised."""
+        """Raise if an earlier release recognised people by other columns, so that nobody would be recognised.
+
+        Where it counted rows and this one counts people, or the other way round, that is the same only if the key of
+        its rows was the person: then everybody had one row.
+        """
         known: Any = entry.details.get("key")
-        if known != self.key_kept:
+        if known != self.details["key"]:
             before = known if isinstance(known, str) else ", ".join(map(repr, known or []))
             raise LedgerError(
                 f"entry {entry.number} recognises people by {before}; give the same key, or name another source if "
                 "these are other people"
+            )
+        if "person" in entry.details:
+            self._refuse_what_needs_one_row()
+        if entry.details.get("person", known) != self.details.get("person", known):
+            person: Any = entry.details.get("person")
+            counted = "rows" if person is None else f"people by {', '.join(map(repr, person))}"
+            raise LedgerError(
+                f"entry {entry.number} counted {counted}, which cannot be put together with what this policy counts; "
+                "say the same person, or name another source if these are other people"
+            )
+
+    def _refuse_what_needs_one_row(self) -> None:
+        """Raise if something is asked for that the ledger can do only where each person has one row."""
+        if self.again is not None:
+            raise LedgerError(
+                "person: a search keeps to earlier releases only where each person has one row; release without again "
+                "(--again), and the ledger checks what comes out"
+            )
+        if promised_columns(self.policy):
+            raise LedgerError(
+                "person: m-invariance over several releases is promised only where each person has one row; ask for "
+                "another model"
             )
 
 

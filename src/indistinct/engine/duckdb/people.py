@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.session import Session, literal, quote
-from indistinct.engine.plans import HISTORY, KEY, STATE, Recognition, ValueCounts
+from indistinct.engine.plans import HISTORY, KEY, PERSON, ROW, STATE, Recognition, ValueCounts
 from indistinct.errors import TableError
 
 DIGITS = 32
@@ -24,18 +24,23 @@ def told_sql(relation: str, texts: Mapping[str, str], how: Recognition) -> str:
 
     ``texts`` gives the SQL of each column's cells as text.
     """
-    for column in (*how.key, *how.state):
+    for column in (*how.key, *how.state, *how.person, *how.row):
         if column not in texts:
             raise TableError(f"no column {column!r}, by which people should be recognised")
     names = [texts[column] for column in how.key]
     if how.numbered:
         names.append(f"(row_number() OVER (PARTITION BY {', '.join(names)}))::VARCHAR")
-    empty = " AND ".join(f"{text} = ''" for text in names)
-    key = f"CASE WHEN {empty} THEN NULL ELSE {_digest(names, how.secret)} END"
+    key = _name_digest(names, how.secret)
+    whose = ""
+    if how.person:
+        key = "(row_number() OVER ())::VARCHAR"  # it only finds a released row in the table again
+        person = _name_digest([texts[column] for column in how.person], how.secret)
+        row = _digest([texts[column] for column in how.row], how.secret)
+        whose = f", {person} AS {quote(PERSON)}, {row} AS {quote(ROW)}"
     state = _digest([texts[column] for column in how.state], how.secret)
     as_text = ", ".join(f"nullif({texts[column]}, '') AS {quote(column)}" for column in how.based)
     cells = f"* REPLACE ({as_text})" if how.based else "*"
-    own = f"SELECT {cells}, {key} AS {quote(KEY)}, {state} AS {quote(STATE)} FROM {relation}"
+    own = f"SELECT {cells}, {key} AS {quote(KEY)}, {state} AS {quote(STATE)}{whose} FROM {relation}"
     if how.earlier is None:
         return f"SELECT *, NULL::VARCHAR AS {quote(HISTORY)} FROM ({own})"
     based = [
@@ -51,19 +56,25 @@ def told_sql(relation: str, texts: Mapping[str, str], how: Recognition) -> str:
 
 
 def refuse_unusable_keys(session: Session, told: str, how: Recognition) -> None:
-    """Raise if somebody has no key, or if several rows have the same."""
-    key = quote(KEY)
-    rows, present, distinct = session.fetch(f"SELECT count(*), count({key}), count(DISTINCT {key}) FROM {told}")[0]
-    names = ", ".join(map(repr, how.key))
+    """Raise if somebody has no key, or if several rows have the same where only one may."""
+    key = quote(PERSON if how.person else KEY)
+    each = f"({key}, {quote(ROW)})" if how.person else key
+    rows, present, distinct = session.fetch(f"SELECT count(*), count({key}), count(DISTINCT {each}) FROM {told}")[0]
+    names = ", ".join(map(repr, how.person or how.key))
     if present < rows:
         raise TableError(
             f"{session.name}: {rows - present} rows have nothing in {names}, by which people should be recognised; "
             "fill it in, or name other columns as the key"
         )
-    if distinct < rows:
+    if how.person and how.names_rows and distinct < rows:
+        raise TableError(
+            f"{session.name}: {rows - distinct} rows repeat the {', '.join(map(repr, how.key))} of another; a key that "
+            "tells the rows of a person apart names one row: name other columns as the key"
+        )
+    if not how.person and distinct < rows:
         raise TableError(
             f"{session.name}: {rows - distinct} rows repeat the {names} of another; a key names one person, and a "
-            "person has one row: name other columns as the key"
+            "person has one row: name other columns as the key, or say in the policy whose row it is (person)"
         )
 
 
@@ -92,19 +103,39 @@ def _with_lengths(texts: Iterable[str]) -> str:
     return ", ".join(f"length({text}), ':', {text}" for text in texts)
 
 
-def members_sql(released: str, told: str, labels: Mapping[str, str], values: Mapping[str, str]) -> str:
-    """Return the SQL of who was released in which group: key, state, group, the group's labels, and values."""
+def members_sql(
+    released: str, told: str, labels: Mapping[str, str], values: Mapping[str, str], has_people: bool = False
+) -> str:
+    """Return the SQL of who was released in which group: key, state, group, the group's labels, and values.
+
+    Where a person may have several rows, the key is hers, ``row_key`` tells her rows apart, and rows that were not
+    released are there as well, in the group ABSENT: they existed, so that no other row is taken for them.
+    """
     groups = [f"g{position}" for position in range(len(labels))]
     cells = "".join(f", {text} AS {name}" for name, text in zip(groups, labels.values(), strict=True))
     own = "".join(f", {text} AS v{position}" for position, text in enumerate(values.values()))
     shown = "".join(
         f", nullif({name}, '') AS {quote(f'label.{column}')}" for name, column in zip(groups, labels, strict=True)
     ) + "".join(f", nullif(v{position}, '') AS {quote(f'value.{column}')}" for position, column in enumerate(values))
+    order = ", ".join(groups)
+    whose = f", {quote(PERSON)} AS person, {quote(ROW)} AS row_key" if has_people else ""
+    told_rows = f"SELECT {quote(KEY)} AS key, {quote(STATE)} AS state{whose}{own} FROM {told}"
+    if not has_people:
+        return (
+            f'SELECT key, state, dense_rank() OVER (ORDER BY {order}) - 1 AS "group"{shown} '
+            f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released}) JOIN ({told_rows}) USING (key)"
+        )
     return (
-        f'SELECT key, state, dense_rank() OVER (ORDER BY {", ".join(groups)}) - 1 AS "group"{shown} '
-        f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released}) "
-        f"JOIN (SELECT {quote(KEY)} AS key, {quote(STATE)} AS state{own} FROM {told}) USING (key)"
+        f'SELECT person AS key, row_key, state, coalesce(g, {ABSENT}) AS "group"{shown} FROM ({told_rows}) LEFT JOIN '
+        f"(SELECT *, dense_rank() OVER (ORDER BY {order}) - 1 AS g "
+        f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released})) USING (key)"
     )
+
+
+def _name_digest(texts: Sequence[str], secret: str) -> str:
+    """Return the SQL of a digest of cells that name somebody; null where there is nothing in any of them."""
+    empty = " AND ".join(f"{text} = ''" for text in texts)
+    return f"CASE WHEN {empty} THEN NULL ELSE {_digest(texts, secret)} END"
 
 
 def _digest(texts: Iterable[str], secret: str) -> str:
@@ -158,6 +189,10 @@ class Histories:
         found = self._session.arrow(f"SELECT {', '.join(self._groups)}, size FROM cells ORDER BY cell")
         *groups, sizes = (numbers(column).astype(np.int64) for column in found.columns)
         return np.stack(groups, axis=1), sizes
+
+    def people_in(self, is_chosen: NDArray[np.bool_]) -> int:
+        """Return the number of people in some cells together; ``is_chosen`` has a truth for each cell."""
+        return int(self.cells()[1][is_chosen].sum())
 
     def values_by_cell(self, release: int, column: str) -> ValueCounts:
         """Return how often each value that a release has in a column occurs in each cell."""

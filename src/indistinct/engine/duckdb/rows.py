@@ -16,7 +16,7 @@ from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource, eligible
 from indistinct.engine.formats import format_to_write
-from indistinct.engine.plans import Condition, Recognition, ValueCounts
+from indistinct.engine.plans import PERSON, Condition, Recognition, ValueCounts
 from indistinct.engine.rows import Rows
 from indistinct.errors import OutputError, TableError
 
@@ -166,7 +166,8 @@ class DuckRows(Rows):
         assert isinstance(released, DuckRows)
         labels = {column: released.source.text(column) for column in group}
         cells = {column: self.source.text(column) for column in values}
-        query = members_sql(released.source.relation, self.source.relation, labels, cells)
+        has_people = PERSON in self.columns()
+        query = members_sql(released.source.relation, self.source.relation, labels, cells, has_people)
         self.source.session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
 
     def with_profiles(self, columns: Sequence[str], person: Sequence[str], name: str) -> DuckRows:
