@@ -19,9 +19,7 @@ MOST_LINES = 400
 MOST_PARAMETERS = 7
 
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
-STILL_TOO_LONG: set[str] = {
-    "testing.py",
-}
+STILL_TOO_LONG: set[str] = set()
 STILL_TOO_MANY_PARAMETERS: set[str] = {
     "engine/opening.py open_table",
     "ledger/ledger.py anonymize",
