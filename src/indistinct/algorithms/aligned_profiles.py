@@ -7,11 +7,15 @@ group then have the same profile, whatever they had before.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError, PolicyError
@@ -20,6 +24,35 @@ from indistinct.privacy import KAnonymity
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
+
+
+class Aligning(Algorithm):
+    """A local algorithm that groups rows, and where they are linked the people who have as many."""
+
+    __slots__ = ()
+
+    kind: ClassVar[Kind] = "local"
+    counts_people: ClassVar[bool] = True
+    links_rows: ClassVar[bool] = True
+
+    labels: LabelKind
+
+    @abstractmethod
+    def group(self, task: Task, watch: Watch) -> LocalRecoding:
+        """Give the recoding to groups of rows."""
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        if task.policy.links_rows:
+            self.run(task, watch)
+        else:
+            blocks_of(task)
+
+    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+        """Give the recoding to groups of rows, or of people whose rows are linked."""
+        if task.policy.links_rows:
+            return align_profiles(task, watch, self.labels, self.group)
+        return self.group(task, watch)
+
 
 GroupPeople = Callable[[Task, Watch], LocalRecoding]
 """Groups the people of one long row each."""

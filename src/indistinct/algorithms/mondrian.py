@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.aligned_profiles import align_profiles
+from indistinct.algorithms.aligned_profiles import Aligning
 from indistinct.algorithms.partition import blocks_of, stay_safe
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
@@ -28,7 +27,7 @@ Choice = Literal["loss", "widest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mondrian(Algorithm):
+class Mondrian(Aligning):
     """Multidimensional partitioning: for any privacy model, a million rows in seconds, no promise about the optimum.
 
     All rows are one group at first. A group is cut in one column if every part satisfies all models; the parts are cut
@@ -65,11 +64,8 @@ class Mondrian(Algorithm):
     """
 
     name: ClassVar[str] = "mondrian"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "cell by cell, for very large tables"
-    kind: ClassVar[Kind] = "local"
 
     strict: bool = True
     labels: LabelKind = "hierarchy"
@@ -86,16 +82,8 @@ class Mondrian(Algorithm):
         if mistakes:
             raise PolicyError(mistakes)
 
-    def check_feasible(self, task: Task, watch: Watch) -> None:
-        if task.policy.links_rows:
-            self.run(task, watch)
-        else:
-            blocks_of(task)
-
-    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+    def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
-        if task.policy.links_rows:
-            return align_profiles(task, watch, self.labels, self.run)
         pieces, is_cut_short = self.cut(task, watch)
         recoding = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), self.labels)
         return replace(recoding, is_cut_short=is_cut_short)

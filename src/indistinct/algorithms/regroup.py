@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.aligned_profiles import align_profiles
-from indistinct.algorithms.partition import blocks_of, partition_tuples
+from indistinct.algorithms.aligned_profiles import Aligning
+from indistinct.algorithms.partition import partition_tuples
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, UIntArray
@@ -51,7 +50,7 @@ SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Regroup(Algorithm):
+class Regroup(Aligning):
     """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
 
     Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
@@ -65,11 +64,8 @@ class Regroup(Algorithm):
     """
 
     name: ClassVar[str] = "regroup"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
     works_in_fragments: ClassVar[bool] = True
     title: ClassVar[str] = "cell by cell, very little loss"
-    kind: ClassVar[Kind] = "local"
 
     measure: QualityMeasure | str = "ncp"
     labels: LabelKind = "hierarchy"
@@ -78,16 +74,8 @@ class Regroup(Algorithm):
         object.__setattr__(self, "measure", cell_measure(self.measure))
         check_labels(self.labels, self.measure)
 
-    def check_feasible(self, task: Task, watch: Watch) -> None:
-        if task.policy.links_rows:
-            self.run(task, watch)
-        else:
-            blocks_of(task)
-
-    def run(self, task: Task, watch: Watch) -> LocalRecoding:
+    def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""
-        if task.policy.links_rows:
-            return align_profiles(task, watch, self.labels, self.run)
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         return partition_tuples(task, watch, self.measure, self.labels, group_tuples)
 
