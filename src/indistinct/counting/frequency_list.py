@@ -316,8 +316,8 @@ def refuse_nobodies(encoded: Encoded, person: Sequence[str]) -> None:
         counted = encoded.count_by([column])
         rows = int(counted.counts[counted.codes[0] == len(encoded.values[column]) - 1].sum())
         mistakes.append(
-            f"person: {rows} {'row has' if rows == 1 else 'rows have'} nothing in {column!r}, so nobody knows whose "
-            "they are; fill it in, or leave those rows out with a filter (op = 'present')"
+            f"person: {rows} {'row has' if rows == 1 else 'rows have'} nothing in {column!r}, which says whose row it "
+            "is; fill it in, or leave such rows out with a filter (op = 'present')"
         )
     raise PolicyError(mistakes)
 
