@@ -48,9 +48,9 @@ def one_by_one(rows: list[tuple[str, str]]) -> set[tuple[str, str]]:
     return set(rows) - set(left)
 
 
-@pytest.mark.parametrize("links", range(1, 12))
+@pytest.mark.parametrize("links", [1, 2, 3, 4, 5, 8, 11, 60])
 def test_a_chain_of_rows_falls_to_its_end(links: int) -> None:
-    """Each row is held by the one before it only, so one is taken out for each quasi-identifier and round."""
+    """Each row is held by its neighbours only, so from each end one is taken out for each quasi-identifier and round."""
     chain = [(f"a{(n + 1) // 2}", f"b{n // 2}") for n in range(links)]
     stays = [("x", "y"), ("x", "y")]
     assert suppressed([*chain, *stays]) == set(chain)
