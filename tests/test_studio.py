@@ -9,10 +9,13 @@ import json
 import os
 import random
 import time
+import tomllib
 import zipfile
 from urllib.parse import urlsplit
 
 import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 from typer.testing import CliRunner
 
 import browser
@@ -204,6 +207,32 @@ def test_a_failing_run_shows_its_error_and_keeps_the_work(page, tmp_path):
     page.go("Release")
     page.click("#run")
     page.see("Verified")
+
+
+def test_thirty_roles_changed_as_fast_as_the_driver_can_are_all_in_the_policy_file(page, downloads, tmp_path):
+    names = [f"answer{number}" for number in range(30)]
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, range(at, at + 30))) for at in (1, 2, 3))]) + "\n")
+    page.write("#path", str(path))
+    page.click("#open")
+    page.see("Next: columns")
+    page.alive()
+    page.go("Columns")
+    changes = [(name, ("other", "sensitive", "identifier")[at % 3]) for at, name in enumerate(names)]
+    changes += [(name, "quasi") for name in names[:8]]  # and some once more
+    for name, role in changes:
+        Select(page.driver.find_element(By.CSS_SELECTOR, f"[aria-label='Role of {name}']")).select_by_value(role)
+    wanted = dict(changes)
+    page.write("[aria-label='Weight of answer5']", "7")
+    shown = {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names}
+    assert shown == wanted
+    page.go("Download")
+    text = downloaded(page, downloads, "#take-policy", "policy.toml").decode()
+    columns = tomllib.loads(text)["columns"]
+    assert {name: columns[name]["role"] for name in names} == wanted
+    assert columns["answer5"]["weight"] == 7
+    page.go("Columns")
+    assert {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names} == wanted
 
 
 def test_a_table_of_50_mb_opens_without_freezing_the_page(page, tmp_path):

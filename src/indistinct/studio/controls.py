@@ -14,7 +14,7 @@ from nicegui.events import GenericEventArguments
 Told = Callable[[Any], Any]
 """Told what was chosen or written."""
 
-# A page is drawn anew as a whole; what was typed meanwhile must stand in the browser's own copy of the element.
+# When the browser draws an element anew, what was typed meanwhile must stand in its own copy of the element.
 KEEP = "(e) => { element.props.value = e.target.value; }"
 SAY = "(e) => { element.props.value = e.target.value; emit(e.target.value); }"
 SAY_CHECKED = "(e) => { element.props.checked = e.target.checked; emit(e.target.checked); }"
@@ -70,6 +70,18 @@ def link(text: str, to: str, kind: str = "", **attributes: Any) -> Element:
     return Words("a", text, f"button {kind}", href=to, **attributes)
 
 
+def hold(element: Element, name: str, value: Any) -> None:
+    """Note what the browser already shows, so that no later change of the element takes it back."""
+    with element.props.suspend_updates():
+        element.props[name] = value
+
+
+def put(element: Element, name: str, value: Any) -> None:
+    """Show a value in the browser, if it is not shown already."""
+    if element.props.get(name) != value:
+        element.props[name] = value
+
+
 def _field(label: str, hint: str, is_wide: bool) -> Element:
     made = box("label", "field wide" if is_wide else "field")
     with made:
@@ -95,6 +107,11 @@ def number(
         return _input("input", str(value), on_change, live, {"type": "number", **attributes}, "short")
 
 
+def bare_number(label: str, value: float | str, on_change: Told, **attributes: Any) -> Element:
+    """A number with its label for screen readers only, as in a table."""
+    return _input("input", str(value), on_change, False, {"type": "number", "aria_label": label, **attributes}, "short")
+
+
 def area(label: str, value: str, on_change: Told, *, hint: str = "", **attributes: Any) -> Element:
     """Several lines of text, told as they are written."""
     with _field(label, hint, True):
@@ -107,6 +124,7 @@ def _input(
     made = box(tag, f"control {classes}", value=value, **attributes)
 
     def heard(event: GenericEventArguments) -> Any:
+        hold(made, "value", event.args)
         return on_change(event.args)
 
     if live:
@@ -133,17 +151,27 @@ def _select(options: Mapping[str, str], value: str, on_change: Told, **attribute
     with made:
         for option, name in options.items():
             Words("option", name, value=option)
-    made.on("change", lambda event: on_change(event.args), js_handler=SAY)
+
+    def heard(event: GenericEventArguments) -> Any:
+        hold(made, "value", event.args)
+        return on_change(event.args)
+
+    made.on("change", heard, js_handler=SAY)
     return made
 
 
-def check(label: str, value: bool, on_change: Told) -> Element:
-    """Something that is so or not."""
+def check(label: str, value: bool, on_change: Told, *, bare: bool = False) -> Element:
+    """Something that is so or not; ``bare`` has its label for screen readers only, as in a table."""
     with box("label", "check"):
         made = box("input", type="checkbox")
         made.props["checked"] = value
-        Words("span", label)
-    made.on("change", lambda event: on_change(bool(event.args)), js_handler=SAY_CHECKED)
+        Words("span", label, "visually-hidden" if bare else "")
+
+    def heard(event: GenericEventArguments) -> Any:
+        hold(made, "checked", bool(event.args))
+        return on_change(bool(event.args))
+
+    made.on("change", heard, js_handler=SAY_CHECKED)
     return made
 
 

@@ -47,6 +47,8 @@ html, body { background: var(--ground); color: var(--ink);
 .two { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 7fr); gap: 18px; align-items: start; }
 .halves { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 18px; align-items: start; }
 .row-line { display: flex; gap: 12px; align-items: flex-end; flex-wrap: wrap; }
+.inline { display: inline; }
+.at-bottom { position: sticky; bottom: 0; background: var(--ground); padding: 12px 0; z-index: 3; }
 .row-line.middle { align-items: center; }
 .told + .figures, .spread + .told { margin-top: 14px; }
 .legend { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: 4px 22px; margin: 0 0 16px;

@@ -16,6 +16,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
     """Show the page."""
     with frame(work, "/download", "Take it home", LEAD) as desk:
         if needs_release(work):
+            _policy_so_far(work)
             return
         if not work.is_current:
             controls.tell(
@@ -31,6 +32,16 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             controls.code(python_lines(work.name), "Python")
         with controls.card("policy.toml"):
             controls.code(work.released_policy_text, "The policy file")
+
+
+def _policy_so_far(work: Work) -> None:
+    """Hand out what was decided, also before there is a release."""
+    if work.table is None or work.mistakes():
+        return
+    with controls.card("policy.toml, as decided so far"):
+        controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
+        controls.box("div").style("height: 12px")
+        controls.code(work.policy_text(), "The policy file")
 
 
 def _files(work: Work) -> None:
