@@ -76,6 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "watch",
     },
     "attacks": {
+        "algorithms",
         "counting",
         "engine",
         "hierarchy",

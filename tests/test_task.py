@@ -50,7 +50,7 @@ def one_by_one(rows: list[tuple[str, str]]) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("links", [1, 2, 3, 4, 5, 8, 11, 60])
 def test_a_chain_of_rows_falls_to_its_end(links: int) -> None:
-    """Each row is held by its neighbours only, so from each end one is taken out for each quasi-identifier and round."""
+    """Each row is held by its neighbours only, so at each end one falls for each quasi-identifier and round."""
     chain = [(f"a{(n + 1) // 2}", f"b{n // 2}") for n in range(links)]
     stays = [("x", "y"), ("x", "y")]
     assert suppressed([*chain, *stays]) == set(chain)

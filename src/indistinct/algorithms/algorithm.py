@@ -14,6 +14,8 @@ from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 
 Kind = Literal["full-domain", "local", "two-table"]
+LabelPromise = Literal["lowest-labels", "minimal", "minimal-rows"]
+"""Groups carry the lowest labels that cover them; no column of a group could be lower; no row could."""
 
 
 class Algorithm(ABC):
@@ -46,6 +48,8 @@ class Algorithm(ABC):
     ``task.safe_parts`` judge them."""
     links_rows: ClassVar[bool] = False
     """Where the rows of a person are linked by a pseudonym, k people share all of hers, as ``task.recoding`` judges."""
+    blanks_cells: ClassVar[bool] = False
+    """It may release a missing cell where the table has a value."""
     works_in_fragments: ClassVar[bool] = False
     """Parts of a table may be recoded by themselves, where all of its tuples are too many for one machine."""
 
@@ -66,6 +70,13 @@ class Algorithm(ABC):
         """The measure whose loss it makes small, if there is one: what its option ``measure`` says."""
         measure = getattr(self, "measure", None)
         return measure if isinstance(measure, QualityMeasure) else None
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Give what is known of its labels where the policy lets rows be suppressed, or not; attacks conclude from it.
+
+        What an algorithm leaves unsaid an adversary may believe of it, so the default is what most of them promise.
+        """
+        return ("minimal",)
 
     def allowed_suppression(self, task: Task) -> int:
         """Give the rows that it may suppress under a policy; a release of nothing is none."""
@@ -116,6 +127,16 @@ def algorithm_named(name: str, **options: Any) -> Algorithm:
 def algorithm_of(policy: Policy) -> Algorithm:
     """Make the algorithm that a policy names."""
     return algorithm_named(policy.algorithm, **policy.options)
+
+
+def algorithm_that_made(name: str | None, policy: Policy) -> Algorithm | None:
+    """Give what is known of the algorithm that a release names: with the policy's options if it is the policy's own."""
+    if name is None or name not in ALGORITHMS:
+        return None
+    try:
+        return declaration_of(algorithm_of(policy) if name == policy.algorithm else algorithm_named(name))
+    except TypeError:
+        return None  # one of somebody's own that cannot be made without options
 
 
 def exact_measure_of(policy: Policy) -> str | None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
@@ -69,6 +69,10 @@ class Datafly(Algorithm):
     def allowed_suppression(self, task: Task) -> int:
         """Give the policy's limit, or k rows where it leaves that open."""
         return task.largest_k() if task.policy.max_suppression is None else task.budget
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """It climbs column by column, often higher than it must."""
+        return ()
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding at which Datafly's walk up the lattice ends."""

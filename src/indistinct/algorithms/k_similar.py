@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
 from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space
@@ -51,6 +51,10 @@ class KSimilar(Algorithm):
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Groups are similar rows, and not always as small as they could be."""
+        return ("lowest-labels",)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the best local recoding found, and how far from the optimum it can be."""

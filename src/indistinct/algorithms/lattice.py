@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
 from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.task import Task
@@ -41,6 +41,10 @@ class Lattice(Algorithm):
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         check_some_node_passes(task, watch, task.budget)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Where rows may be suppressed it may climb higher than it must, to suppress fewer."""
+        return () if may_suppress else ("minimal",)
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding of least loss that satisfies the policy."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar, Literal
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
 from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
 from indistinct.algorithms.search import Search
@@ -117,6 +117,10 @@ class MinGenCell(MinGen):
     @property
     def heeds_bottom(self) -> bool:
         return False
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """No row could carry a lower label, or the table would be more precise."""
+        return ("minimal-rows",)
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)

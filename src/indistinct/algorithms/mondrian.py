@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
 from indistinct.algorithms.partition import blocks_of, stay_safe
 from indistinct.algorithms.task import Task
@@ -81,6 +82,10 @@ class Mondrian(Aligning):
                 mistakes.append(f"{name}: must be {listed}, got {getattr(self, name)!r}")
         if mistakes:
             raise PolicyError(mistakes)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Ranges are cut along no hierarchy, so nothing says what they could have been instead."""
+        return ("lowest-labels",) if self.labels == "ranges" else ("minimal",)
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""

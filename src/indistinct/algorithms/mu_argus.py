@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
 from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.mu_argus_dialogue import MuArgusDialogue
 from indistinct.algorithms.task import Task
@@ -46,6 +46,7 @@ class MuArgus(Algorithm):
     makes_safe_groups: ClassVar[bool] = False
     kind: ClassVar[Kind] = "local"
     is_safe: ClassVar[bool] = False
+    blanks_cells: ClassVar[bool] = True
 
     identifying: Mapping[str, int] = field(default_factory=dict)
     recoded: Mapping[str, int] = field(default_factory=dict)
@@ -80,6 +81,10 @@ class MuArgus(Algorithm):
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         check_some_node_passes(task, watch, task.budget)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Cells are blanked one by one until none is rare, some without need."""
+        return ()
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding without a dialogue: what the options say, then suppression."""

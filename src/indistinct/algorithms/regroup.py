@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
 from indistinct.algorithms.partition import partition_tuples
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
@@ -73,6 +74,10 @@ class Regroup(Aligning):
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", cell_measure(self.measure))
         check_labels(self.labels, self.measure)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Groups are near rows, and not always as small as they could be."""
+        return ("lowest-labels",)
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
 from indistinct.algorithms.partition import blocks_of, stay_safe
 from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, number_pairs, sums
 from indistinct.algorithms.task import Task
@@ -61,6 +61,10 @@ class TopDown(Algorithm):
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Labels are as low as they can be only if it tightens them."""
+        return ("minimal",) if self.tighten else ()
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the classes at which specialisation ends."""

@@ -35,19 +35,6 @@ ASSUMPTIONS = {
 MINIMAL_TABLE = "no column could have been released one level lower"
 """What "minimal" says about a full-domain release, of which nothing else can be assumed."""
 
-PROMISES: dict[str, tuple[str, ...]] = {
-    "datafly": (),
-    "mu-argus": (),
-    "top-down": (),
-    "regroup": ("lowest-labels",),
-    "k-similar": ("lowest-labels",),
-    "mingen-cell": ("minimal-rows",),
-}
-"""What algorithms promise that do not promise "minimal"; top-down does so only if it tightens its labels."""
-
-NEVER_SUPPRESSES = ("mingen",)
-"""Algorithms that are minimal among the releases without suppressed rows, whatever the policy allows."""
-
 
 def downcoding(
     release: Any,
@@ -119,15 +106,12 @@ def _check(assume: Collection[str] | None, recoding: object) -> None:
 
 def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
     """Give what the algorithm of a release promises; that it is minimal, if nothing else is known."""
-    algorithm = released.algorithm or ""
-    options = policy.options if algorithm == policy.algorithm else {}
-    promised = PROMISES.get(algorithm, ("minimal",))
-    if algorithm == "lattice" and policy.allowed_suppression(released.rows):
-        promised = ()  # it may climb higher than it must, to suppress fewer rows
-    if algorithm == "top-down" and options.get("tighten"):
-        promised = ("minimal",)
-    is_less = not released.is_proven or options.get("labels") == "ranges"
-    return ("lowest-labels",) if promised and is_less else promised
+    from indistinct.algorithms.algorithm import algorithm_that_made
+
+    algorithm = algorithm_that_made(released.algorithm, policy)
+    may_suppress = policy.allowed_suppression(released.rows) > 0
+    promised = ("minimal",) if algorithm is None else algorithm.promises(may_suppress=may_suppress)
+    return promised if released.is_proven or not promised else ("lowest-labels",)
 
 
 def _why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
@@ -156,8 +140,11 @@ def _standing_out(released: ReleasedGroups, policy: Policy) -> int:
 
     Suppressed rows would stand out there, too, and all together would be more than the policy allows.
     """
-    if released.suppressed is None or released.algorithm in NEVER_SUPPRESSES:
-        return 1
+    from indistinct.algorithms.algorithm import algorithm_that_made
+
+    algorithm = algorithm_that_made(released.algorithm, policy)
+    if released.suppressed is None or (algorithm is not None and not algorithm.suppresses):
+        return 1  # minimal among the releases without suppressed rows, whatever the policy allows
     rows = released.rows + released.suppressed
     allowed = min(policy.allowed_suppression(rows), rows - 1)  # a release of nothing is none
     return allowed - released.suppressed + 1

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from indistinct.algorithms.algorithm import algorithm_that_made
 from indistinct.attacks.chains import (
     Entries,
     IntArray,
@@ -25,8 +26,6 @@ from indistinct.policy import Column, Policy
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
-BLANKING = ("mu-argus",)
-"""Algorithms that blank single cells, so that a missing cell says nothing."""
 Codes = Mapping[str, tuple[str | None, ...]]
 
 
@@ -204,8 +203,9 @@ def _reader(name: str, policy: Policy, described: Column, said: Mapping[str, Any
     """Give what reads a column of a release; where it is no quasi column it was released as it is."""
     is_quasi = name in policy.quasi
     column = policy.columns[name] if is_quasi else replace(described, missing="value")
-    algorithm = said.get("algorithm", policy.algorithm)
-    is_blank = is_quasi and (column.missing == "refuse" or policy.suppressed_rows == "blank" or algorithm in BLANKING)
+    algorithm = algorithm_that_made(said.get("algorithm", policy.algorithm), policy)
+    blanks_cells = algorithm is not None and algorithm.blanks_cells
+    is_blank = is_quasi and (column.missing == "refuse" or policy.suppressed_rows == "blank" or blanks_cells)
     level = (said.get("node") or {}).get(name) if is_quasi else 0
     return Reader(column, is_blank, level, longest)
 
