@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
+from indistinct.policy import policy_entries
 from indistinct.studio import drafts
 from indistinct.studio.drafts import Draft
 from indistinct.studio.jobs import Job
@@ -132,6 +133,78 @@ def test_nothing_of_a_policy_file_is_lost(hospital):
     assert any("Race" in mistake for mistake in hospital.mistakes())
     with pytest.raises(PolicyError):
         hospital.take_policy(POLICY.replace("ZIP", "PLZ"))
+
+
+PLAIN = """
+version = 1
+{more}
+[columns]
+Race = {{ role = "quasi", hierarchy = {{ suppress = "*" }} }}
+BirthDate = {{ role = "quasi", hierarchy = {{ dates = {{ levels = ["year"], format = "%m/%d/%Y" }} }} }}
+Gender = {{ role = "quasi" }}
+ZIP = {{ role = "quasi", hierarchy = {{ prefix = {{ length = 5, keep = [3] }} }} }}
+Problem = {{ role = "{role}"{said} }}
+
+[[privacy]]
+model = "k-anonymity"
+k = 2
+"""
+
+
+def policy_with(more="", role="sensitive", said=""):
+    return PLAIN.format(more=more, role=role, said=said and f", {said}")
+
+
+FEATURES = {
+    "version": policy_with(),
+    "max_suppression": policy_with("max_suppression = 0.125"),
+    "suppressed_rows": policy_with('suppressed_rows = "blank"'),
+    "algorithm": policy_with('algorithm = "datafly"'),
+    "options": policy_with('algorithm = "lattice"\noptions = { measure = "loss" }'),
+    "one_row_per_person": policy_with("one_row_per_person = true"),
+    "person": policy_with('person = "Problem"', "identifier"),
+    "person.columns": policy_with('person = { columns = ["Problem"] }', "identifier"),
+    "person.column": policy_with('person = { column = "Problem", release = "nothing" }', "identifier"),
+    "person.release": policy_with(
+        'person = { column = "Problem", release = "pseudonym", suppress = "rows", key_env = "PSEUDONYMS" }',
+        "identifier",
+    ),
+    "person.key_file": policy_with(
+        'person = { column = "Problem", release = "pseudonym", key_file = "/secret/key" }', "identifier"
+    ),
+    "recipient_profile": policy_with("recipient_profile = { Race = 1, BirthDate = 0.5, Gender = 0, ZIP = 1 }"),
+    "quasi_identifiers": policy_with('[quasi_identifiers]\na = ["Race", "ZIP"]\nb = ["Gender", "BirthDate"]'),
+    "eligible": policy_with('[[eligible]]\ncolumn = "Problem"\nop = "!="\nvalue = "obesity"'),
+    "privacy": policy_with() + '[[privacy]]\nmodel = "t-closeness"\nt = 0.5\ncolumn = "Problem"\n',
+    "columns.role": policy_with(role="other"),
+    "columns.hierarchy": policy_with(said='hierarchy = { tree = { "*" = ["obesity", "chest pain"] } }'),
+    "columns.weight": policy_with(role="quasi", said="weight = 3.5"),
+    "columns.missing": policy_with(role="quasi", said='missing = "refuse"'),
+    "columns.pseudonym": policy_with(role="identifier", said="pseudonym = true"),
+}
+"""A policy for each thing that a policy file can say."""
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital, feature):
+    hospital.take_policy(POLICY)  # of which nothing may stay
+    hospital.take_policy(FEATURES[feature])
+    wanted = ix.parse_policy(FEATURES[feature])
+    assert hospital.policy() == wanted
+    assert ix.parse_policy(hospital.policy_text()) == wanted
+    again = hospital.policy_text()
+    hospital.take_policy(again)
+    assert hospital.policy_text() == again
+
+
+def test_every_entry_of_a_policy_file_is_among_those_that_are_loaded_and_downloaded():
+    said = set(policy_entries.PolicyEntries.model_fields) - {"columns"}
+    said |= {f"columns.{name}" for name in policy_entries.ColumnEntry.model_fields}
+    said |= {f"person.{name}" for name in policy_entries.PersonEntry.model_fields} - {
+        "person.suppress",
+        "person.key_env",
+    }
+    assert said <= set(FEATURES), "say in FEATURES how a policy file says it; the studio must keep it"
 
 
 def test_a_column_that_becomes_quasi_gets_a_hierarchy(hospital):

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 Spec = Mapping[str, Any]
 """A hierarchy as a policy file writes it."""
-NOT_ASKED = ("quasi_identifiers", "eligible", "suppressed_rows")
-"""What a policy file may say that no page asks for."""
+ASKED = frozenset(
+    ("version", "columns", "privacy", "max_suppression", "algorithm", "options", "person", "one_row_per_person")
+)
+"""What pages ask of a policy; whatever else a policy file says is kept as it is."""
+ASKED_OF_QUASI = frozenset(("role", "hierarchy", "weight"))
+"""What pages ask of a quasi column; of others they ask the role."""
 
 
 @dataclass(slots=True)
@@ -128,15 +132,15 @@ class Settings:
         """Take over a policy file that fits the open table, also what the pages do not ask for."""
         policy = ix.parse_policy(text)
         policy.check(list(self.columns))
-        written = tomllib.loads(text)
+        written = tomllib.loads(ix.policy_toml(policy))  # in full: profiles applied, every label of hierarchies in it
         for name, column in policy.columns.items():
             choice, entry = self.columns[name], written["columns"].get(name, {})  # person columns may go unnamed
             choice.role, choice.weight = column.role, column.weight
-            asked = ("role", "hierarchy", "weight") if column.role == "quasi" else ("role",)
+            asked = ASKED_OF_QUASI if column.role == "quasi" else {"role"}
             choice.said = {"role": column.role} | {key: entry[key] for key in entry if key not in asked}
             if column.role == "quasi":
                 choice.hierarchy = column.hierarchy.spec()
-        self.more = {key: written[key] for key in NOT_ASKED if key in written}
+        self.more = {key: value for key, value in written.items() if key not in ASKED}
         self.person, self.person_said = list(policy.person_columns), written.get("person")
         self.one_row_per_person = policy.one_row_per_person
         self.models = [model.describe() for model in policy.privacy]
