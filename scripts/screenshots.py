@@ -5,11 +5,13 @@ The people are drawn at random, always the same ones. Needs the extra ``test``, 
 
 from __future__ import annotations
 
+import argparse
 import csv
 import datetime
 import random
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,13 @@ DOCS = ROOT / "docs"
 LARGEST = 150_000
 """Bytes that a picture may have."""
 PEOPLE = 20_000
+WIDTHS = (1400, 800, 420)
+"""Pixels: a desk, a tablet, a telephone."""
+NARROW = ("columns", "release")
+"""Pages that the docs show at every width."""
+USUAL = (1280, 720)
+DRAWN = 0.3
+"""Seconds until a chart has its new size."""
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -31,15 +40,20 @@ LAST = ("Adler", "Brook", "Cole", "Dean", "Ellis", "Frost", "Gray", "Hall", "Irv
 
 def main() -> int:
     """Go through the studio as a steward does, and take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--to", type=Path, help="write every page at every width to this folder instead of docs")
+    folder_of_all = parser.parse_args().to
     if absent := browser.missing():
         sys.stderr.write(f"install first: {', '.join(absent)}\n")
         return 1
+    if folder_of_all is not None:
+        folder_of_all.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         table, voters = _people(Path(folder))
         ledger = Path(folder) / "ledger.db"
         with browser.studio(table) as address, browser.browser() as page:
             page.open(address)
-            _tour(page, voters, ledger)
+            _tour(page, Camera(page, folder_of_all), voters, ledger)
     return 0
 
 
@@ -67,18 +81,18 @@ def _written(path: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> 
     return path
 
 
-def _tour(page: Any, voters: Path, ledger: Path) -> None:
+def _tour(page: Any, camera: Camera, voters: Path, ledger: Path) -> None:
     page.see("Next: columns")
     page.alive()
-    _take(page, "table")
+    camera.take("table")
     page.go("Columns")
     page.see("its name says")
-    _take(page, "columns")
-    _hierarchy(page)
+    camera.take("columns")
+    _hierarchy(page, camera)
     page.go("Privacy")
     page.click("//button[text()='Add']")
     page.see("Each group has at least l sensitive values")
-    _take(page, "privacy")
+    camera.take("privacy")
     page.click("[aria-label='Remove l-diversity']")
     page.go("Release")
     page.click("#run")
@@ -87,27 +101,26 @@ def _tour(page: Any, voters: Path, ledger: Path) -> None:
     page.click("#explore")
     page.see("Coloured by")
     page.alive()
-    _take(page, "release", 860)
-    page.driver.execute_script("document.querySelector('#solutions').closest('section').scrollIntoView()")
-    _take(page, "solutions", is_scrolled=True)
+    camera.take("release", 860)
+    camera.take("solutions", at="#solutions")
     page.go("Trade-off")
     page.click("#sweep")
     page.see("Loss for every k")
     page.alive()
     page.until(lambda: page.all("svg path"), "the curves")
-    _take(page, "trade-off")
+    camera.take("trade-off")
     page.go("Compare")
     page.click("#compare")
     page.see("All algorithms")
     page.alive()
-    _take(page, "compare", 980)
-    _attack(page, voters)
-    _ledger(page, ledger)
+    camera.take("compare", 980)
+    _attack(page, camera, voters)
+    _ledger(page, camera, ledger)
     page.go("Download")
-    _take(page, "download", 900)
+    camera.take("download", 900)
 
 
-def _hierarchy(page: Any) -> None:
+def _hierarchy(page: Any, camera: Camera) -> None:
     """Sort jobs into two groups."""
     page.open(page.driver.current_url.replace("/columns", "/hierarchies?column=job"))
     page.see("Labels at each level")
@@ -125,10 +138,10 @@ def _hierarchy(page: Any) -> None:
             page.choose(place, page.options(place)[f"under {label}"])
             page.until(lambda job=job: f"    {job}" in page.find("#tree-text").get_attribute("value"), job)
     page.see("Labels at each level: 7 → 2 → 1")
-    _take(page, "hierarchies", 860)
+    camera.take("hierarchies", 860)
 
 
-def _attack(page: Any, voters: Path) -> None:
+def _attack(page: Any, camera: Camera, voters: Path) -> None:
     page.go("Attack")
     page.write("#external-path", str(voters))
     page.click("#open-external")
@@ -140,10 +153,10 @@ def _attack(page: Any, voters: Path) -> None:
     page.click("#measure")
     page.see("people who stand alone")
     page.alive()
-    _take(page, "attack", 800)
+    camera.take("attack", 800)
 
 
-def _ledger(page: Any, ledger: Path) -> None:
+def _ledger(page: Any, camera: Camera, ledger: Path) -> None:
     page.go("Ledger")
     page.write("#ledger-url", str(ledger))
     page.click("#new-ledger")
@@ -157,27 +170,45 @@ def _ledger(page: Any, ledger: Path) -> None:
     page.write("#recipient", "insurer")
     page.click("#check-ledger")
     page.see("Joined with")
-    _take(page, "ledger")
+    camera.take("ledger")
 
 
-def _take(page: Any, name: str, height: int = 720, is_scrolled: bool = False) -> None:
-    """Take a picture of the window, of this height at most; paths of this machine are not for the docs."""
-    page.driver.execute_script(
-        "document.activeElement?.blur(); if (!arguments[0]) window.scrollTo(0, 0);"
-        "const tidy = (text) => text.replace(/\\/[^ ]*\\/(?=[^/ ]+$)/, '/data/');"
-        "document.querySelectorAll('p.small, input').forEach((e) => {"
-        "  if (e.tagName === 'INPUT') { if (e.type === 'text') e.value = tidy(e.value); }"
-        "  else if (e.textContent.startsWith('/')) e.textContent = tidy(e.textContent); });",
-        is_scrolled,
-    )
-    tall = min(height, max(720, page.driver.execute_script("return document.documentElement.scrollHeight")))
-    size = {"width": 1280, "height": tall, "deviceScaleFactor": 1, "mobile": False}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    path = DOCS / f"studio-{name}.png"
-    path.write_bytes(page.driver.get_screenshot_as_png())
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": 720})
-    sys.stderr.write(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes\n")
-    assert path.stat().st_size <= LARGEST, "too large for the docs"
+class Camera:
+    """Takes each page at every width, and keeps those that the docs show, or all of them in a folder of your own."""
+
+    def __init__(self, page: Any, folder: Path | None) -> None:
+        self.page, self.folder = page, folder
+
+    def take(self, name: str, height: int = 720, at: str = "") -> None:
+        """Take a picture of the window, of this height at most, from the top or from the element ``at``."""
+        for width in WIDTHS:
+            is_shown = width == WIDTHS[0] or name in NARROW
+            if self.folder is not None or is_shown:
+                self._take(name, width, height if width == WIDTHS[0] else round(height * 1.35), at)
+        self.page.resize(*USUAL)
+
+    def _take(self, name: str, width: int, height: int, at: str) -> None:
+        self.page.resize(width, 720)
+        # paths of this machine are not for the docs
+        self.page.driver.execute_script(
+            "document.activeElement?.blur(); window.scrollTo(0, 0);"
+            "const tidy = (text) => text.replace(/\\/[^ ]*\\/(?=[^/ ]+$)/, '/data/');"
+            "document.querySelectorAll('p.small, input').forEach((e) => {"
+            "  if (e.tagName === 'INPUT') { if (e.type === 'text') e.value = tidy(e.value); }"
+            "  else if (e.textContent.startsWith('/')) e.textContent = tidy(e.textContent); });"
+        )
+        assert not (wide := self.page.too_wide()), f"{name} does not fit a window of {width} pixels: {wide}"
+        tall = min(height, max(720, self.page.driver.execute_script("return document.documentElement.scrollHeight")))
+        self.page.resize(width, tall)
+        if at:
+            self.page.driver.execute_script(
+                "document.querySelector(arguments[0]).closest('section').scrollIntoView()", at
+            )
+        time.sleep(DRAWN)  # charts follow the width of their window a moment later
+        path = (self.folder or DOCS) / f"studio-{name}{'' if width == WIDTHS[0] else f'-{width}'}.png"
+        path.write_bytes(self.page.driver.get_screenshot_as_png())
+        sys.stderr.write(f"{path.name}: {path.stat().st_size:,} bytes\n")
+        assert path.stat().st_size <= LARGEST, "too large for the docs"
 
 
 if __name__ == "__main__":

@@ -91,11 +91,9 @@ def browser(downloads: Path | None = None) -> Iterator[Any]:
         driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
         try:
             driver.set_page_load_timeout(PATIENCE)
-            driver.execute_cdp_cmd(
-                "Emulation.setDeviceMetricsOverride",
-                {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False},
-            )
-            yield Page(driver)
+            page = Page(driver)
+            page.resize(1280)
+            yield page
         finally:
             driver.quit()
 
@@ -227,6 +225,21 @@ class Page:
             for message in messages
             if message["method"] == "Network.requestWillBeSent"
         ]
+
+    def resize(self, width: int, height: int = 720) -> None:
+        """Give the window another size."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def too_wide(self) -> list[str]:
+        """Give what reaches beyond the window, but for what is scrolled in a box of its own."""
+        script = """
+          const wide = (e) => { const box = e.getBoundingClientRect(); return box.width && box.right > innerWidth + 1; };
+          const isHidden = (e) => e.closest('.scroll, pre.code, .visually-hidden, svg, .skip');
+          return [...document.querySelectorAll('body *')].filter((e) => wide(e) && !isHidden(e))
+            .map((e) => e.outerHTML.slice(0, 120));
+        """
+        return [str(found) for found in self.driver.execute_script(script)]
 
     def complaints(self) -> list[str]:
         """Give the errors of the browser's console since this was last asked."""

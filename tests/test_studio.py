@@ -282,8 +282,10 @@ def test_every_page_can_be_used_by_keyboard_and_screen_reader(page):
         )
         assert nameless == [], step
         assert len(page.all("h1")) == 1
-        wide = page.driver.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= 1280, f"{step} is wider than the window"
+        for width in (1400, 800, 420, 1280):
+            page.resize(width)
+            assert page.too_wide() == [], f"{step} does not fit a window of {width} pixels"
+            assert page.driver.execute_script("return document.documentElement.scrollWidth") <= width
     first = page.driver.execute_script("return document.querySelector('a[href], button, input').getAttribute('href')")
     assert first == "#main", "the first thing that a keyboard reaches skips the navigation"
     assert page.complaints() == []

@@ -126,6 +126,38 @@ ul.tree li { margin: 3px 0; }
   background: #fff; padding: 2px 10px; font-size: 13.5px; cursor: grab; }
 .twig.label { background: var(--soft); border-color: #b6cfe3; font-weight: 600; }
 .twig.over { outline: 2px dashed var(--accent); }
+.if-narrow { display: none; }
+.picture { width: 100%; } .picture svg { max-width: 100%; height: auto; }
+@media (max-width: 900px) {
+  .shell { display: block; }
+  .side { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); padding: 10px 14px; }
+  .brand { padding: 0 4px; } .brand small { display: inline; margin-left: 10px; }
+  .side ol { display: flex; flex-wrap: wrap; gap: 2px 4px; margin: 8px 0 0; }
+  .side a { padding: 3px 8px; gap: 6px; margin: 0; font-size: 14px; }
+  .page { padding: 18px 20px 40px; }
+  .two, .halves { grid-template-columns: minmax(0, 1fr); }
+  table.narrow, table.narrow tbody { display: block; } table.narrow thead { display: none; }
+  table.narrow tr { display: flex; flex-wrap: wrap; gap: 6px 14px; align-items: center; padding: 10px 0;
+    border-bottom: 1px solid var(--line); }
+  table.narrow :is(th, td) { border: 0 !important; padding: 0 !important; }
+  table.narrow tbody th { flex-basis: 100%; white-space: normal; overflow-wrap: anywhere; }
+  table.narrow td[data-head]::before { content: attr(data-head) " "; color: var(--quiet); font-size: 12.5px; }
+  table.narrow td.whole { flex-basis: 100%; }
+  table.narrow td:is(:empty, .blank) { display: none; }
+}
+@media (max-width: 560px) {
+  .page { padding: 14px 12px 32px; }
+  .card { padding: 14px 14px; }
+  .cards { grid-template-columns: minmax(0, 1fr); }
+  .field, .field select, .field input.control { width: 100%; } .field input.control.short { width: 100%; }
+  .field.wide { flex-basis: 100%; }
+  .button { white-space: normal; }
+  .figures { gap: 10px 22px; } .figure b { font-size: 19px; }
+  .running { left: 8px; right: 8px; }
+  .check { margin: 3px 12px 3px 0; }
+  .if-wide { display: none; } .if-narrow { display: block; }
+  .legend div { display: flex; gap: 8px; } .legend dt { min-width: 76px; }
+}
 .visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (prefers-reduced-motion: no-preference) { .side a, .button { transition: background .12s; } }
 """

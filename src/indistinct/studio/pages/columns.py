@@ -75,7 +75,7 @@ def _columns(work: Work) -> None:
 
 
 def _grid(work: Work, changed: Callable[[], Any]) -> None:
-    with controls.box("div", "scroll"), controls.box("table", "grid"):
+    with controls.box("div", "scroll"), controls.box("table", "grid narrow", role="table"):
         controls.Words("caption", "The columns and their roles", "visually-hidden")
         with controls.box("thead"), controls.box("tr"):
             for name in HEADS:
@@ -90,20 +90,20 @@ class Row:
 
     def __init__(self, work: Work, choice: Choice, changed: Callable[[], Any]) -> None:
         self.work, self.choice, self._changed = work, choice, changed
-        with controls.box("tr"):
-            controls.Words("th", choice.name, scope="row")
-            with controls.box("td"):
+        with controls.box("tr", role="row"):
+            controls.Words("th", choice.name, scope="row", role="rowheader")
+            with controls.box("td", role="cell"):
                 controls.choice(f"Role of {choice.name}", list(ROLES), choice.role, self.set_role, bare=True)
-            controls.Words("td", f"{choice.distinct:,}", "number")
-            controls.Words("td", f"{choice.missing:,}", "number")
-            with controls.box("td"):
+            controls.Words("td", f"{choice.distinct:,}", "number", role="cell", data_head="Distinct")
+            controls.Words("td", f"{choice.missing:,}", "number", role="cell", data_head="Missing")
+            with controls.box("td", role="cell", data_head="Weight") as self._weight_cell:
                 self._weight = controls.bare_number(
                     f"Weight of {choice.name}", f"{choice.weight:g}", self.set_weight, min="0", step="any"
                 ).style("width: 64px")
-            with controls.box("td", "cell"):
+            with controls.box("td", "cell", role="cell"):
                 place = f"/hierarchies?column={quote(choice.name)}"
                 self._hierarchy = controls.Words("a", "", "link", href=place)
-            controls.Words("td", choice.reason, "quiet")
+            controls.Words("td", choice.reason, "quiet whole", role="cell")
         self._show_role()
 
     def set_role(self, role: str) -> None:
@@ -120,7 +120,9 @@ class Row:
     def _show_role(self) -> None:
         kind = next(iter(self.choice.hierarchy or {"keep": True}))
         self._hierarchy.text = KINDS.get(kind, kind)
-        self._weight.visible = self._hierarchy.visible = self.choice.role == "quasi"
+        is_quasi = self.choice.role == "quasi"
+        self._weight.visible = self._hierarchy.visible = is_quasi
+        self._weight_cell.classes(remove="blank") if is_quasi else self._weight_cell.classes("blank")
 
 
 class WhoseRows:

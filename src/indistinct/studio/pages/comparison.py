@@ -52,8 +52,8 @@ def _switch_of(chosen: dict[str, bool], name: str) -> controls.Told:
 
 def _show_trials(work: Work, comparison: Comparison) -> None:
     with controls.card():
-        svg = comparison.svg(width=1000)
-        ui.html(svg, sanitize=False).style("width: 100%; overflow-x: auto")
+        for width, where in ((1000, "if-wide"), (360, "if-narrow")):
+            ui.html(comparison.svg(width=width), sanitize=False).classes(f"picture {where}")
         heads = ["algorithm", *SHOWN_MEASURES, "left out", "groups", "smallest", "seconds", "outcome", ""]
         with controls.box("div", "scroll").style("margin-top: 14px"), controls.box("table", "grid"):
             controls.Words("caption", "All algorithms", "visually-hidden")
