@@ -56,7 +56,7 @@ def _columns(work: Work) -> None:
         for mistake in work.mistakes():
             controls.tell("bad", mistake)
 
-    def changed() -> None:
+    def show_change() -> None:
         whose.show_change()
         mistakes.refresh()
 
@@ -66,7 +66,7 @@ def _columns(work: Work) -> None:
                 with controls.box("div"):
                     controls.Words("dt", role)
                     controls.Words("dd", meaning)
-        _grid(work, changed)
+        _grid(work, show_change)
     with controls.card("Whose row is it?"):
         whose = WhoseRows(work, mistakes.refresh)
     with controls.box("div", "at-bottom"):  # below the rows: above them it would move what is about to be clicked
