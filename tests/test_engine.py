@@ -568,6 +568,61 @@ def test_nothing_is_printed_when_a_program_forgets_to_close() -> None:
     assert not Path(folder).exists()
 
 
+def threads_of_this_process() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted as Linux lists them")
+def test_tables_that_are_kept_have_the_threads_of_one() -> None:
+    before = threads_of_this_process()
+    kept = [open_table(arrow_table(), threads=3)]
+    with_one = threads_of_this_process()
+    assert with_one > before
+    kept += [open_table(arrow_table(), threads=3) for _ in range(20)]
+    assert [rows.count() for rows in kept] == [6] * 21
+    assert threads_of_this_process() == with_one
+    for rows in kept:
+        rows.close()
+    assert threads_of_this_process() == before
+
+
+def test_more_threads_than_the_machine_can_use_are_not_started() -> None:
+    with open_table(arrow_table(), threads=100_000) as rows:
+        started = rows.source.session.fetch("SELECT current_setting('threads')")[0][0]  # type: ignore[attr-defined]
+    assert started <= 4 * (os.cpu_count() or 1)
+
+
+def test_sessions_that_share_threads_see_nothing_of_each_other(tmp_path: Path) -> None:
+    database = write_database(tmp_path / "t.duckdb")
+    with open_table(database) as one, open_table(database) as other, open_table(arrow_table()) as third:
+        plan = Plan(("name",), {"age": np.zeros(3, dtype=np.int64)}, {"age": ("*",)})
+        released = [rows.encode(["age"]).recode(plan) for rows in (one, other, third)]
+        released[0].close()
+        one.close()
+        assert [rows.count() for rows in released[1:]] == [6, 6]
+        assert other.source.session.fetch("SHOW TABLES") != []  # type: ignore[attr-defined]
+        own = other.source.session.fetch("SHOW TABLES")  # type: ignore[attr-defined]
+        assert len(own) < len(other.source.session.fetch("SHOW ALL TABLES"))  # type: ignore[attr-defined]
+        for rows in released[1:]:
+            rows.close()
+
+
+def test_a_forked_process_opens_tables_of_its_own() -> None:
+    program = (
+        "import os, pyarrow as pa, warnings\n"
+        "from indistinct.engine import open_table\n"
+        "warnings.simplefilter('ignore')\n"
+        "kept = open_table(pa.table({'a': ['x', 'y']}))\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    with open_table(pa.table({'a': ['x']})) as rows:\n"
+        "        os._exit(10 + rows.encode(['a']).rows)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), kept.count())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["11", "2"]
+
+
 def test_a_failed_write_is_an_output_error(tmp_path: Path) -> None:
     for source in (arrow_table(), write_csv(tmp_path / "t.csv"), write_database(tmp_path / "t.duckdb")):
         with open_table(source) as rows, pytest.raises(OutputError, match="check the folder and the free space"):

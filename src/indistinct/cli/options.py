@@ -66,7 +66,9 @@ class Reading:
     memory: Annotated[
         str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")
     ] = None
-    threads: Annotated[int | None, typer.Option(min=1, help="How many cores the engine may use. Else all.")] = None
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="How many threads the engine may use, at most 4 a core. Else one a core.")
+    ] = None
 
     def arguments(self) -> dict[str, Any]:
         """Give what was said about reading a table, as ``open_table`` takes it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,15 @@ from indistinct.errors import TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+THREADS_PER_CORE = 4
+"""More threads than this for each core make nothing quicker; they only take memory."""
+
+
+def usable_threads(asked: int | None) -> int | None:
+    """Return how many threads an engine gets on this machine of those that were asked for; None for its own choice."""
+    return None if asked is None else min(asked, THREADS_PER_CORE * (os.cpu_count() or 1))
 
 
 def check_names(table: str, names: Sequence[str]) -> None:

@@ -1,30 +1,21 @@
-"""A private DuckDB connection with its own temporary folder; it turns DuckDB's errors into ours, without cells."""
+"""A private DuckDB connection with its own schema and folder; it turns DuckDB's errors into ours, without cells."""
 
 from __future__ import annotations
 
 import itertools
 import re
-import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from indistinct.engine.duckdb.instance import Instance, close, forget, instance_for
 from indistinct.errors import TableError
-
-SETTINGS = (
-    "enable_progress_bar = false",
-    "python_enable_replacements = false",
-    "TimeZone = 'UTC'",
-    # Joins stay as written, rows first, dictionary second: DuckDB takes a CSV file of any size for some 40 rows
-    # and would build its hash tables from the rows.
-    "disabled_optimizers = 'join_order,build_side_probe_side'",
-)
 
 
 def quote(identifier: str) -> str:
@@ -55,38 +46,33 @@ def escape_pattern(path: Path) -> str:
 
 
 class Session:
-    """One connection, shared by a table and everything recoded from it.
+    """One connection and a schema of its own, shared by a table and everything recoded from it.
 
-    No extension is fetched over the network, nothing of the caller's variables is visible to SQL,
-    and whatever does not fit into ``memory_limit`` goes to a folder that only this user can read.
+    Threads and memory are those of an instance of DuckDB that other sessions with the same limits use as well; nothing
+    of theirs is seen here. No extension is fetched over the network, nothing of the caller's variables is visible to
+    SQL, and what is copied from files goes to a folder that only this user can read.
     """
 
     def __init__(self, name: str, memory_limit: str | None = None, threads: int | None = None) -> None:
         self.name = name
-        self.folder = Path(tempfile.mkdtemp(prefix="indistinct-"))
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": str(self.folder / "spill"),
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
-        if memory_limit is not None:
-            config["memory_limit"] = memory_limit
-        if threads is not None:
-            config["threads"] = str(threads)
         try:
-            self._connection = duckdb.connect(":memory:", config=config)
+            instance, self._connection = _connect(memory_limit, threads)
         except duckdb.Error:
-            shutil.rmtree(self.folder, ignore_errors=True)
             raise TableError(
                 f"{name}: memory limit {memory_limit!r} or threads {threads!r} is not understood; "
                 "say for example '4GB' and 8"
             ) from None
-        for setting in SETTINGS:
-            self._connection.execute(f"SET {setting}")
+        self.folder = Path(tempfile.mkdtemp(prefix="indistinct-"))
+        self._schema = f"session_{next(_numbers)}"
+        self._attached: list[str] = []
         self._names = itertools.count()
         self._users = 0
         # Runs when the last table is collected or at exit, so that the folder never outlives the process.
-        self._finalizer = weakref.finalize(self, _close, self._connection, self.folder)
+        self._finalizer = weakref.finalize(
+            self, _close, self._connection, self._schema, self._attached, self.folder, instance
+        )
+        self.execute(f"CREATE SCHEMA {self._schema}")
+        self.execute(f"SET schema = {literal(self._schema)}")
 
     def retain(self) -> None:
         """Count one more table that uses this connection."""
@@ -115,6 +101,19 @@ class Session:
         """Run a statement that returns nothing."""
         with self._errors():
             self._connection.execute(sql, list(parameters))
+
+    def attach(self, path: Path, options: str = "") -> str:
+        """Make a database file visible for the life of the session, and return its name."""
+        with self._errors():
+            name = f"{self._schema}_{self.fresh('file')}"
+            self._connection.execute(f"ATTACH {literal(str(path))} AS {name} {options}")
+        self._attached.append(name)
+        return name
+
+    def detach(self, name: str) -> None:
+        """Let go of a database file before the session ends."""
+        self.execute(f"DETACH {name}")
+        self._attached.remove(name)
 
     def create_view(self, query: str) -> str:
         """Make a query a view for the life of the connection, and return its name."""
@@ -197,6 +196,27 @@ def explain(error: Exception) -> str:
     return f"cannot be read ({type(error).__name__}); check that the file is whole and not in use"
 
 
-def _close(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+_numbers = itertools.count()
+
+
+def _connect(memory_limit: str | None, threads: int | None) -> tuple[Instance, duckdb.DuckDBPyConnection]:
+    """Return an instance for these limits and a connection to it; one that an error ended is replaced."""
+    instance = instance_for(memory_limit, threads)
+    try:
+        return instance, instance.connect()
+    except duckdb.FatalException:
+        forget(instance)
+        instance = instance_for(memory_limit, threads)
+        return instance, instance.connect()
+
+
+def _close(
+    connection: duckdb.DuckDBPyConnection, schema: str, attached: list[str], folder: Path, instance: Instance
+) -> None:
+    """Take away all that a session made; its instance, which is held until now, ends with its last session."""
+    with suppress(duckdb.Error):  # of an instance that a fatal error ended nothing is left
+        connection.execute(f"USE memory.{schema}")
+        connection.execute(f"DROP SCHEMA {schema} CASCADE")
+        for database in attached:
+            connection.execute(f"DETACH {database}")
+    close(connection, folder)

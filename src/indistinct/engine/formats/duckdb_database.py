@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indistinct.engine.duckdb.origin import Origin
-from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.errors import TableError
@@ -19,24 +19,23 @@ class DuckDBDatabase(FileFormat):
     suffixes = (".duckdb", ".db", ".ddb")
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
-        session.execute(f"ATTACH {literal(str(path))} AS original (READ_ONLY)")
+        database = session.attach(path, "(READ_ONLY)")
         tables = session.fetch(
-            "SELECT table_schema, table_name FROM information_schema.tables "
-            "WHERE table_catalog = 'original' ORDER BY ALL"
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? ORDER BY ALL",
+            [database],
         )
         found = [pair for pair in tables if reading.table in (None, pair[1], f"{pair[0]}.{pair[1]}")]
         if len(found) != 1:
             names = ", ".join(name for _, name in tables) or "none"
             raise TableError(f"{path.name}: say which table as {path.name}::table; it has {names}")
         schema, name = found[0]
-        return f"original.{quote(schema)}.{quote(name)}", Origin(self.kind, table=name)
+        return f"{database}.{quote(schema)}.{quote(name)}", Origin(self.kind, table=name)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         session = source.session
-        database = session.fresh("output")
         path.unlink(missing_ok=True)
-        session.execute(f"ATTACH {literal(str(path))} AS {database}")
+        database = session.attach(path)
         try:
             session.execute(f"CREATE TABLE {database}.{quote(origin.table)} AS SELECT * FROM {source.relation}")
         finally:
-            session.execute(f"DETACH {database}")
+            session.detach(database)

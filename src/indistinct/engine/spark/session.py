@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from indistinct.engine.rows import usable_threads
 from indistinct.errors import MissingExtraError, TableError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def find_session(engine: object, master: str | None, memory_limit: str | None, t
     active: SparkSession | None = session_class.getActiveSession()
     if active is not None:
         return active
+    threads = usable_threads(threads)
     remote = master is not None and master.startswith("sc://")
     if not remote and not java_is_there() and "SPARK_REMOTE" not in os.environ:
         raise MissingExtraError(
