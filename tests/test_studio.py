@@ -223,6 +223,15 @@ def test_thirty_roles_changed_as_fast_as_the_driver_can_are_all_in_the_policy_fi
     for name, role in changes:
         Select(page.driver.find_element(By.CSS_SELECTOR, f"[aria-label='Role of {name}']")).select_by_value(role)
     wanted = dict(changes)
+    page.until(lambda: len(page.all("td.values svg")) >= 20, "how values are distributed")
+    for name in names[10:20]:  # and several at once
+        page.click(f"//label[.//span[text()='Choose {name}']]//input")
+    page.choose("#all-role", "quasi")
+    page.choose("#all-hierarchy", "rounding")
+    page.write("#all-weight", "3")
+    page.click("#change-all")
+    wanted |= dict.fromkeys(names[10:20], "quasi")
+    page.until(lambda: page.find("[aria-label='Weight of answer19']").get_attribute("value") == "3", "the change")
     page.write("[aria-label='Weight of answer5']", "7")
     shown = {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names}
     assert shown == wanted
@@ -231,6 +240,7 @@ def test_thirty_roles_changed_as_fast_as_the_driver_can_are_all_in_the_policy_fi
     columns = tomllib.loads(text)["columns"]
     assert {name: columns[name]["role"] for name in names} == wanted
     assert columns["answer5"]["weight"] == 7
+    assert all("rounding" in columns[name]["hierarchy"] and columns[name]["weight"] == 3 for name in names[10:20])
     page.go("Columns")
     assert {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names} == wanted
 

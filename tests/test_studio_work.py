@@ -6,16 +6,21 @@ import collections
 import csv
 import json
 import threading
+import xml.etree.ElementTree
 import zipfile
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
 from indistinct.policy import policy_entries
-from indistinct.studio import drafts
+from indistinct.showing.small_bars import small_bars
+from indistinct.studio import bulk, drafts
+from indistinct.studio.distributions import distributions
 from indistinct.studio.drafts import Draft
 from indistinct.studio.jobs import Job
 from indistinct.studio.style import CSS
@@ -576,3 +581,56 @@ def test_a_release_of_people_is_made_and_its_risk_says_what_was_counted(visits):
     assert (before.people, before.uniques) == (5, 1)
     assert after.people is None
     assert "rows were counted, not people" in after.notes[0]
+
+
+def test_a_change_of_many_columns_is_made_in_each_and_refused_where_it_does_not_fit(hospital):
+    names = ["Race", "BirthDate", "Problem"]
+    assert bulk.change_columns(hospital, names, bulk.Change("quasi", "suppress", 2.5)) == []
+    assert [hospital.columns[name].entry() for name in names] == [
+        {"role": "quasi", "hierarchy": {"suppress": "*"}, "weight": 2.5}
+    ] * 3
+    before = dict(hospital.columns["ZIP"].hierarchy)
+    refused = bulk.change_columns(hospital, ["Race", "ZIP"], bulk.Change(hierarchy="intervals", weight=4))
+    assert [line.partition(" ")[0] for line in refused] == ["Race"]  # ZIP codes are numbers, races are not
+    assert "black" not in refused[0]
+    assert hospital.columns["Race"].hierarchy == {"suppress": "*"}
+    assert (hospital.columns["Race"].weight, hospital.columns["ZIP"].weight) == (4, 4)
+    assert (hospital.columns["Race"].role, hospital.columns["ZIP"].hierarchy != before) == ("quasi", True)
+
+
+def test_columns_take_over_the_hierarchy_of_another(hospital):
+    choices = bulk.hierarchy_choices(hospital)
+    assert "tree" not in choices
+    assert choices["as column Gender"] == "as Gender has it"
+    hospital.columns["Gender"].hierarchy = {"suppress": "?"}
+    assert bulk.change_columns(hospital, ["Race", "ZIP"], bulk.Change(hierarchy="as column Gender")) == []
+    assert hospital.columns["Race"].hierarchy == hospital.columns["ZIP"].hierarchy == {"suppress": "?"}
+
+
+def test_distributions_count_every_row_before_and_after(hospital):
+    hospital.set_role("Problem", "identifier")
+    before = distributions(hospital, hospital.columns)
+    assert set(before) == {"Race", "BirthDate", "Gender", "ZIP"}  # identifiers are not drawn
+    assert before["Gender"].before["bars"] == [{"label": "male", "rows": 7}, {"label": "female", "rows": 5}]
+    assert before["Gender"].after is None
+    hospital.set_role("Problem", "sensitive")
+    hospital.anonymize()
+    after = distributions(hospital, hospital.columns)
+    with hospital.release.parts["table"].encode(["ZIP"]) as encoded:
+        released = encoded.count_by(["ZIP"]).counts.sum()
+    assert all(sum(bar["rows"] for bar in one.after["bars"]) == released for one in after.values())
+    assert [when for when, _ in after["ZIP"].small()] == ["before", "after"]
+    assert len(after["ZIP"].large()) == 2
+    assert all(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg") for svg in after["ZIP"].large())
+    hospital.open_example("samarati")
+    assert "Gender" not in distributions(hospital, ["Gender"])  # nothing of the table before is left
+
+
+@given(numbers=st.lists(st.integers(0, 10**6), max_size=30), words=st.text(max_size=20))
+def test_small_bars_show_all_that_is_there_and_fit_their_picture(numbers, words):
+    words = "".join(letter for letter in words if letter.isprintable())
+    drawn = xml.etree.ElementTree.fromstring(small_bars(numbers, words))
+    bars = [element for element in drawn.iter() if element.tag.endswith("rect")]
+    assert len(bars) == sum(number > 0 for number in numbers)
+    assert all(float(bar.get("x")) + float(bar.get("width")) <= 133 and float(bar.get("height")) >= 1 for bar in bars)
+    assert drawn.get("aria-label") == words

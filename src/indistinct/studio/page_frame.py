@@ -80,6 +80,10 @@ class Desk:
         with self._error:
             controls.tell("bad", message)
 
+    def clear(self) -> None:
+        """Take away what went wrong before."""
+        self._error.clear()
+
     def _tell(self, job: Job) -> None:
         if job.error is not None and not job.is_told:
             self.fail(job.error)

@@ -53,6 +53,16 @@ html, body { background: var(--ground); color: var(--ink);
 .told + .figures, .spread + .told { margin-top: 14px; }
 .legend { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: 4px 22px; margin: 0 0 16px;
   font-size: 13.5px; } .legend dt { font-weight: 600; } .legend dd { margin: 0; color: var(--quiet); }
+.legend dt { padding: 0 8px; border-radius: 5px; display: inline-block; }
+.role-identifier { --role: #4a5560; --role-soft: #eceff2; } .role-quasi { --role: #0b5c99; --role-soft: #e8f1f8; }
+.role-sensitive { --role: #a63a00; --role-soft: #fdeee4; } .role-other { --role: #00694e; --role-soft: #e3f3ee; }
+.legend dt, table select.control[class*=role-] { background: var(--role-soft); color: var(--role); font-weight: 600; }
+table select.control[class*=role-] { border-color: var(--role); }
+table.grid tr[class*=role-] > td:first-child { border-left: 4px solid var(--role) !important;
+  padding-left: 10px !important; }
+.together { border: 1px solid var(--line); border-radius: 8px; padding: 10px 12px; margin-bottom: 14px; }
+.small-picture { display: inline-block; margin-right: 10px; font-size: 11.5px; line-height: 1.2; }
+.small-picture > span { display: block; } td.values { white-space: nowrap; }
 .spread { display: flex; justify-content: space-between; gap: 14px; align-items: center; flex-wrap: wrap; }
 .quiet { color: var(--quiet); }
 .small { font-size: 13px; }
@@ -140,7 +150,7 @@ ul.tree li { margin: 3px 0; }
   table.narrow tr { display: flex; flex-wrap: wrap; gap: 6px 14px; align-items: center; padding: 10px 0;
     border-bottom: 1px solid var(--line); }
   table.narrow :is(th, td) { border: 0 !important; padding: 0 !important; }
-  table.narrow tbody th { flex-basis: 100%; white-space: normal; overflow-wrap: anywhere; }
+  table.narrow tbody th { flex: 1 1 calc(100% - 80px); white-space: normal; overflow-wrap: anywhere; }
   table.narrow td[data-head]::before { content: attr(data-head) " "; color: var(--quiet); font-size: 12.5px; }
   table.narrow td.whole { flex-basis: 100%; }
   table.narrow td:is(:empty, .blank) { display: none; }

@@ -17,6 +17,7 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
+from indistinct.report.column_section import Counted, count_labels
 from indistinct.studio.column_meanings import pair_by_meaning
 from indistinct.studio.jobs import Job
 from indistinct.studio.previews import Preview, text_cells
@@ -75,6 +76,9 @@ class Work(Settings):
     released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
     """The first rows of each released table: its name, its columns and its cells."""
     job: Job | None = None
+    counted_before: dict[str, Counted] = field(default_factory=dict)
+    """The rows of each value, of the columns that were asked for."""
+    _counted_after: dict[str, Counted] | None = None
     _values: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     _released_text: str = ""
     _using: threading.RLock = field(default_factory=threading.RLock)
@@ -159,6 +163,7 @@ class Work(Settings):
         self.frontier, self.lattice, self.comparison, self.solutions = None, None, None, []
         self.linked, self.attacked, self.risks = None, None, None
         self._values, self._explored_text = {}, {}
+        self.counted_before, self._counted_after = {}, None
 
     def values(self, name: str) -> tuple[str | None, ...]:
         """Give the distinct values of a column, missing last; they are read once."""
@@ -201,7 +206,19 @@ class Work(Settings):
             if self.release is not None:
                 self.release.close()
             self.release, self._released_text, self.released_head = release, text, head
+            self._counted_after = None
         self.linked, self.attacked, self.risks = None, None, None
+
+    def count_released(self) -> dict[str, Counted]:
+        """Count the rows of each label of the released quasi and sensitive columns; they are counted once."""
+        with self._using:
+            if self._counted_after is None and self.release is not None:
+                wanted = self.release.policy.with_role("quasi", "sensitive")
+                found: dict[str, Counted] = {}
+                for rows in self.release.parts.values():
+                    found |= count_labels(rows, [name for name in wanted if name in rows.columns()])
+                self._counted_after = found
+            return self._counted_after or {}
 
     @contextmanager
     def _use_release(self) -> Iterator[Release]:

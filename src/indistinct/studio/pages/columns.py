@@ -5,32 +5,27 @@ A change is shown in the cells that it concerns and nowhere else: whoever goes o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
-from urllib.parse import quote
 
 from nicegui import ui
 from nicegui.element import Element
 
+from indistinct.errors import IndistinctError
 from indistinct.policy import Role
-from indistinct.studio import controls
-from indistinct.studio.drafts import KINDS
-from indistinct.studio.page_frame import frame, needs_table, next_step
-from indistinct.studio.settings import Choice
+from indistinct.showing.words import counted
+from indistinct.studio import bulk, controls
+from indistinct.studio.distributions import distributions
+from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
+from indistinct.studio.pages.column_row import HEADS, ROLES, Row, read_weight
 from indistinct.studio.work import Work
 
 LEAD = (
     "Say what each column is. The suggestions come from names and values; a column that nothing is known about is "
     "treated as if others could link by it."
 )
-ROLES = {
-    "identifier": "names people; never released",
-    "quasi": "others may know it; generalized",
-    "sensitive": "nobody should learn it; released as it is",
-    "other": "neither; released as it is",
-}
-"""What each role means."""
 WHOSE_LEAD = (
     "If somebody may have several rows, say by which identifiers people are told apart. They are never released as "
     "they are, and models count people instead of rows."
@@ -40,17 +35,16 @@ NO_IDENTIFIER = (
     "identifier, and choose it here."
 )
 PEOPLE_COUNTED = "People are counted: a group must have enough different people, not only enough rows."
-HEADS = ("Column", "Role", "Distinct", "Missing", "Weight", "Hierarchy", "Why this was suggested")
 
 
 def page(work: Work, query: Mapping[str, str]) -> None:
     """Show the page."""
-    with frame(work, "/columns", "What is each column?", LEAD):
+    with frame(work, "/columns", "What is each column?", LEAD) as desk:
         if not needs_table(work):
-            _columns(work)
+            _columns(work, desk)
 
 
-def _columns(work: Work) -> None:
+def _columns(work: Work, desk: Desk) -> None:
     @ui.refreshable
     def mistakes() -> None:
         for mistake in work.mistakes():
@@ -64,9 +58,9 @@ def _columns(work: Work) -> None:
         with controls.box("dl", "legend"):
             for role, meaning in ROLES.items():
                 with controls.box("div"):
-                    controls.Words("dt", role)
+                    controls.Words("dt", role, f"role-{role}")
                     controls.Words("dd", meaning)
-        _grid(work, show_change)
+        Grid(work, desk, show_change)
     with controls.card("Whose row is it?"):
         whose = WhoseRows(work, mistakes.refresh)
     with controls.box("div", "at-bottom"):  # below the rows: above them it would move what is about to be clicked
@@ -74,55 +68,84 @@ def _columns(work: Work) -> None:
         next_step("Accept and continue", "/hierarchies").props("id=accept")
 
 
-def _grid(work: Work, changed: Callable[[], Any]) -> None:
-    with controls.box("div", "scroll"), controls.box("table", "grid narrow", role="table"):
-        controls.Words("caption", "The columns and their roles", "visually-hidden")
-        with controls.box("thead"), controls.box("tr"):
-            for name in HEADS:
-                controls.Words("th", name, "number" if name in ("Distinct", "Missing") else "", scope="col")
-        with controls.box("tbody"):
-            for choice in work.columns.values():
-                Row(work, choice, changed)
+class Grid:
+    """All columns, each in its row, and above them what can be decided about several at once."""
 
+    def __init__(self, work: Work, desk: Desk, told: Callable[[], Any]) -> None:
+        self.work, self.desk, self._told = work, desk, told
+        self._wanted = {"role": "", "hierarchy": "", "weight": ""}
+        self._together()
+        with controls.box("div", "scroll"), controls.box("table", "grid narrow", role="table"):
+            controls.Words("caption", "The columns and their roles", "visually-hidden")
+            with controls.box("thead"), controls.box("tr"):
+                with controls.box("th", scope="col"):
+                    self._all = controls.check("Choose all columns", False, self.choose_all, bare=True)
+                for name in HEADS[1:]:
+                    controls.Words("th", name, "number" if name in ("Distinct", "Missing") else "", scope="col")
+            with controls.box("tbody"):
+                self.rows = {name: Row(work, choice, told, self._count) for name, choice in work.columns.items()}
+        self._count()
+        ui.timer(0.05, self._draw_values, once=True)
 
-class Row:
-    """The row of a column: its role, and what is asked of a quasi column only."""
+    def _together(self) -> None:
+        """Ask what several columns are to have in common."""
 
-    def __init__(self, work: Work, choice: Choice, changed: Callable[[], Any]) -> None:
-        self.work, self.choice, self._changed = work, choice, changed
-        with controls.box("tr", role="row"):
-            controls.Words("th", choice.name, scope="row", role="rowheader")
-            with controls.box("td", role="cell"):
-                controls.choice(f"Role of {choice.name}", list(ROLES), choice.role, self.set_role, bare=True)
-            controls.Words("td", f"{choice.distinct:,}", "number", role="cell", data_head="Distinct")
-            controls.Words("td", f"{choice.missing:,}", "number", role="cell", data_head="Missing")
-            with controls.box("td", role="cell", data_head="Weight") as self._weight_cell:
-                self._weight = controls.bare_number(
-                    f"Weight of {choice.name}", f"{choice.weight:g}", self.set_weight, min="0", step="any"
-                ).style("width: 64px")
-            with controls.box("td", "cell", role="cell"):
-                place = f"/hierarchies?column={quote(choice.name)}"
-                self._hierarchy = controls.Words("a", "", "link", href=place)
-            controls.Words("td", choice.reason, "quiet whole", role="cell")
-        self._show_role()
+        def hear(what: str) -> controls.Told:
+            return lambda value: self._wanted.update({what: value})
 
-    def set_role(self, role: str) -> None:
-        """Decide what the column is."""
-        self.work.set_role(self.choice.name, cast("Role", role))
-        self._show_role()
-        self._changed()
+        with controls.box("div", "together", role="group", aria_label="Change several columns"):
+            self._number = controls.Words("span", "", "small", aria_live="polite")
+            with controls.box("div", "row-line"):
+                controls.button("Choose all", lambda: self.choose_all(True), "slim", id="choose-all")
+                controls.button("None", lambda: self.choose_all(False), "slim plain", aria_label="Choose none")
+                roles = {"": "as they are", **{role: role for role in ROLES}}
+                controls.choice("Role", roles, "", hear("role")).props("id=all-role")
+                kinds = {"": "as they are", **bulk.hierarchy_choices(self.work)}
+                controls.choice("Hierarchy", kinds, "", hear("hierarchy")).props("id=all-hierarchy")
+                controls.text("Weight", "", hear("weight"), wide=False, live=True, id="all-weight", size=6)
+                self._apply = controls.button("Change them", self.change, "primary", id="change-all")
 
-    def set_weight(self, text: str) -> None:
-        """Decide how much the column matters; what is no number is refused as a weight of 0 is."""
-        self.choice.weight = float(text) if _is_number(text) else 0.0
-        self._changed()
+    def choose_all(self, is_so: bool) -> None:
+        """Choose every column, or none."""
+        for row in self.rows.values():
+            if row.is_chosen != is_so:
+                row.choose(is_so)
+        controls.put(self._all, "checked", is_so)
 
-    def _show_role(self) -> None:
-        kind = next(iter(self.choice.hierarchy or {"keep": True}))
-        self._hierarchy.text = KINDS.get(kind, kind)
-        is_quasi = self.choice.role == "quasi"
-        self._weight.visible = self._hierarchy.visible = is_quasi
-        self._weight_cell.classes(remove="blank") if is_quasi else self._weight_cell.classes("blank")
+    def _count(self) -> None:
+        number = sum(row.is_chosen for row in self.rows.values())
+        self._number.text = (
+            f"{counted(number, 'column')} chosen; change them together:"
+            if number
+            else "Choose columns to change several together."
+        )
+        controls.put(self._apply, "disabled", not number)
+
+    async def change(self) -> None:
+        """Decide the same about all columns that are chosen."""
+        names = [name for name, row in self.rows.items() if row.is_chosen]
+        role, weight = self._wanted["role"], self._wanted["weight"].strip()
+        wanted = bulk.Change(
+            cast("Role", role) if role else None, self._wanted["hierarchy"], read_weight(weight) if weight else None
+        )
+        refused = await asyncio.to_thread(bulk.change_columns, self.work, names, wanted)
+        for name in names:
+            self.rows[name].show()
+        self._told()
+        if refused:
+            self.desk.fail("\n".join(refused))
+        else:
+            self.desk.clear()
+
+    async def _draw_values(self) -> None:
+        """Draw how the values of each column are distributed, once they are counted."""
+        try:
+            found = await asyncio.to_thread(distributions, self.work, list(self.rows))
+        except IndistinctError as error:
+            self.desk.fail(str(error))
+            return
+        for name, distribution in found.items():
+            self.rows[name].show_values(distribution)
 
 
 class WhoseRows:
@@ -168,11 +191,3 @@ class WhoseRows:
         self._one_row_place.visible = has_identifier
         controls.put(self._one_row, "checked", work.one_row_per_person)
         self._counted.visible = bool(work.person)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

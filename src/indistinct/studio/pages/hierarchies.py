@@ -13,6 +13,7 @@ from nicegui import ui
 from indistinct.errors import HierarchyError, IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio import controls, drafts
+from indistinct.studio.distributions import distributions
 from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
 from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.previews import Preview
@@ -42,11 +43,32 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                 current = "page" if name == column else None
                 controls.Words("a", name, href=f"/hierarchies?column={quote(name)}", aria_current=current)
         Builder(work, desk, column).show()
+        _distribution(work, desk, column)
         following = names[names.index(column) + 1 :]
         with controls.box("div", "row-line"):
             if following:
                 controls.link(f"Next column: {following[0]}", f"/hierarchies?column={quote(following[0])}")
             next_step("Next: privacy", "/privacy")
+
+
+def _distribution(work: Work, desk: Desk, column: str) -> None:
+    """Draw how the values of a column are distributed before and, if there is a release, after."""
+
+    async def draw() -> None:
+        try:
+            found = (await asyncio.to_thread(distributions, work, [column])).get(column)
+        except IndistinctError as error:
+            desk.fail(str(error))
+            return
+        with place:
+            if found is None:
+                controls.Words("p", "It has too many values to be drawn.", "quiet")
+            for picture in () if found is None else found.large():
+                ui.html(picture, sanitize=False).classes("picture")
+
+    with controls.card("How its values are distributed"):
+        place = controls.box("div", "halves")
+    ui.timer(0.05, draw, once=True)
 
 
 class Builder:
