@@ -37,6 +37,7 @@ from indistinct.algorithms import algorithm_named
 from indistinct.algorithms.solutions import PREFERENCES
 from indistinct.cli import app
 from indistinct.examples import EXAMPLES, save_examples
+from indistinct.hierarchy.catalogue import CATALOGUE
 from indistinct.hierarchy.spec import FORMS
 from indistinct.policy import OPERATORS
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
@@ -184,9 +185,10 @@ def api_entries() -> dict[str, str]:
 
 def test_the_api_page_has_exactly_the_public_names() -> None:
     found = re.findall(r"^\| `([\w.]+)", text_of("api.md"), re.MULTILINE)
-    attacks = [f"attacks.{name}" for name in ix.attacks.__all__ if name.islower()]
+    within = {"attacks": ix.attacks, "hierarchies": ix.hierarchies}
+    inner = [f"{room}.{name}" for room, names in within.items() for name in names.__all__ if name.islower()]
     public: list[str] = ix.__all__  # type: ignore[attr-defined]
-    assert sorted(found) == sorted([*attacks, *(name for name in public if name != "attacks")])
+    assert sorted(found) == sorted([*inner, *(name for name in public if name not in within)])
 
 
 def test_the_api_page_shows_the_true_signatures() -> None:
@@ -255,7 +257,9 @@ def test_every_measure_is_in_the_measure_page() -> None:
 def test_every_hierarchy_and_its_options_are_in_the_hierarchy_page() -> None:
     assert mentioned("hierarchies.md", FORMS) == []
     for kind, form in FORMS.items():
-        section = text_of("hierarchies.md").split(f"\n### {kind}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        heading = "## The catalogue" if kind in CATALOGUE else f"### {kind}"
+        section = text_of("hierarchies.md").split(f"\n{heading}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        assert kind not in CATALOGUE or f"\n| `{kind}` |" in section
         assert [option for option in form.option_names if f"`{option}`" not in section] == [], kind
 
 

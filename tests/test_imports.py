@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kernels": set(),
     "showing": set(),
     "hierarchy": {"showing"},
+    "hierarchies": {"hierarchy"},
     "engine.plans": set(),
     "engine": {"engine.plans", "showing"},
     "policy": {"engine.plans", "hierarchy", "registry"},

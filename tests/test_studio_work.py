@@ -407,7 +407,17 @@ SPECS = [
     {"top_bottom": {"bounds": [[10, 20]]}},
     {"suppress": "*"},
     {"keep": True},
+    {"countries": True},
+    {"icd10": ["block", "chapter"]},
+    {"us_zip": {"levels": ["3 digits"], "small": ["036"], "top": False}},
 ]
+
+
+def test_the_form_offers_the_whole_catalogue():
+    from indistinct.hierarchy.catalogue import CATALOGUE
+    from indistinct.studio.drafts import KINDS
+
+    assert set(CATALOGUE) <= set(KINDS)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: str(spec)[:40])

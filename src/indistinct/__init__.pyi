@@ -3,6 +3,7 @@
 __version__: str
 
 from indistinct import attacks as attacks
+from indistinct import hierarchies as hierarchies
 from indistinct.algorithms import Anatomy as Anatomy
 from indistinct.algorithms import Chosen as Chosen
 from indistinct.algorithms import Datafly as Datafly

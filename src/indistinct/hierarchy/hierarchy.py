@@ -246,11 +246,13 @@ class Hierarchy(ABC):
     def _leaves(
         self, labels: Sequence[tuple[str | None, ...]], maps: Sequence[NDArray[np.int64]]
     ) -> tuple[tuple[NDArray[np.int64], ...], int]:
-        """Return the number of ground values under each label, and of all; here the domain is the values at hand."""
-        leaves = tuple(
-            np.bincount(codes, minlength=len(names)).astype(np.int64) for codes, names in zip(maps, labels, strict=True)
-        )
-        return leaves, len(labels[0])
+        """Return the number of ground values of the domain under each label, and of all."""
+        domain = self._domain(labels[0])
+        if len(domain) == len(labels[0]):
+            counts = (np.bincount(codes, minlength=len(names)) for codes, names in zip(maps, labels, strict=True))
+            return tuple(count.astype(np.int64) for count in counts), len(domain)
+        columns = self._columns(domain)
+        return tuple(count_leaves(column, names) for column, names in zip(columns, labels, strict=True)), len(domain)
 
 
 class Computed(Hierarchy):

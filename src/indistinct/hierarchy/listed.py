@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Hierarchy, count_leaves, is_suppression, nest, top_name
+from indistinct.hierarchy.hierarchy import Hierarchy, is_suppression, nest, top_name
 from indistinct.hierarchy.label_rows import Row, checked_rows, read_rows, refusal
 from indistinct.showing.words import counted
 
@@ -165,17 +162,6 @@ class Listed(Hierarchy):
     def _domain(self, values: Labels) -> Labels:
         """Return the listed values, and a missing one that is at hand but not listed."""
         return list(dict.fromkeys([*self._listed_values(), *values]))
-
-    def _leaves(
-        self, labels: Sequence[Row], maps: Sequence[NDArray[np.int64]]
-    ) -> tuple[tuple[NDArray[np.int64], ...], int]:
-        """Return the number of listed values under each label, and of all; an unlisted missing value at hand counts."""
-        domain = self._domain(labels[0])
-        if len(domain) == len(labels[0]):
-            return Hierarchy._leaves(self, labels, maps)
-        columns = self._columns(domain)
-        leaves = tuple(count_leaves(column, names) for column, names in zip(columns, labels, strict=True))
-        return leaves, len(domain)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
+from indistinct.hierarchy import catalogue
 from indistinct.hierarchy.dates import dates
 from indistinct.hierarchy.hierarchy import Hierarchy, without_false
 from indistinct.hierarchy.listed import levels, read_levels, tree
@@ -51,7 +52,7 @@ def _spread_option(builder: Callable[..., Hierarchy], name: str) -> Callable[[di
     """Return a builder that takes one of its options as positional arguments."""
 
     def build(options: dict[str, Any]) -> Hierarchy:
-        items = options.pop(name)
+        items = options.pop(name, [])
         return builder(*(items if isinstance(items, (list, tuple)) else [items]), **options)
 
     return build
@@ -67,6 +68,14 @@ FORMS = {
     "top_bottom": Form(("bounds", "top"), _spread_option(top_bottom, "bounds")),
     "suppress": Form(("label",), lambda options: suppress(**options), needs_first=False),
     "keep": Form((), lambda options: keep(), needs_first=False),
+    **{
+        kind: Form(
+            ("levels", *(["small"] if kind == "us_zip" else []), "top"),
+            _spread_option(getattr(catalogue, kind), "levels"),
+            needs_first=False,
+        )
+        for kind in catalogue.CATALOGUE
+    },
 }
 
 

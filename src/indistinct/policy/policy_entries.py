@@ -30,7 +30,8 @@ class Entries(BaseModel):
 class ColumnEntry(Entries):
     role: Literal["identifier", "quasi", "sensitive", "other"]
     hierarchy: dict[str, Any] | None = Field(
-        None, description="One of levels, tree, intervals, prefix, dates, rounding, top_bottom, suppress, keep."
+        None,
+        description="One builder, such as intervals or tree, or kind of the catalogue, such as countries.",
     )
     weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
     missing: Literal["value", "refuse"] = "value"

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from indistinct.hierarchy.spec import FORMS
 from indistinct.policy.policy_entries import AtLevelEntry, PolicyEntries, model_entries
 from indistinct.registry import ALGORITHMS, MODELS
 
@@ -26,6 +27,8 @@ def policy_schema() -> dict[str, Any]:
             del computed["k"]
             variants.append(variant | {"properties": computed, "required": ["model", "at_level"]})
     schema["properties"]["privacy"]["items"] = {"anyOf": variants}
+    (written, _) = schema["$defs"]["ColumnEntry"]["properties"]["hierarchy"]["anyOf"]
+    written |= {"propertyNames": {"enum": list(FORMS)}, "minProperties": 1, "maxProperties": 1}
     schema["properties"]["algorithm"]["enum"] = list(ALGORITHMS)
     schema["properties"]["max_suppression"]["anyOf"] = [
         {"type": "number", "minimum": 0, "maximum": 1},

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from indistinct.errors import HierarchyError
+from indistinct.hierarchy.catalogue import CATALOGUE
 
 Nodes = dict[str, Any]
 """A tree as ``tree`` takes it: one root, labels as keys, values in lists."""
@@ -22,6 +23,18 @@ KINDS = {
     "levels": "Labels from a CSV file",
     "suppress": "Kept or suppressed",
     "keep": "Never generalized",
+    "countries": "Countries",
+    "us_states": "States of the US",
+    "us_zip": "ZIP codes, by HIPAA",
+    "nuts": "Regions of Europe (NUTS)",
+    "icd10": "Diagnoses (ICD-10)",
+    "icd10_cm": "Diagnoses (ICD-10-CM)",
+    "icd9": "Diagnoses (ICD-9-CM)",
+    "isco": "Occupations (ISCO-08)",
+    "nace": "Industries (NACE)",
+    "naics": "Industries (NAICS)",
+    "education": "Education (ISCED)",
+    "age": "Ages, by HIPAA",
 }
 LISTED = ("tree", "levels")
 """Kinds whose top, if it is not the last of their labels, is an option of its own."""
@@ -110,6 +123,8 @@ class Draft:
             return _spec("levels", "source", _read_csv(self.rows), self.more)
         if self.kind == "suppress":
             return {"suppress": self.label or "*"}
+        if self.kind in CATALOGUE:
+            return {self.kind: top | self.more or True}
         return {"keep": True} if self.kind == "keep" else dict(self.more)
 
 

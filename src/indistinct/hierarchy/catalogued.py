@@ -1,0 +1,125 @@
+"""Hierarchies of known codes: what those of the catalogue share, and the tables that they read their labels from."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar
+
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
+from indistinct.hierarchy.hierarchy import Computed, checked_top, top_name, top_option
+from indistinct.showing.words import counted
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Catalogued(Computed):
+    """Codes whose labels a published classification gives; a value that is none of them is refused.
+
+    A code that is coarser than a level, such as a chapter where categories are asked for, stands for itself there.
+    """
+
+    main_option = "levels"
+    all_levels: ClassVar[tuple[str, ...]]
+    """The levels that there are, finest first."""
+    usual_levels: ClassVar[tuple[str, ...]]
+    """Those that are taken unless others are named."""
+    what: ClassVar[str]
+    """What a value is, in words: ``a country``."""
+    edition: ClassVar[str]
+    source: ClassVar[str]
+    """Where the codes and labels come from, and why they may be used."""
+    table_name: ClassVar[str] = ""
+    """The file of labels, if there is one."""
+
+    levels: tuple[str, ...]
+    top: str | None
+
+    def __post_init__(self) -> None:
+        checked_top(self.top)
+        known = list(self.all_levels)
+        strange = [level for level in self.levels if level not in known]
+        if strange:
+            raise HierarchyError(f"{self.kind}: no level {strange[0]!r}; there are {', '.join(known)}")
+        places = [known.index(level) for level in self.levels]
+        if places != sorted(set(places)):
+            raise HierarchyError(f"{self.kind}: name each level once, the finest first: {', '.join(known)}")
+
+    @classmethod
+    def of(cls, levels: Sequence[str], top: str | None) -> Catalogued:
+        """Give the hierarchy with these levels, or with the usual ones if none is named."""
+        return cls(tuple(levels) or cls.usual_levels, top)
+
+    @abstractmethod
+    def path(self, value: str) -> tuple[str, ...] | None:
+        """Return the label of a value at each of all levels; None if it is no such code."""
+
+    def is_listed(self, value: str) -> bool:
+        """Tell whether the classification is sure to have this value, beyond that it has the shape of its codes."""
+        return self.path(value) is not None
+
+    def chance(self, value: str) -> float:
+        """Return how likely a text of this shape is listed by coincidence; 1 for one that tells nothing."""
+        return 1.0
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The names of the levels."""
+        return ("value", *self.levels, *top_name(self.top))
+
+    def options(self) -> dict[str, Any]:
+        """Return the levels and every option that differs from its default."""
+        given: dict[str, Any] = {} if self.levels == self.usual_levels else {"levels": list(self.levels)}
+        return given | top_option(self.top)
+
+    def climb(self, values: Labels) -> list[Labels]:
+        """Return the labels that the classification gives; a value that it does not know is refused."""
+        paths = [None if value is None else self.path(value) for value in values]
+        unknown = [code for code, path in enumerate(paths) if path is None and values[code] is not None]
+        if unknown:
+            raise UnknownValues(
+                f"{counted(len(unknown), 'value is', 'values are')} not {self.what}; correct the table, "
+                f"or write the hierarchy with `indistinct hierarchy {self.kind}`, add them there and use levels()",
+                unknown,
+            )
+        places = [self.all_levels.index(level) for level in self.levels]
+        return [[None if path is None else path[place] for path in paths] for place in places]
+
+    def sort_keys(self, values: Labels) -> list[Any] | None:
+        """Return nothing: codes are names, also those that are written in digits."""
+        return None
+
+    def _content(self) -> Any:
+        return [self.options(), table_digest(self.table_name) if self.table_name else self.edition]
+
+
+def fold(text: str) -> str:
+    """Return a name without case, accents, spaces and signs, so that spellings of it are equal.
+
+    >>> fold("Côte d'Ivoire"), fold("United-States")
+    ('cotedivoire', 'unitedstates')
+    """
+    return "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if sign.isalnum())
+
+
+@cache
+def table_rows(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a table of the catalogue; it is read when it is first asked for."""
+    lines = _table_text(name).splitlines()
+    return tuple(tuple(line.split(";")) for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def table_digest(name: str) -> str:
+    """Return the SHA-256 of a table of the catalogue."""
+    return hashlib.sha256(_table_text(name).encode()).hexdigest()
+
+
+def _table_text(name: str) -> str:
+    text = (files("indistinct.hierarchy") / "tables" / name).read_text("utf-8")
+    return text.replace("\r\n", "\n")
