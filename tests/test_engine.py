@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import gc
+import math
 import os
 import stat
 import subprocess
@@ -399,6 +400,22 @@ def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_catego
         back = encoded.recode(plan).give_back()
         assert back.schema.types == table.schema.types
         assert back["d"].combine_chunks().dictionary.to_pylist() == ["u"]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_no_number_in_a_parquet_file_is_missing(tmp_path: Path, kind: pa.DataType) -> None:
+    """The statistics of a file leave out what is no number, and so does who answers from them."""
+    cells = [1.5, float("nan"), 2.5, math.copysign(float("nan"), -1), None]
+    pyarrow.parquet.write_table(pa.table({"a": pa.array(cells, kind), "b": list("uvwxy")}), tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as rows:
+        encoded = rows.encode(["a"])
+        assert encoded.values["a"] == ("1.5", "2.5", None)
+        assert encoded.count_by(["a"]).counts.tolist() == [1, 1, 3]
+        assert rows.sizes_by(["a"]).sum() == 5
+        assert len(rows.sizes_by(["a"])) == 3
+        with rows.encode([]).recode(Plan(("a", "b"), {}, {})) as released:
+            back: Any = released.give_back()
+    assert back["a"].null_count == 3
 
 
 def test_cells_become_plain_text() -> None:

@@ -14,6 +14,7 @@ from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.plans import OPERATORS, Condition
 from indistinct.errors import TableError
 
+FLOATS = ("FLOAT", "DOUBLE")
 Clause = tuple[str, list[object]]
 """SQL that is true for the rows that hold, and its parameters."""
 
@@ -32,6 +33,8 @@ class DuckSource:
     def text(self, column: str) -> str:
         """Return the SQL of a column's cells as text, where missing is empty text."""
         cell = self.own_cell(column)
+        if self.types[column] in FLOATS:
+            return f"coalesce({_number_text(column)}, '')"
         return f"coalesce({cell}{'' if self.types[column] == 'VARCHAR' else '::VARCHAR'}, '')"
 
     def own_cell(self, column: str) -> str:
@@ -47,8 +50,8 @@ class DuckSource:
                 f"{self.name}: column {column!r} holds binary or nested cells; turn them into text, or leave it out"
             )
         name = quote(column)
-        if kind in ("FLOAT", "DOUBLE"):
-            return f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END"
+        if kind in FLOATS:
+            return f"CASE WHEN {_number_text(column)} IS NULL THEN NULL ELSE {name} END"
         if kind == "VARCHAR" or kind.startswith("ENUM"):
             return f"nullif({name}::VARCHAR, '')"
         return f"{name}::VARCHAR" if kind == '"NULL"' else name
@@ -66,6 +69,15 @@ class DuckSource:
         """Raise if the rows are no longer those that were counted."""
         if is_changed:
             raise TableError(f"{self.name}: the table changed while it was read; try again when nothing writes to it")
+
+
+def _number_text(column: str) -> str:
+    """Return the SQL of cells of a float as text, where a cell that is no number is null.
+
+    Not by ``isnan``: of a Parquet file DuckDB answers it from the least and greatest value of a part, which leave
+    out what is no number, and finds none.
+    """
+    return f"nullif(nullif({quote(column)}::VARCHAR, 'nan'), '-nan')"
 
 
 def eligible(where: Sequence[Condition], text: Callable[[str], str]) -> Clause:
