@@ -10,6 +10,8 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
+import weakref
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -26,6 +28,7 @@ import pyarrow.parquet
 import pytest
 
 from indistinct.engine import Plan, Rows, open_table
+from indistinct.engine.duckdb import instance, recoding
 from indistinct.errors import OutputError, TableError
 
 NAMES = ("name", "age", 'the "best" zip', "select", "größe")
@@ -116,8 +119,19 @@ MAKERS = {
 }
 
 
+AS_IF_LARGE = {"csv text path", "parquet pattern", "ipc stream", "lone database", "reader", "polars lazy"}
+"""Released cells of these are stored as those of large tables are; each has another of its kind that is not here."""
+
+
+@pytest.fixture
+def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recoding, "FEW_ROWS", 0)
+
+
 @pytest.fixture(params=[*MAKERS, "spark"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param in AS_IF_LARGE:
+        request.getfixturevalue("as_if_large")
     if request.param == "spark":
         kind, make = "spark", lambda folder: request.getfixturevalue("spark").createDataFrame(arrow_table())
     else:
@@ -328,7 +342,10 @@ def test_no_columns_count_as_one_group() -> None:
             assert sorted(released.give_back()["name"].to_pylist()) == ["Ann", "Bob", "Fay"]
 
 
-def test_kept_columns_of_pandas_keep_their_types() -> None:
+@pytest.mark.parametrize("size", ["", "as_if_large"])
+def test_kept_columns_of_pandas_keep_their_types(size: str, request: pytest.FixtureRequest) -> None:
+    if size:
+        request.getfixturevalue(size)
     frame = pd.DataFrame(
         {
             "category": pd.Categorical(["a", "b", "c"], categories=["c", "b", "a", "unused"], ordered=True),
@@ -363,7 +380,10 @@ def test_kept_columns_of_pandas_keep_their_types() -> None:
             pd.testing.assert_frame_equal(back, expected.reset_index(drop=True))
 
 
-def test_blanked_pandas_integers_become_nullable() -> None:
+@pytest.mark.parametrize("size", ["", "as_if_large"])
+def test_blanked_pandas_integers_become_nullable(size: str, request: pytest.FixtureRequest) -> None:
+    if size:
+        request.getfixturevalue(size)
     frame = pd.DataFrame({"number": [1, 2], "flag": [True, False]})
     with open_table(frame) as rows:
         encoded = rows.encode(["number", "flag"])
@@ -377,7 +397,12 @@ def test_blanked_pandas_integers_become_nullable() -> None:
     assert sorted(back["number"].dropna()) == [2]
 
 
-def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_categories() -> None:
+@pytest.mark.parametrize("size", ["", "as_if_large"])
+def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_categories(
+    size: str, request: pytest.FixtureRequest
+) -> None:
+    if size:
+        request.getfixturevalue(size)
     frame = pl.DataFrame(
         {"enum": ["a", "b"], "category": ["x", "y"], "number": [1, 2], "day": [datetime.date(2020, 1, 1), None]},
         schema={"enum": pl.Enum(["secret", "b", "a"]), "category": pl.Categorical, "number": pl.Int16, "day": pl.Date},
@@ -638,6 +663,58 @@ def test_a_forked_process_opens_tables_of_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["11", "2"]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """No instance waits, and the limits of each that is started are listed here."""
+    started: list[tuple[Any, ...]] = []
+
+    class Listed(instance.Instance):
+        def __init__(self, *limits: Any) -> None:
+            super().__init__(*limits)
+            started.append(limits)
+
+    monkeypatch.setattr(instance, "Instance", Listed)
+    monkeypatch.setattr(instance, "_shared", weakref.WeakValueDictionary())
+    monkeypatch.setattr(instance, "_waiting", {})
+    return started
+
+
+def test_the_next_table_finds_an_instance_that_waits_and_nothing_in_it(
+    started: list[tuple[Any, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for _ in range(3):
+        with open_table(arrow_table()) as rows, open_table(arrow_table()):
+            plan = Plan(("name",), {"age": np.zeros(3, dtype=np.int64)}, {"age": ("*",)})
+            with rows.encode(["age"]) as encoded, encoded.recode(plan):
+                assert len(tables_of(rows)) == 3
+        assert os.listdir(tmp_path) == []
+    assert len(started) == 1
+    waiting = instance.instance_for(None, None)
+    left = waiting.connect().execute(
+        "SELECT table_name FROM information_schema.tables UNION ALL SELECT type_name FROM duckdb_types() WHERE "
+        "NOT internal UNION ALL SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'session%'"
+    )
+    assert left.fetchall() == []
+    waiting.leave()
+    assert len(started) == 1
+
+
+def test_an_instance_with_limits_or_that_has_spilled_waits_for_nobody(started: list[tuple[Any, ...]]) -> None:
+    for _ in range(2):
+        open_table(arrow_table(), threads=1).close()
+    assert len(started) == 2
+    with open_table(arrow_table()) as first, open_table(arrow_table()) as second:
+        assert len(started) == 3
+        for rows in (first, second):
+            spilling = rows.source.session.fetch("SELECT current_setting('temp_directory')")[0][0]  # type: ignore[attr-defined]
+        Path(spilling).mkdir()
+    assert not Path(spilling).exists()
+    for _ in range(2):
+        open_table(arrow_table()).close()
+    assert len(started) == 4
 
 
 def test_a_failed_write_is_an_output_error(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class DuckEncoded(Encoded):
     @property
     def rows(self) -> int:
         self.refuse_closed()
-        return self._source.rows_of(self._made.coded)
+        return self._made.rows
 
     def count_by(self, columns: Sequence[str]) -> Counts:
         self.refuse_closed()

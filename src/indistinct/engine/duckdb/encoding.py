@@ -7,8 +7,11 @@ fast as ENUM casts for small dictionaries, ten times faster for large ones, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.source import Clause, DuckSource, eligible
 from indistinct.engine.plans import Condition
 
@@ -17,13 +20,14 @@ Values = Mapping[str, tuple[str | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Where codes are: ``dictionary`` has a row per value, ``coded`` a row of codes per eligible row."""
+    """Where codes are: ``dictionary`` has a row per value, ``coded`` a row of codes for each of ``rows`` rows."""
 
     columns: tuple[str, ...]
     sizes: tuple[int, ...]
     dictionary: str
     coded: str
     where: Clause
+    rows: int = 0
 
     def position(self, column: str) -> int:
         """Return where an encoded column stands."""
@@ -40,7 +44,7 @@ def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Co
         sizes = tuple(len(values[column]) for column in columns)
         encoding = Encoding(columns, sizes, dictionary, coded, clause)
         source.session.execute(f"CREATE TABLE {coded} AS {coded_rows(source, encoding, ())}", clause[1])
-        refuse_unknown_codes(source, coded, len(columns))
+        encoding = replace(encoding, rows=count_known_codes(source, encoding, coded))
     except BaseException:
         source.session.drop(dictionary, coded)
         raise
@@ -62,10 +66,15 @@ def coded_rows(source: DuckSource, encoding: Encoding, copied: Iterable[str]) ->
     return f"SELECT {', '.join(codes) or 'nothing'} FROM ({cells}) AS cells{joins}"
 
 
-def refuse_unknown_codes(source: DuckSource, coded: str, columns: int) -> None:
-    """Raise if a row has a value that is not in its dictionary: the table changed between two scans."""
-    unknown = " OR ".join(f"c{position} IS NULL" for position in range(columns)) or "false"
-    source.refuse_changed(bool(source.session.fetch(f"SELECT 1 FROM {coded} WHERE {unknown} LIMIT 1")))
+def count_known_codes(source: DuckSource, encoding: Encoding, coded: str) -> int:
+    """Return how many rows a table of codes has; refuse one with a value that is in no dictionary.
+
+    Then the table changed between two scans.
+    """
+    unknown = " OR ".join(f"c{position} IS NULL" for position in range(len(encoding.columns))) or "false"
+    rows, strangers = source.session.fetch(f"SELECT count(*), count(*) FILTER (WHERE {unknown}) FROM {coded}")[0]
+    source.refuse_changed(strangers > 0)
+    return int(rows)
 
 
 def code_type(size: int) -> str:
@@ -98,11 +107,7 @@ def _make_dictionary(source: DuckSource, dictionary: str, columns: tuple[str, ..
 
 
 def _values(source: DuckSource, dictionary: str, columns: tuple[str, ...]) -> dict[str, tuple[str | None, ...]]:
-    return {
-        column: tuple(
-            source.session.arrow(
-                f"SELECT nullif(text, '') AS text FROM {dictionary} WHERE position = {position} ORDER BY code"
-            )["text"].to_pylist()
-        )
-        for position, column in enumerate(columns)
-    }
+    found = source.session.arrow(f"SELECT position, nullif(text, '') AS text FROM {dictionary} ORDER BY position, code")
+    texts, sizes = found["text"].to_pylist(), np.bincount(numbers(found["position"]), minlength=len(columns))
+    ends = np.cumsum(sizes).tolist()
+    return {column: tuple(texts[end - size : end]) for column, size, end in zip(columns, sizes, ends, strict=True)}

@@ -22,6 +22,7 @@ SETTINGS = (
     # and would build its hash tables from the rows.
     "disabled_optimizers = 'join_order,build_side_probe_side'",
 )
+SPILL = "spill"
 Limits = tuple[int, str | None, int | None]
 """Of which process, how much memory, and how many threads: a fork has none of its parent's threads."""
 
@@ -29,43 +30,55 @@ Limits = tuple[int, str | None, int | None]
 class Instance:
     """A DuckDB in memory. Threads and memory are its own, tables those of the sessions that it connects.
 
-    What does not fit into its memory goes to a folder that only this user can read.
+    What does not fit into its memory goes to a folder that only this user can read. The folder is there as long as
+    there are sessions.
     """
 
     def __init__(self, memory_limit: str | None, threads: int | None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="indistinct-"))
-        config: dict[str, Any] = {
-            "temp_directory": str(self._folder / "spill"),
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
+        config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
         if memory_limit is not None:
             config["memory_limit"] = memory_limit
         if threads is not None:
             config["threads"] = str(threads)
-        try:
-            self._root = duckdb.connect(":memory:", config=config)
-        except duckdb.Error:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-        self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, close, self._root, self._folder)
+        self._root = duckdb.connect(":memory:", config=config)
+        self._lock = threading.RLock()  # a forgotten session may be collected, and leave, in the middle of connecting
+        self._sessions = 0
+        self._folder: list[Path] = []  # one at most
+        self._finalizer = weakref.finalize(self, _end, self._root, self._folder)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own to this DuckDB; raise a duckdb.Error if it is broken."""
         with self._lock:  # a connection serves one thread at a time, also when it makes others
-            connection = self._root.cursor()
-        for setting in SETTINGS:
-            connection.execute(f"SET {setting}")
+            self._sessions += 1
+            try:
+                if not self._folder:
+                    self._folder.append(Path(tempfile.mkdtemp(prefix="indistinct-")))
+                    self._root.execute("SET temp_directory = ?", [str(self._folder[0] / SPILL)])
+                connection = self._root.cursor()
+                connection.execute("; ".join(f"SET {setting}" for setting in SETTINGS))
+            except BaseException:
+                self.leave()
+                raise
         return connection
+
+    def leave(self) -> None:
+        """Count one connection less, which is closed; after the last one nothing of this is left on the disk."""
+        with self._lock:
+            self._sessions -= 1
+            if self._sessions == 0 and self._folder:
+                if (self._folder[0] / SPILL).exists():  # DuckDB keeps to the folder that it has used
+                    forget(self)
+                shutil.rmtree(self._folder.pop(), ignore_errors=True)
 
 
 _shared: weakref.WeakValueDictionary[Limits, Instance] = weakref.WeakValueDictionary()
-_sharing = threading.Lock()
+_waiting: dict[Limits, Instance] = {}
+"""Instances that outlive their sessions, because to start one takes longer than to release a small table."""
+_sharing = threading.RLock()
 
 
 def instance_for(memory_limit: str | None, threads: int | None) -> Instance:
-    """Return the DuckDB for these limits; it lives as long as somebody holds it.
+    """Return the DuckDB for these limits; it lives as long as somebody holds it, and the one without limits longer.
 
     So any number of tables and releases that are kept together have the threads of one, and the memory limit is that
     of all of them.
@@ -75,17 +88,20 @@ def instance_for(memory_limit: str | None, threads: int | None) -> Instance:
         found = _shared.get(limits)
         if found is None:
             found = _shared[limits] = Instance(memory_limit, limits[2])
+        if limits[1:] == (None, None):
+            _waiting[limits] = found
         return found
 
 
 def forget(instance: Instance) -> None:
-    """Let nobody else share an instance: a fatal error ends DuckDB for all that use it."""
+    """Let nobody else share an instance, which ends with its last session: a fatal error ends it for all."""
     with _sharing:
-        for limits in [limits for limits, shared in _shared.items() if shared is instance]:
-            del _shared[limits]
+        for instances in (_shared, _waiting):
+            for limits in [limits for limits, shared in instances.items() if shared is instance]:
+                del instances[limits]
 
 
-def close(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Close a connection, and remove the folder of what used it."""
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def _end(root: duckdb.DuckDBPyConnection, folder: list[Path]) -> None:
+    root.close()
+    for left in folder:
+        shutil.rmtree(left, ignore_errors=True)

@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
-from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, refuse_unknown_codes
+from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, count_known_codes
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 
-# Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text.
+# Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text,
+# unless the rows are so few that to make the type takes longer.
 SMALL_DICTIONARY = 65_000
+FEW_ROWS = 10_000
 KEYS_PER_BATCH = 122_880
 
 
@@ -36,7 +38,7 @@ def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> 
     placed = _placed_rows(source, encoding, coded, plan)
     if coded != encoding.coded:
         source.session.drop(coded)
-    unordered = _labelled_by_group(source, placed, plan)
+    unordered = _labelled_by_group(source, encoding, placed, plan)
     source.session.drop(placed)
     return _shuffled_rows(source, unordered)
 
@@ -71,8 +73,7 @@ def _copied_rows(source: DuckSource, encoding: Encoding, plan: Plan | LocalPlan 
     """
     copied = source.session.fresh("copied")
     source.session.execute(f"CREATE TABLE {copied} AS {coded_rows(source, encoding, plan.copied)}", encoding.where[1])
-    refuse_unknown_codes(source, copied, len(encoding.columns))
-    source.refuse_changed(source.rows_of(copied) != source.rows_of(encoding.coded))
+    source.refuse_changed(count_known_codes(source, encoding, copied) != encoding.rows)
     return copied
 
 
@@ -126,11 +127,11 @@ def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: Local
                     "ON rows.tuple = p.tuple AND rows.place >= p.first AND rows.place < p.last"
                 )
             source.session.drop(drawn_from)
-    source.refuse_changed(source.rows_of(placed) != source.rows_of(coded))
+    source.refuse_changed(source.rows_of(placed) != encoding.rows)
     return placed
 
 
-def _labelled_by_group(source: DuckSource, placed: str, plan: LocalPlan) -> str:
+def _labelled_by_group(source: DuckSource, encoding: Encoding, placed: str, plan: LocalPlan) -> str:
     """Create the table of released cells r0, r1, … in the order of the source."""
     unordered, labels = source.session.fresh("unordered"), source.session.fresh("labels")
     texts = {column: text_column(plan.labels[column]) for column in plan.labels}
@@ -140,10 +141,11 @@ def _labelled_by_group(source: DuckSource, placed: str, plan: LocalPlan) -> str:
         names[column]: texts[column].take(integers(np.asarray(plan.codes[column], np.int64))) for column in texts
     }
     with source.session.registered_table(pa.table(data)) as given:
-        cells = ", ".join(
-            f"{name}::{_storage(source, column, plan, f'SELECT {name} AS text FROM {given}')} AS {name}"
+        stored = {
+            column: _storage(source, encoding, column, plan, f"SELECT {name} AS text FROM {given}")
             for column, name in names.items()
-        )
+        }
+        cells = ", ".join(f"{name}::{stored[column]} AS {name}" for column, name in names.items())
         source.session.execute(f"CREATE TABLE {labels} AS SELECT goal{', ' if cells else ''}{cells} FROM {given}")
     shown = ", ".join(
         f"{f'l.{names[column]}' if column in names else f'rows.o{plan.copied.index(column)}'} AS r{position}"
@@ -172,7 +174,7 @@ def _labels_of_codes(source: DuckSource, column: str, plan: Plan, encoding: Enco
         data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes), "text": shown})
         query = "SELECT * FROM {}"
     with source.session.registered_table(data) as registered:
-        stored = _storage(source, column, plan, query.format(registered))
+        stored = _storage(source, encoding, column, plan, query.format(registered))
         source.session.execute(
             f"CREATE TABLE {table} AS SELECT code::{code_type(size)} AS code, label, text::{stored} AS shown "
             f"FROM ({query.format(registered)})"
@@ -180,11 +182,13 @@ def _labels_of_codes(source: DuckSource, column: str, plan: Plan, encoding: Enco
     return table
 
 
-def _storage(source: DuckSource, column: str, plan: Plan | LocalPlan, labels: str) -> str:
+def _storage(source: DuckSource, encoding: Encoding, column: str, plan: Plan | LocalPlan, labels: str) -> str:
     """Return the type in which a released column is stored until it is read."""
     own_type = source.types[column]
     if column in plan.kept and own_type != "VARCHAR" and not own_type.startswith("ENUM") and own_type != '"NULL"':
         return own_type
+    if encoding.rows < FEW_ROWS:
+        return "VARCHAR"
     distinct = f"SELECT DISTINCT text FROM ({labels}) WHERE text IS NOT NULL"
     if not 0 < source.rows_of(f"({distinct})") <= SMALL_DICTIONARY:
         return "VARCHAR"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb.instance import Instance, close, forget, instance_for
+from indistinct.engine.duckdb.instance import Instance, forget, instance_for
 from indistinct.errors import TableError
 
 
@@ -71,8 +72,7 @@ class Session:
         self._finalizer = weakref.finalize(
             self, _close, self._connection, self._schema, self._attached, self.folder, instance
         )
-        self.execute(f"CREATE SCHEMA {self._schema}")
-        self.execute(f"SET schema = {literal(self._schema)}")
+        self.execute(f"CREATE SCHEMA {self._schema}; SET schema = {literal(self._schema)}")
 
     def retain(self) -> None:
         """Count one more table that uses this connection."""
@@ -124,13 +124,12 @@ class Session:
     def drop(self, *tables: str) -> None:
         """Drop some tables, if the connection still is open."""
         if self.is_open:
-            for table in tables:
-                self.execute(f"DROP TABLE IF EXISTS {table}")
+            self.execute("; ".join(f"DROP TABLE IF EXISTS {table}" for table in tables))
 
     def fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query as Python tuples."""
         with self._errors():
-            return self._connection.sql(sql, params=list(parameters)).fetchall()
+            return self._connection.execute(sql, list(parameters)).fetchall()
 
     def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
         """Return the rows of a query as an Arrow table."""
@@ -213,10 +212,11 @@ def _connect(memory_limit: str | None, threads: int | None) -> tuple[Instance, d
 def _close(
     connection: duckdb.DuckDBPyConnection, schema: str, attached: list[str], folder: Path, instance: Instance
 ) -> None:
-    """Take away all that a session made; its instance, which is held until now, ends with its last session."""
+    """Take away all that a session made, and let its instance go, which is held until now."""
     with suppress(duckdb.Error):  # of an instance that a fatal error ended nothing is left
-        connection.execute(f"USE memory.{schema}")
-        connection.execute(f"DROP SCHEMA {schema} CASCADE")
+        connection.execute(f"USE memory.{schema}; DROP SCHEMA {schema} CASCADE")
         for database in attached:
             connection.execute(f"DETACH {database}")
-    close(connection, folder)
+    connection.close()
+    instance.leave()
+    shutil.rmtree(folder, ignore_errors=True)
