@@ -12,8 +12,10 @@ from indistinct.ledger.recognised import (
     recognise_people,
     with_internal_columns,
 )
-from indistinct.policy import Policy
+from indistinct.policy import PSEUDONYM, Policy
+from indistinct.proof.people_recount import PROFILE
 from indistinct.proof.verdict import verify
+from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, has_manifest
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.watch import Watch
@@ -41,7 +43,8 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
         with count_recognised(recognised, with_internal_columns(policy), Watch()) as counted:
             node = tuple(int(manifest["node"][column]) for column in counted.task.frequencies.columns)
             recoding = counted.task.recoding(counted.task.frequencies.roll_up(node)[0])
-            made = recode_recognised(recognised, counted, recoding, policy, path)[0]["table"]
+            key = PseudonymKey.fresh(stable=bytes(32)) if policy.pseudonym_columns else None  # it stays in here
+            made = recode_recognised(recognised, counted, recoding, policy, path, key)[0]["table"]
         with made:
             _refuse_another(made, released, policy)
 
@@ -50,7 +53,14 @@ def _refuse_another(made: Rows, released: ReleasedTables, policy: Policy) -> Non
     """Raise if a release made anew has other rows than the one that is to be entered."""
     columns = policy.with_role("quasi", "sensitive", "other")
     with released.only_rows() as rows:
-        if made.count() != rows.count() or made.difference(rows, columns):
+        is_another = made.count() != rows.count() or bool(made.difference(rows, columns))
+        if policy.links_rows and not is_another:
+            with (
+                made.with_profiles(columns, (PSEUDONYM,), PROFILE) as mine,
+                rows.with_profiles(columns, (PSEUDONYM,), PROFILE) as theirs,
+            ):
+                is_another = bool(mine.difference(theirs, (PROFILE,)))
+        if is_another:
             raise LedgerError(
                 f"{released.folder} is not the release of this original at the levels that its manifest states; give "
                 "the original as it was when the release was made"

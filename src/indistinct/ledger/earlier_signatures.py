@@ -87,7 +87,7 @@ def others_shown(policy: Policy, column: str) -> list[str]:
     """Give what else a release shows of a person, beside the labels of her group, by which her rows could be linked."""
     if policy.columns[column].role != "sensitive":
         return [column]
-    return [name for name in policy.with_role("sensitive", "other") if name != column]
+    return [*(name for name in policy.with_role("sensitive", "other") if name != column), *policy.pseudonym_columns]
 
 
 def promised_columns(policy: Policy) -> dict[str, int]:

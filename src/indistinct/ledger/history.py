@@ -9,6 +9,11 @@ Where a person may have several rows, the adversary can follow each row from rel
 her which rows are of the same person. A cell then is made of rows that were in the same groups and left out of the same
 ones; it hides a row among the different people whose rows are in it, and they are what is counted.
 
+Pseudonyms tell her which rows are of the same person: all those of a release under one, and under stable ones also
+those of several releases. What she knows to be of one person, in turn by rows that she follows, is a bundle; bundles of
+as many rows with the same histories form a cell. Two people of a cell can exchange their bundles, and all releases stay
+as they are.
+
 m-invariance is another promise, about values alone and against an adversary who cannot link rows;
 ``earlier_signatures`` judges it.
 """
@@ -30,7 +35,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.ledger.earlier_signatures import Signatures, promised_columns
 from indistinct.ledger.store.entry import Entry
 from indistinct.ledger.store.entry_files import MEMBERS, Files
-from indistinct.policy import Policy, sensitive_columns
+from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.policy.policy_file import parse_policy
 from indistinct.privacy import MInvariance, PrivacyModel
 from indistinct.privacy.model import BoolArray
@@ -171,11 +176,13 @@ class Earlier:
         """Tell what one more release would reveal together with these."""
         policies, files = [policy, *self.policies], [members, *self.members]
         tells_rows = [bool(one.person_columns) for one in policies]
+        if any(one.stable_pseudonyms for one in policies):
+            _refuse_m_invariance(policies, "stable pseudonyms")
         if not any(tells_rows):
             histories = Histories(files, **self.limits)
         else:
-            _refuse_m_invariance(policies)
-            histories = RowHistories(files, tells_rows, self.names_rows, **self.limits)
+            _refuse_m_invariance(policies, "person")
+            histories = RowHistories(files, tells_rows, self.names_rows, links=_links(policies), **self.limits)
         with histories:
             return judge_together(histories, [0, *self.numbers], policies)
 
@@ -261,12 +268,24 @@ def _hierarchy(policy: Policy, column: str, texts: Sequence[str | None]) -> Comp
     return hierarchy if hierarchy.height else None
 
 
-def _refuse_m_invariance(policies: Sequence[Policy]) -> None:
-    """Raise if one of some releases, in which people may have several rows, promised m-invariance."""
+def _links(policies: Sequence[Policy]) -> list[int | None]:
+    """Give the key under which each release links the rows of a person, by a number; None where it does not.
+
+    Every release with fresh pseudonyms has a key of its own; all those with stable ones share one.
+    """
+    return [
+        None if not policy.links_rows else 0 if PSEUDONYM in policy.stable_pseudonyms else position + 1
+        for position, policy in enumerate(policies)
+    ]
+
+
+def _refuse_m_invariance(policies: Sequence[Policy], what: str) -> None:
+    """Raise if one of some releases promised m-invariance, though people may have several rows or can be followed."""
     if any(promised_columns(policy) for policy in policies):
         raise LedgerError(
-            "person: m-invariance was promised by a release of this source, and the ledger can hold to it only where "
-            "each person has one row; name another source if these are other people"
+            f"{what}: m-invariance was promised by a release of this source, and the ledger can hold to it only where "
+            "each person has one row that nothing links to another release; name another source if these are other "
+            "people"
         )
 
 

@@ -114,7 +114,7 @@ class Ledger:
         with use_table(table, **reading) as rows, _private_folder() as private:
             earlier = self._earlier(terms, reading)
             offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
-            offer.make(earlier, self._secret).close()
+            offer.make(earlier, self.store.secret).close()
             return earlier.joined_with(offer.members, policy)
 
     def add(
@@ -138,7 +138,7 @@ class Ledger:
         terms = Terms(policy, recipient, source, purpose, key)
         with use_table(original, **reading) as rows, _private_folder() as private:
             members = private / MEMBERS
-            write_members_of(Path(release), rows, policy, recognition(terms, self._secret), members)
+            write_members_of(Path(release), rows, policy, recognition(terms, self.store.secret), members)
             while True:
                 head, earlier = self.head, self._earlier(terms, reading)  # no entry can come in between unseen
                 found = earlier.joined_with(members, policy)
@@ -161,11 +161,6 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def _secret(self) -> str:
-        """What makes digests of keys that nobody else can compute."""
-        return self.store.secret.hex()
-
     def _earlier(self, terms: Terms, reading: Mapping[str, Any]) -> Earlier:
         """Give the releases that the recipient and those who might collude with her hold."""
         entries = terms.entries_held(self.store.entries(source=terms.source))
@@ -174,7 +169,7 @@ class Ledger:
     def _give(self, offer: Offer, folder: str | Path | None, replace: bool) -> Release:
         """Make a release, check it, enter it and give it; raise _OvertakenError if it must be made anew."""
         earlier = self._earlier(offer.terms, offer.reading)
-        release = offer.make(earlier, self._secret)
+        release = offer.make(earlier, self.store.secret)
 
         def enter(written: Path) -> None:
             """Enter the written release, the last step before its folder gets its name."""

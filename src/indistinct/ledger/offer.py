@@ -15,7 +15,9 @@ from indistinct.ledger.recognised import count_recognised, recode_recognised, re
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
 from indistinct.pipeline import recount
+from indistinct.policy import Person
 from indistinct.release import Release
+from indistinct.release.pseudonyms import PseudonymKey, stable_key
 from indistinct.watch import Watch
 
 
@@ -35,7 +37,7 @@ class Offer:
         """The file that tells who was released in which group."""
         return self.private / MEMBERS
 
-    def make(self, earlier: Earlier, secret: str) -> Release:
+    def make(self, earlier: Earlier, secret: bytes) -> Release:
         """Make the release that the terms ask for, and write who is in which of its groups.
 
         The path is that of ``anonymize``, on rows whose people were recognised; with ``again`` the search is told of
@@ -50,18 +52,28 @@ class Offer:
         with recognise_people(self.rows, how) as recognised, count_recognised(recognised, asked, watch) as counted:
             recoding = search_again(counted, self.algorithm, history, watch)
             watch.report("release")
-            parts, people = recode_recognised(recognised, counted, recoding, policy, self.members)
-        return recount(Release(parts, without_history(recoding), policy, self.algorithm.name, people), watch)
+            key = pseudonym_key(self.terms, secret)
+            parts, people = recode_recognised(recognised, counted, recoding, policy, self.members, key)
+        salt = None if key is None else key.salt
+        return recount(Release(parts, without_history(recoding), policy, self.algorithm.name, people, salt), watch)
 
 
-def recognition(terms: Terms, secret: str, history: History | None = None) -> Recognition:
+def pseudonym_key(terms: Terms, secret: bytes) -> PseudonymKey | None:
+    """Give the key of a release's pseudonyms, if it has any; that of stable ones is made of the ledger's secret."""
+    if not terms.policy.pseudonym_columns:
+        return None
+    person = terms.policy.person
+    return PseudonymKey.fresh(person if isinstance(person, Person) else None, stable_key(secret, terms.source))
+
+
+def recognition(terms: Terms, secret: bytes, history: History | None = None) -> Recognition:
     """Say how people are recognised under these terms, and what is known of them already."""
     history = history or History()
     whole_row = tuple(sorted(terms.policy.columns))
     return Recognition(
         key=terms.key,
         state=terms.policy.quasi,
-        secret=secret,
+        secret=secret.hex(),
         numbered=terms.is_numbered,
         earlier=history.path,
         based=tuple(history.based),

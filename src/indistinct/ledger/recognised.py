@@ -21,6 +21,7 @@ from indistinct.proof.checks import Check
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import LINK
 from indistinct.release import recode_rows
+from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.release import count_and_hide_people
 from indistinct.watch import Watch
 
@@ -57,19 +58,40 @@ def count_recognised(recognised: Rows, policy: Policy, watch: Watch) -> Counted:
     return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW))
 
 
+def refuse_repeated_pseudonyms(recognised: Rows, policy: Policy) -> None:
+    """Raise if an identifier's pseudonym would stand in several rows: what links them is not what the ledger judges."""
+    for name in policy.pseudonymous:
+        present, distinct = recognised.repeats_of([name])
+        missing = recognised.count() - present
+        repeated = present - distinct + max(0, missing - 1)
+        if repeated:
+            raise LedgerError(
+                f"columns.{name}: {repeated} rows repeat a cell of another, so its pseudonym would link rows, and the "
+                "ledger cannot tell what that reveals; leave the pseudonym out, or link the rows of people "
+                "(person = { column = …, release = 'pseudonym' })"
+            )
+
+
 def recode_recognised(
-    recognised: Rows, counted: Counted, recoding: Recoding, policy: Policy, members: Path
+    recognised: Rows,
+    counted: Counted,
+    recoding: Recoding,
+    policy: Policy,
+    members: Path,
+    key: PseudonymKey | None = None,
 ) -> tuple[dict[str, Rows], list[Check]]:
     """Recode rows whose people were recognised, and write who is in which group; the policy is that of the release.
 
     Also give what was counted on the very rows while they said whose they are, where a person may have several.
+    Pseudonyms are made under the key.
     """
-    parts = recode_rows(counted.encoded, recoding, policy, (KEY, *policy.person_columns))
+    refuse_repeated_pseudonyms(recognised, policy)
+    parts = recode_rows(counted.encoded, recoding, policy, (KEY, *policy.person_columns, *policy.pseudonymous))
     first = "quasi" if recoding.is_divided else "table"
     group = [LINK] if recoding.is_divided else policy.quasi
     recognised.write_members(parts[first], members, group, policy.with_role("sensitive"))
     parts[first] = parts[first].without([KEY])
-    return parts, count_and_hide_people(parts, recoding, policy, None)
+    return parts, count_and_hide_people(parts, recoding, policy, key)
 
 
 def without_history(recoding: Recoding) -> Recoding:

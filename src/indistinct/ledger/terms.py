@@ -12,6 +12,7 @@ from indistinct.hierarchy.listed import Levels
 from indistinct.ledger.earlier_signatures import promised_columns, refuse_linkable
 from indistinct.ledger.store.entry import Entry
 from indistinct.policy import Column, Policy
+from indistinct.policy.policy import STABLE
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.released.manifest import policy_described
 
@@ -55,11 +56,6 @@ class Terms:
             raise LedgerError(
                 "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
             )
-        if self.policy.pseudonym_columns:
-            raise LedgerError(
-                "pseudonyms link rows, and the ledger cannot tell what they reveal over several releases: leave "
-                "pseudonyms out of the policy, or release without the ledger"
-            )
         if self.person:
             self._refuse_what_needs_one_row()
         for column in promised_columns(self.policy):
@@ -73,6 +69,7 @@ class Terms:
         object.__setattr__(self, "key", named or tuple(self.policy.columns))
         object.__setattr__(self, "is_numbered", not named)
         object.__setattr__(self, "policy_kept", _readable_text(self.policy))
+        self._refuse_links_between_people()
 
     @property
     def person(self) -> tuple[str, ...]:
@@ -88,7 +85,15 @@ class Terms:
     def details(self) -> dict[str, Any]:
         """How people were recognised and what was counted, as an entry states it."""
         key = "whole row" if self.is_numbered else list(self.key)
-        return {"key": key} | ({"person": list(self.person)} if self.person else {})
+        kinds = {
+            name: "stable" if name in self.policy.stable_pseudonyms else "fresh"
+            for name in self.policy.pseudonym_columns
+        }
+        return (
+            {"key": key}
+            | ({"person": list(self.person)} if self.person else {})
+            | ({"pseudonyms": kinds} if kinds else {})
+        )
 
     def entries_held(self, entries: Sequence[Entry]) -> list[Entry]:
         """Give those of a source's entries that the recipient, and who might collude with her, hold; oldest first."""
@@ -121,6 +126,16 @@ class Terms:
                 f"entry {entry.number} counted {counted}, which cannot be put together with what this policy counts; "
                 "say the same person, or name another source if these are other people"
             )
+
+    def _refuse_links_between_people(self) -> None:
+        """Raise if an identifier's stable pseudonym might follow anything but the people that the key recognises."""
+        for name in self.policy.pseudonymous:
+            if self.policy.columns[name].pseudonym == STABLE and (self.person or self.key != (name,)):
+                raise LedgerError(
+                    f"columns.{name}: a stable pseudonym of an identifier may follow people only as the key does, and "
+                    f"the key is not {name!r} alone; name it as the key (--key), let the pseudonym be new in each "
+                    "release (pseudonym = true), or have that of the person be stable (person.stable)"
+                )
 
     def _refuse_what_needs_one_row(self) -> None:
         """Raise if something is asked for that the ledger can do only where each person has one row."""

@@ -24,6 +24,7 @@ from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
+from indistinct.release.pseudonyms import with_fresh_pseudonyms
 from indistinct.study.workload import Workload
 from indistinct.watch import Watch
 
@@ -53,6 +54,7 @@ def compare(
     watch = watch or Watch()
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
+    policy = with_fresh_pseudonyms(policy)
     contenders = _contenders(algorithms, policy)
     with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)

@@ -10,6 +10,7 @@ from indistinct.pipeline.in_fragments import recode_in_fragments
 from indistinct.pipeline.stages import choose_algorithm, count, recode, recount, search
 from indistinct.policy import Policy
 from indistinct.release import Release
+from indistinct.release.pseudonyms import refuse_without_ledger
 from indistinct.watch import Watch
 
 
@@ -32,6 +33,7 @@ def anonymize(
     """
     watch = watch or Watch()
     chosen = choose_algorithm(algorithm, policy)
+    refuse_without_ledger(policy)
     with use_table(table, **reading) as rows:  # the release holds its own rows
         with count(rows, policy, watch, algorithm=chosen) as counted:
             if counted.works_in_fragments(chosen):

@@ -19,7 +19,7 @@ from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Person, Policy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.pseudonyms import PseudonymKey, read_key
+from indistinct.release.pseudonyms import PseudonymKey, read_key, refuse_without_ledger
 from indistinct.release.release import count_and_hide_people
 from indistinct.watch import Watch
 
@@ -103,6 +103,7 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
 def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -> Release:
     """Recode the rows that were counted, in fresh random order; ``algorithm`` is the name of what found the way."""
     refuse_nothing(recoding)
+    refuse_without_ledger(counted.policy)
     watch.report("release")
     policy = counted.policy
     person = policy.person if isinstance(policy.person, Person) else None

@@ -24,7 +24,8 @@ class Person:
     pseudonym stands in their place, so that a recipient can follow a person; then what k people must share is the
     profile, all rows of a person together; ``suppress`` says what goes where too few share one, all rows of such people
     or single ones. ``key_file`` or ``key_env`` names where the holder keeps the key of the
-    pseudonyms; without one they are made with a key that nobody keeps.
+    pseudonyms; without one they are made with a key that nobody keeps. Pseudonyms are new in each release; with
+    ``stable`` they are the same in all releases of a ledger's source, and the ledger keeps the key.
     """
 
     columns: tuple[str, ...]
@@ -32,6 +33,7 @@ class Person:
     suppress: Literal["people", "rows"] = "people"
     key_file: str | None = None
     key_env: str | None = None
+    stable: bool = False
 
     def __post_init__(self) -> None:
         given: object = self.columns
@@ -52,6 +54,12 @@ class Person:
             raise PolicyError("person: a key is for pseudonyms; say release = 'pseudonym'")
         if len(keys) > 1:
             raise PolicyError("person: give key_file or key_env, not both")
+        if not isinstance(self.stable, bool):
+            raise PolicyError(f"person.stable: must be true or false, got {self.stable!r}")
+        if self.stable and self.release != PSEUDONYM:
+            raise PolicyError("person.stable: pseudonyms can be stable; say release = 'pseudonym'")
+        if self.stable and keys:
+            raise PolicyError("person.stable: the ledger keeps the key of stable pseudonyms; drop key_file and key_env")
 
     @classmethod
     def of(cls, given: Any) -> Person:
@@ -66,7 +74,9 @@ class Person:
         unknown = [str(key) for key in said if key not in known]
         if len(named) != 1 or unknown:
             got = ", ".join(map(str, given)) or "nothing"
-            raise PolicyError(f"person: takes column or columns, and release, suppress, key_file or key_env; got {got}")
+            raise PolicyError(
+                f"person: takes column or columns, and release, suppress, key_file, key_env or stable; got {got}"
+            )
         return cls(named[0], **said)
 
     @property
@@ -96,7 +106,8 @@ class Person:
         if not self.is_linked:
             return columns
         suppress = None if self.suppress == "people" else self.suppress
-        said = {"release": self.release, "suppress": suppress, "key_file": self.key_file, "key_env": self.key_env}
+        said: dict[str, Any] = {"release": self.release, "suppress": suppress}
+        said |= {"key_file": self.key_file, "key_env": self.key_env, "stable": self.stable or None}
         name = "column" if len(self.columns) == 1 else "columns"
         return {name: columns} | {key: value for key, value in said.items() if value is not None}
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
 Role = Literal["identifier", "quasi", "sensitive", "other"]
+STABLE = "stable"
+"""A pseudonym that stays the same from release to release."""
 ALL_QUASI = "quasi-identifier"
 """The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
 
@@ -29,9 +31,11 @@ class Column:
     hierarchy: Hierarchy = field(default_factory=keep)
     weight: float = 1.0
     missing: Literal["value", "refuse"] = "value"
-    pseudonym: bool = False
+    pseudonym: bool | Literal["stable"] = False
 
     def __post_init__(self) -> None:
+        if self.pseudonym not in (True, False, STABLE):
+            raise PolicyError(f"pseudonym: must be true, false or {STABLE!r}, got {self.pseudonym!r}")
         if self.pseudonym and self.role != "identifier":
             raise PolicyError(f"pseudonym: only an identifier has one; its role is {self.role}")
         if not isinstance(self.hierarchy, Hierarchy):
@@ -54,10 +58,11 @@ class Column:
         return self.hierarchy.compile(values)
 
 
-def identifier(*, pseudonym: bool = False) -> Column:
+def identifier(*, pseudonym: bool | Literal["stable"] = False) -> Column:
     """A column that names people (name, address, record number): never released as it is.
 
-    With ``pseudonym`` a keyed one stands in its place: equal cells have equal pseudonyms, new ones in each release.
+    With ``pseudonym`` a keyed one stands in its place: equal cells have equal pseudonyms, new ones in each release, or
+    with ``"stable"`` the same ones in all releases of a ledger's source.
     """
     return Column("identifier", pseudonym=pseudonym)
 
@@ -273,6 +278,12 @@ class Policy:
     def pseudonym_columns(self) -> tuple[str, ...]:
         """The columns of a release that hold pseudonyms."""
         return (*self.pseudonymous, *self._person_pseudonym)
+
+    @property
+    def stable_pseudonyms(self) -> tuple[str, ...]:
+        """The columns of a release whose pseudonyms are the same in all releases that a ledger has of a source."""
+        own = self._person_pseudonym if isinstance(self.person, Person) and self.person.stable else ()
+        return (*(name for name in self.pseudonymous if self.columns[name].pseudonym == STABLE), *own)
 
     @property
     def _person_pseudonym(self) -> tuple[str, ...]:

@@ -35,7 +35,10 @@ class ColumnEntry(Entries):
     )
     weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
     missing: Literal["value", "refuse"] = "value"
-    pseudonym: bool = Field(False, description="Of an identifier: a keyed pseudonym is released in its place.")
+    pseudonym: bool | Literal["stable"] = Field(
+        False,
+        description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",
+    )
 
 
 class ConditionEntry(Entries):
@@ -55,6 +58,9 @@ class PersonEntry(Entries):
     )
     key_file: str | None = Field(None, description="The file of the key of pseudonyms, which only its owner can read.")
     key_env: str | None = Field(None, description="The environment variable that holds the key of pseudonyms.")
+    stable: bool | None = Field(
+        None, description="Pseudonyms are the same in all releases of a ledger's source, which keeps their key."
+    )
 
 
 class PolicyEntries(Entries):

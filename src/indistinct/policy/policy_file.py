@@ -240,7 +240,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             entry |= {} if "keep" in spec else {"hierarchy": spec}
             entry |= {} if column.weight == 1 else {"weight": column.weight}
             entry |= {} if column.missing == "value" else {"missing": column.missing}
-        entry |= {"pseudonym": True} if column.pseudonym else {}
+        entry |= {"pseudonym": column.pseudonym} if column.pseudonym else {}
         if comments and name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {_toml(entry)}")

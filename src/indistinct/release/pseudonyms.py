@@ -7,11 +7,11 @@ import hmac
 import os
 import secrets
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from indistinct.errors import PolicyError
-from indistinct.policy import Person
+from indistinct.policy import PSEUDONYM, Person, Policy
 
 SHORTEST_KEY = 32
 """Bytes of a key: as many as the digest has, so that nobody can try them all."""
@@ -24,23 +24,63 @@ class PseudonymKey:
     key: bytes
     salt: str | None
     """None if nobody keeps a key."""
+    stable: bytes | None = None
+    """The key of pseudonyms that are the same in all releases of a ledger's source; only a ledger has one."""
 
     @classmethod
-    def fresh(cls, person: Person | None = None) -> PseudonymKey:
-        """Make the key of a new release: pseudonyms of two releases have nothing in common.
+    def fresh(cls, person: Person | None = None, stable: bytes | None = None) -> PseudonymKey:
+        """Make the key of a new release: pseudonyms of two releases have nothing in common, but for stable ones.
 
         >>> len(PseudonymKey.fresh(Person("patient", "pseudonym")).key)
         32
         """
         kept = None if person is None else read_key(person)
         if kept is None:
-            return cls(secrets.token_bytes(SHORTEST_KEY), None)
+            return cls(secrets.token_bytes(SHORTEST_KEY), None, stable)
         salt = secrets.token_hex(16)
-        return cls(hmac.digest(kept, salt.encode(), hashlib.sha256), salt)
+        return cls(hmac.digest(kept, salt.encode(), hashlib.sha256), salt, stable)
 
-    def for_column(self, name: str) -> bytes:
+    def for_person(self, policy: Policy) -> bytes:
+        """Give the key of the pseudonyms that link the rows of a person."""
+        return self._key_of(PSEUDONYM, policy)
+
+    def for_column(self, name: str, policy: Policy) -> bytes:
         """Give a key of its own for an identifier, so that equal cells of two columns have nothing in common."""
-        return hmac.digest(self.key, name.encode(), hashlib.sha256)
+        return hmac.digest(self._key_of(name, policy), name.encode(), hashlib.sha256)
+
+    def _key_of(self, name: str, policy: Policy) -> bytes:
+        if name not in policy.stable_pseudonyms:
+            return self.key
+        assert self.stable is not None  # without a ledger such policies are refused
+        return self.stable
+
+
+def stable_key(secret: bytes, source: str) -> bytes:
+    """Give the key of stable pseudonyms in all releases that a ledger with this secret has of a source.
+
+    >>> stable_key(bytes(32), "patients") == stable_key(bytes(32), "doctors")
+    False
+    """
+    return hmac.digest(secret, f"pseudonyms of {source}".encode(), hashlib.sha256)
+
+
+def refuse_without_ledger(policy: Policy) -> None:
+    """Raise if pseudonyms should be those of earlier releases, though no ledger keeps their key."""
+    if policy.stable_pseudonyms:
+        names = ", ".join(map(repr, policy.stable_pseudonyms))
+        raise PolicyError(
+            f"stable: the pseudonyms of {names} are to be the same in all releases, and only a ledger keeps their key "
+            "and knows what those releases reveal together; release with one (--ledger), or drop stable"
+        )
+
+
+def with_fresh_pseudonyms(policy: Policy) -> Policy:
+    """Give a policy for releases that never leave, such as those of a comparison: no pseudonym has to be stable."""
+    if not policy.stable_pseudonyms:
+        return policy
+    person = replace(policy.person, stable=False) if isinstance(policy.person, Person) else policy.person
+    columns = {name: replace(column, pseudonym=bool(column.pseudonym)) for name, column in policy.columns.items()}
+    return replace(policy, person=person, columns=columns)
 
 
 def read_key(person: Person) -> bytes | None:

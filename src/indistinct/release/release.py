@@ -271,7 +271,7 @@ def count_and_hide_people(
     first = "table" if "table" in parts else "quasi"
     for name in policy.pseudonymous:
         assert key is not None  # made where there are pseudonyms
-        parts[first] = parts[first].with_pseudonyms((name,), key.for_column(name), name)
+        parts[first] = parts[first].with_pseudonyms((name,), key.for_column(name, policy), name)
     if not policy.person_columns:
         return []
     checks = count_people(parts["table"], policy, policy.person_columns)
@@ -281,7 +281,7 @@ def count_and_hide_people(
     if not policy.links_rows or key is None:
         parts["table"] = parts["table"].without(policy.person_columns)
     else:
-        parts["table"] = parts["table"].with_pseudonyms(policy.person_columns, key.key, PSEUDONYM)
+        parts["table"] = parts["table"].with_pseudonyms(policy.person_columns, key.for_person(policy), PSEUDONYM)
     return checks
 
 

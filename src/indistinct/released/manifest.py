@@ -134,7 +134,7 @@ def policy_described(policy: Policy) -> dict[str, Any]:
     assert policy.quasi_identifiers is not None  # set when the policy was made
     columns: dict[str, Any] = {}
     for name, column in policy.columns.items():
-        columns[name] = {"role": column.role} | ({"pseudonym": True} if column.pseudonym else {})
+        columns[name] = {"role": column.role} | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
         if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
             columns[name] |= {"hierarchy": column.hierarchy.describe()}
         if column.role == "quasi":

@@ -18,6 +18,10 @@ from indistinct.engine.plans import PlacedRows
 class RowHistories(Histories):
     """The rows of people, and the group of each at each release; rows that were in the same groups form a cell.
 
+    ``links`` has a number for each release whose pseudonyms link the rows of a person, the same for releases with the
+    same pseudonyms. Rows that are linked, in one release or by turns over several, are a bundle, and bundles whose rows
+    were in the same groups form a cell.
+
     A row is recognised by the person and by what tells her rows apart. ``tells_rows`` says which of the files have
     that; in the others everybody has one row. With ``names_rows`` it is a name that a row keeps. Without, it is the
     whole row, so that one which changed is not recognised: ``unrecognised_people`` gives those of whom nobody can tell
@@ -30,11 +34,13 @@ class RowHistories(Histories):
         tells_rows: Sequence[bool],
         names_rows: bool,
         *,
+        links: Sequence[int | None] | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> None:
         self._tells_rows = list(tells_rows)
         self._names_rows = names_rows
+        self._links = list(links or [None] * len(members))
         super().__init__(members, memory_limit=memory_limit, threads=threads)
 
     def _make_cells(self) -> None:
@@ -54,19 +60,48 @@ class RowHistories(Histories):
             for position, name in enumerate(self._groups)
         )
         self._session.execute(
-            f"CREATE TABLE threads AS SELECT key, row_key, {pivoted} FROM (SELECT *, row_number() OVER "
-            "(PARTITION BY key, row_key, release ORDER BY g DESC) AS number FROM placed) GROUP BY key, row_key, number"
+            f"CREATE TABLE threads AS SELECT key, row_key, {pivoted}, row_number() OVER () AS bundle "
+            "FROM (SELECT *, row_number() OVER (PARTITION BY key, row_key, release ORDER BY g DESC) AS number "
+            "FROM placed) GROUP BY key, row_key, number"
         )
+        self._link_rows()
+        highest = ", ".join(f"max({name}) AS {name}" for name in self._groups)
+        own = f"concat_ws(',', {groups})"
         is_released = " OR ".join(f"{name} <> {ABSENT}" for name in self._groups)
         self._session.execute(
-            f"CREATE TABLE cells AS SELECT {groups}, count(DISTINCT key) AS size, row_number() OVER "
-            f"(ORDER BY {groups}) - 1 AS cell FROM threads WHERE {is_released} GROUP BY {groups}"
+            f"CREATE TABLE bundles AS SELECT key, bundle, {highest}, string_agg({own}, ';' ORDER BY {own}) AS profile "
+            f"FROM threads WHERE {is_released} GROUP BY key, bundle"
         )
-        same = " AND ".join(f"t.{name} = c.{name}" for name in self._groups)
         self._session.execute(
-            f"CREATE TABLE people AS SELECT t.*, c.cell, dense_rank() OVER (ORDER BY key) - 1 AS person "
-            f"FROM threads AS t JOIN cells AS c ON {same}"
+            f"CREATE TABLE cells AS SELECT {highest}, count(DISTINCT key) AS size, profile, row_number() OVER "
+            f"(ORDER BY profile) - 1 AS cell FROM bundles GROUP BY profile"
         )
+        self._session.execute(
+            "CREATE TABLE people AS SELECT t.*, c.cell, dense_rank() OVER (ORDER BY key) - 1 AS person "
+            "FROM threads AS t JOIN bundles AS b USING (key, bundle) JOIN cells AS c USING (profile)"
+        )
+
+    def _link_rows(self) -> None:
+        """Say in the table of rows which of a person's are bundled: those that pseudonyms link, directly or in turn.
+
+        A row starts as a bundle of its own. Under each key all rows of a person that were released with it become one
+        bundle, and so do bundles that share a row, until nothing changes.
+        """
+        released = {
+            key: " OR ".join(
+                f"{name} <> {ABSENT}" for name, own in zip(self._groups, self._links, strict=True) if own == key
+            )
+            for key in dict.fromkeys(self._links)
+            if key is not None
+        }
+        before = None
+        while before != (before := self._session.fetch("SELECT sum(bundle) FROM threads")[0][0]):
+            for is_linked in released.values():
+                joined = f"min(bundle) OVER (PARTITION BY key, {is_linked})"
+                self._session.execute(
+                    "CREATE OR REPLACE TABLE threads AS SELECT * "
+                    f"REPLACE (CASE WHEN {is_linked} THEN {joined} ELSE bundle END AS bundle) FROM threads"
+                )
 
     def _most_rows(self) -> int:
         """Return the most rows that anybody has in a release."""
