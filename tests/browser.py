@@ -234,9 +234,10 @@ class Page:
     def too_wide(self) -> list[str]:
         """Give what reaches beyond the window, but for what is scrolled in a box of its own."""
         script = """
-          const wide = (e) => { const box = e.getBoundingClientRect(); return box.width && box.right > innerWidth + 1; };
+          const isWide = (box) => box.width && box.right > innerWidth + 1;
           const isHidden = (e) => e.closest('.scroll, pre.code, .visually-hidden, svg, .skip');
-          return [...document.querySelectorAll('body *')].filter((e) => wide(e) && !isHidden(e))
+          return [...document.querySelectorAll('body *')]
+            .filter((e) => isWide(e.getBoundingClientRect()) && !isHidden(e))
             .map((e) => e.outerHTML.slice(0, 120));
         """
         return [str(found) for found in self.driver.execute_script(script)]

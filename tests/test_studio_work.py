@@ -17,12 +17,14 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
+from indistinct.hierarchy import intervals, suppress
 from indistinct.policy import policy_entries
 from indistinct.showing.small_bars import small_bars
 from indistinct.studio import bulk, drafts
 from indistinct.studio.distributions import distributions
 from indistinct.studio.drafts import Draft
 from indistinct.studio.jobs import Job
+from indistinct.studio.previews import Preview
 from indistinct.studio.style import CSS
 from indistinct.studio.work import Work
 
@@ -338,6 +340,22 @@ def test_the_ledger_remembers_and_refuses(hospital, tmp_path):
     assert hospital.release.entry == 1
 
 
+def test_people_may_be_recognised_by_several_columns_together(work, tmp_path):
+    table = tmp_path / "people.csv"
+    first, last = ("Ann", "Ann", "Bob", "Bob"), ("Ray", "Lee", "Ray", "Lee")
+    rows = [f"{a},{b},{sex}" for a, b, sex in zip(first, last, "ffmm", strict=True)]
+    table.write_text("\n".join(["first,last,sex", *rows]) + "\n")
+    work.open(table)
+    for name, role in {"first": "identifier", "last": "identifier", "sex": "quasi"}.items():
+        work.set_role(name, role)
+    work.say_one_row_per_person(True)
+    work.open_ledger(str(tmp_path / "ledger.db"), is_new=True)
+    with pytest.raises(ix.errors.IndistinctError):  # one column does not tell people apart, two together do
+        work.enter("university", "research", ["last"])
+    work.enter("university", "research", ["first", "last"])
+    assert work.check_ledger("university", ["first", "last"]).passed
+
+
 def test_the_archive_holds_a_release_that_verifies(hospital, tmp_path):
     with pytest.raises(PolicyError):
         hospital.archive()
@@ -391,6 +409,33 @@ def test_a_preview_shows_the_values_at_every_level(hospital):
     assert "black" not in str(error.value)
 
 
+def test_a_preview_shows_what_is_extreme_and_what_is_rare():
+    ages = [str(age) for age in (47, 3, 20, 112, 31, 30, *range(32, 46), 29)]
+    counts = dict.fromkeys(ages, 10) | {"40": 1, "41": 2}
+    shown = Preview.of(intervals(10, high=90), [*ages, None], counts)
+    told = {row[0]: reason for row, reason in zip(shown.rows, shown.reasons, strict=True) if reason}
+    assert told == {
+        "3": "lowest", "20": "lowest", "47": "highest", "112": "highest", "40": "rare: 1 row", "41": "rare: 2 rows",
+        None: "missing",
+    }  # fmt: skip
+    assert next(row for row in shown.rows if row[0] == "112")[1] == ">=90"
+    assert [row[0] for row in shown.rows][:2] == ["3", "20"]  # in the order of numbers
+    words = Preview.of(suppress(), ["fever", "a very long word", "flu"], {"fever": 5, "a very long word": 9, "flu": 9})
+    assert set(words.reasons) == {"rare: 5 rows", "", "longest"}
+
+
+@given(values=st.lists(st.integers(-300, 300), unique=True, min_size=1, max_size=60), data=st.data())
+def test_a_preview_has_few_rows_and_always_the_lowest_and_the_highest(values, data):
+    counts = {str(value): data.draw(st.integers(1, 9)) for value in values}
+    shown = Preview.of(intervals(5), list(counts), counts)
+    told = [int(row[0]) for row in shown.rows]
+    assert len(told) == len(set(told)) == min(len(values), len(told)) <= 14
+    assert {min(values), max(values)} <= set(told)
+    assert min(counts.values()) in {counts[str(value)] for value in told}
+    assert told == sorted(told)
+    assert len(values) > 14 or len(told) == len(values)
+
+
 SPECS = [
     {"intervals": [5, 10, 20]},
     {"intervals": {"widths": [5], "low": 10, "top": False}},
@@ -405,6 +450,12 @@ SPECS = [
     {"tree": {"nodes": {"all": ["a", "b"]}, "top": "*"}},
     {"intervals": {"widths": [5], "top": "any"}},
     {"top_bottom": {"bounds": [[10, 20]]}},
+    {"top_bottom": [[0, 90], [18, 80]]},
+    {"top_bottom": {"bounds": [[False, 90.5], [False, 80]], "top": False}},
+    {"top_bottom": [[-5, False], [0, 70]]},
+    {"intervals": {"widths": [5, 20], "origin": 3, "low": 18, "high": 90}},
+    {"intervals": {"widths": [[18, 40, 65], [40]], "high": 100}},
+    {"intervals": [0.5, 5.0]},
     {"suppress": "*"},
     {"keep": True},
     {"countries": True},
@@ -435,6 +486,10 @@ def test_the_form_says_what_it_cannot_read():
         Draft("tree", tree="a\nb"),
         Draft("tree", tree="*\n  a\n  a"),
         Draft("levels", rows="  \n"),
+        Draft("intervals", high="90, 95"),
+        Draft("top_bottom"),
+        Draft("top_bottom", low="1", high="90, 80"),
+        Draft("top_bottom", high="old"),
     ):
         with pytest.raises(HierarchyError):
             draft.spec()

@@ -13,8 +13,8 @@ from indistinct.studio.work import Work
 
 AS_COLUMN = "as column "
 """Before the name of a column whose hierarchy others take over."""
-BY_HAND = ("tree", "levels")
-"""Kinds that need labels of their own for each column."""
+BY_HAND = ("tree", "levels", "top_bottom")
+"""Kinds that need labels or bounds of their own for each column."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from indistinct.engine import open_table
 from indistinct.errors import IndistinctError
-from indistinct.hierarchy import from_spec
+from indistinct.hierarchy import from_spec, keep
 from indistinct.report.column_section import Counted, bars, count_labels
 from indistinct.report.figures import labels_after, values_before
 from indistinct.showing.small_bars import small_bars
@@ -74,15 +74,10 @@ def _order(choice: Choice, values: Counted) -> Mapping[str | None, Any] | None:
     """Give the number or date that each value says, if all say one."""
     try:
         compiled = from_spec(choice.hierarchy or {"keep": True}, Path()).compile(list(values))
-        keys = compiled.sort_keys(compiled.values)
     except IndistinctError:
-        keys = None
-    if keys is not None:
-        return dict(zip(compiled.values, keys, strict=True))
-    try:
-        return {value: float(value) for value in values if value is not None}
-    except ValueError:
-        return None
+        compiled = keep().compile(list(values))
+    keys = compiled.sort_keys(compiled.values)
+    return None if keys is None else dict(zip(compiled.values, keys, strict=True))
 
 
 def _small(facts: Mapping[str, Any], when: str, colour: str) -> str:

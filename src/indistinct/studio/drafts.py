@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ Nodes = dict[str, Any]
 KINDS = {
     "intervals": "Intervals of numbers",
     "rounding": "Rounded numbers",
+    "top_bottom": "Top and bottom coding",
     "dates": "Dates",
     "prefix": "Leading characters of codes",
     "tree": "Tree of labels",
@@ -38,6 +40,8 @@ KINDS = {
 }
 LISTED = ("tree", "levels")
 """Kinds whose top, if it is not the last of their labels, is an option of its own."""
+OPEN = ("-", "–", "—")
+"""How a bound that is not there is written."""
 DATE_LEVELS = ("day", "month", "quarter", "year", "5 years", "10 years", "20 years", "50 years", "100 years")
 DATE_FORMATS = {
     "": "as ISO writes them: 1964-09-27",
@@ -56,7 +60,10 @@ class Draft:
 
     kind: str
     numbers: str = "5, 10, 20"
-    """Widths of intervals, or units to round to."""
+    """Widths of intervals, or units to round to; the cut points of a level of intervals stand in brackets."""
+    low: str = ""
+    """Values below are not told apart: one number for intervals, one for each level of top and bottom coding."""
+    high: str = ""
     length: str = ""
     kept: str = ""
     """How many leading characters are kept at each level; nothing for one fewer at each."""
@@ -87,6 +94,9 @@ class Draft:
             del options["top"]
         if kind in ("intervals", "rounding"):
             made.numbers = _join_numbers(options.pop({"intervals": "widths", "rounding": "units"}[kind]))
+            made.low, made.high = (str(options.pop(bound, "")) for bound in ("low", "high"))
+        elif kind == "top_bottom":
+            made.low, made.high = _join_bounds(options.pop("bounds"))
         elif kind == "prefix":
             made.length = str(options.pop("length", None) or made.length)
             made.kept = _join_numbers(options.pop("keep", None) or [])
@@ -106,7 +116,12 @@ class Draft:
         """Give the specification; raise if a field cannot be read."""
         top: dict[str, Any] = {} if self.has_top else {"top": False}
         if self.kind == "intervals":
-            return _spec("intervals", "widths", _numbers(self.numbers), top | self.more)
+            bounds = {
+                name: _one_number(text) for name, text in (("low", self.low), ("high", self.high)) if text.strip()
+            }
+            return _spec("intervals", "widths", _widths(self.numbers), bounds | top | self.more)
+        if self.kind == "top_bottom":
+            return _spec("top_bottom", "bounds", _bounds(self.low, self.high), top | self.more)
         if self.kind == "rounding":
             return _spec("rounding", "units", _numbers(self.numbers), top | self.more)
         if self.kind == "prefix":
@@ -153,6 +168,51 @@ def _numbers(text: str) -> list[int | float]:
         return [int(word) if word.lstrip("-").isdecimal() else float(word) for word in words]
     except ValueError:
         raise HierarchyError("write numbers with commas between them, such as 5, 10, 20") from None
+
+
+def _widths(text: str) -> list[Any]:
+    """Read the widths of intervals, or the cut points of each level in brackets.
+
+    >>> _widths("5, 10"), _widths("[18, 40, 65], [40]")
+    ([5, 10], [[18, 40, 65], [40]])
+    """
+    levels = re.findall(r"\[([^\[\]]*)\]|([^\s,;\[\]]+)", text)
+    return [_numbers(cuts) if cuts else _one_number(width) for cuts, width in levels]
+
+
+def _one_number(text: str) -> int | float:
+    numbers = _numbers(text)
+    if len(numbers) != 1:
+        raise HierarchyError("write one number, such as 90")
+    return numbers[0]
+
+
+def _bounds(lowest: str, highest: str) -> list[list[Any]]:
+    """Read the lowest and the highest value that each level shows; no value, or a dash, leaves that side open.
+
+    >>> _bounds("", "90, 80"), _bounds("18, -", "90, 80")
+    ([[False, 90], [False, 80]], [[18, 90], [False, 80]])
+    """
+    sides = [[_read_bound(word) for word in re.split(r"[\s,;]+", side.strip()) if word] for side in (lowest, highest)]
+    height = max(map(len, sides))
+    if not height:
+        raise HierarchyError("give the highest value that is shown, such as 90, or the lowest; one for each level")
+    filled = [side or [False] * height for side in sides]
+    if len(filled[0]) != len(filled[1]):
+        raise HierarchyError("give as many lowest as highest values, one for each level, and - where a side is open")
+    return [list(pair) for pair in zip(*filled, strict=True)]
+
+
+def _read_bound(word: str) -> Any:
+    return False if word in OPEN else _one_number(word)
+
+
+def _join_bounds(bounds: Any) -> tuple[str, str]:
+    sides = [
+        ["-" if bound is None or bound is False else str(bound) for bound in side] for side in zip(*bounds, strict=True)
+    ]
+    low, high = ("" if set(side) == {"-"} else ", ".join(side) for side in sides)
+    return low, high
 
 
 def _whole(text: str) -> int:

@@ -70,6 +70,7 @@ table.grid tr[class*=role-] > td:first-child { border-left: 4px solid var(--role
 .field { max-width: 100%; } .field select { max-width: 100%; }
 .field.wide { display: flex; flex: 1; min-width: 150px; }
 .field .hint { font-weight: 400; color: var(--quiet); }
+fieldset.plain { border: 0; padding: 0; margin: 0; min-width: 0; }
 .check { display: inline-flex; gap: 8px; align-items: center; font-size: 14px; margin-right: 16px; }
 .check input { width: 17px; height: 17px; accent-color: var(--accent); }
 input.control, select.control, textarea.control { font: inherit; font-size: 14.5px; font-weight: 400; color: var(--ink);

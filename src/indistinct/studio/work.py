@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.examples import EXAMPLES, save_examples
-from indistinct.hierarchy import from_spec
+from indistinct.examples import EXAMPLES
 from indistinct.report.column_section import Counted, count_labels
 from indistinct.studio.column_meanings import pair_by_meaning
 from indistinct.studio.jobs import Job
-from indistinct.studio.previews import Preview, text_cells
-from indistinct.studio.settings import Choice, Settings, Spec
-from indistinct.study.column_shapes import MOST_DISTINCT
+from indistinct.studio.opened import Opened
+from indistinct.studio.previews import text_cells
+from indistinct.studio.settings import Choice
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:
@@ -53,15 +51,10 @@ class External:
 
 
 @dataclass(slots=True, kw_only=True)
-class Work(Settings):
+class Work(Opened):
     """One steward's work. Long methods take a Watch and run in a Job; a method that fails leaves all as it was."""
 
-    folder: Path
-    """Private and temporary: uploads and downloads lie here."""
     ledger_url: str | None = None
-    table: str | None = None
-    head: tuple[tuple[str, ...], list[list[str]]] = ((), [])
-    rows: int = 0
     release: Release | None = None
     solutions: list[Solution] = field(default_factory=list)
     lattice: Frontier | None = None
@@ -76,19 +69,11 @@ class Work(Settings):
     released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
     """The first rows of each released table: its name, its columns and its cells."""
     job: Job | None = None
-    counted_before: dict[str, Counted] = field(default_factory=dict)
-    """The rows of each value, of the columns that were asked for."""
     _counted_after: dict[str, Counted] | None = None
-    _values: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     _released_text: str = ""
     _using: threading.RLock = field(default_factory=threading.RLock)
     """Held while a thread reads the release: its engine serves one at a time."""
     _explored_text: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """What to call the table."""
-        return Path(self.table).name if self.table else ""
 
     def open(self, path: str | Path, watch: Watch | None = None) -> None:
         """Open a table and take over what its columns look like."""
@@ -129,31 +114,6 @@ class Work(Settings):
         self.open(self.example_files(name)[0], watch)
         assert example.name == name
 
-    def example_files(self, name: str) -> list[Path]:
-        """Give the files of an example, copied into the private folder: the table, the policy and the voter list."""
-        example = next(one for one in EXAMPLES if one.name == name)
-        place = self.folder / "examples" / name
-        if not place.exists():
-            save_examples(place, [example])
-        return [place / file for file in example.file_names]
-
-    @property
-    def example(self) -> str | None:
-        """The name of the example that is open, if one is."""
-        place = Path(self.table or "").parent
-        return place.name if place.parent == self.folder / "examples" else None
-
-    def keep_upload(self, name: str) -> Path:
-        """Give the private path that an uploaded file is saved at, in a folder of its own."""
-        place = self.folder / "uploads"
-        place.mkdir(exist_ok=True, mode=0o700)
-        return Path(tempfile.mkdtemp(dir=place)) / (Path(name).name.lstrip(".") or "table.csv")
-
-    def _remove_upload(self, path: str | None) -> None:
-        """Remove an uploaded file that is not needed any more."""
-        if path is not None and Path(path).parent.parent == self.folder / "uploads":
-            shutil.rmtree(Path(path).parent, ignore_errors=True)
-
     def _forget(self) -> None:
         """Let go of everything that belongs to the table that was open."""
         with self._using:
@@ -164,20 +124,6 @@ class Work(Settings):
         self.linked, self.attacked, self.risks = None, None, None
         self._values, self._explored_text = {}, {}
         self.counted_before, self._counted_after = {}, None
-
-    def values(self, name: str) -> tuple[str | None, ...]:
-        """Give the distinct values of a column, missing last; they are read once."""
-        if name not in self._values:
-            if self.columns[name].distinct > MOST_DISTINCT:
-                raise TableError(f"{name}: has more than {MOST_DISTINCT:,} distinct values, too many to show")
-            assert self.table is not None
-            with open_table(self.table) as rows:
-                self._values[name] = rows.encode([name]).values[name]
-        return self._values[name]
-
-    def preview(self, name: str, spec: Spec) -> Preview:
-        """Climb the values of a column by a hierarchy; raise if they do not fit it."""
-        return Preview.of(from_spec(spec, Path()), self.values(name))
 
     def start(self, title: str, work: Callable[[Watch], Any]) -> Job:
         """Run something long beside the pages; one at a time."""
@@ -339,10 +285,10 @@ class Work(Settings):
         with ix.Ledger(self.ledger_url) as ledger:
             return ledger.entries
 
-    def enter(self, recipient: str, purpose: str, key: str | None = None, watch: Watch | None = None) -> None:
+    def enter(self, recipient: str, purpose: str, key: Sequence[str] | None = None, watch: Watch | None = None) -> None:
         """Make the release once more, checked against earlier ones, and enter it in the ledger.
 
-        People are recognised by the column ``key``, or else by all identifiers.
+        People are recognised by the columns of ``key`` together, or else by all identifiers.
         """
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
@@ -351,7 +297,7 @@ class Work(Settings):
             release = ledger.anonymize(self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch)
         self._take(release, text)
 
-    def check_ledger(self, recipient: str, key: str | None = None, watch: Watch | None = None) -> Linked:
+    def check_ledger(self, recipient: str, key: Sequence[str] | None = None, watch: Watch | None = None) -> Linked:
         """Give what a release would reveal together with earlier ones."""
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")

@@ -140,7 +140,8 @@ class Builder:
         controls.choice("Kind", KINDS if kind in KINDS else {**KINDS, kind: kind}, kind, set_kind)
         with controls.box("div").style("margin-top: 14px"):
             fields: dict[str, Callable[[], None]] = {
-                "intervals": lambda: self._numbers("Widths, each a multiple of the one before"),
+                "intervals": self._intervals,
+                "top_bottom": self._top_bottom,
                 "rounding": lambda: self._numbers("Units to round to"),
                 "prefix": self._prefix,
                 "dates": self._dates,
@@ -160,9 +161,32 @@ class Builder:
     def _top(self) -> None:
         controls.check("End in a level where everything is *", self.draft.has_top, self._setter_of("has_top"))
 
-    def _numbers(self, label: str) -> None:
-        controls.text(label, self.draft.numbers, self._setter_of("numbers"), hint="such as 5, 10, 20", live=True)
+    def _numbers(self, label: str, hint: str = "such as 5, 10, 20") -> None:
+        controls.text(label, self.draft.numbers, self._setter_of("numbers"), hint=hint, live=True)
         self._top()
+
+    def _intervals(self) -> None:
+        self._bounds(
+            "Low: values below are one interval",
+            "High: values from here on are one interval",
+            "such as 18",
+            "such as 90",
+        )
+        self._numbers(
+            "Widths, each a multiple of the one before", "such as 5, 10, 20; or cut points: [18, 40, 65], [40]"
+        )
+
+    def _top_bottom(self) -> None:
+        hint = "one for each level, such as {}; - for none"
+        self._bounds(
+            "Lowest value that is shown", "Highest value that is shown", hint.format("18, 25"), hint.format("90, 80")
+        )
+        self._top()
+
+    def _bounds(self, low: str, high: str, low_hint: str, high_hint: str) -> None:
+        with controls.box("div", "row-line").style("margin-bottom: 12px"):
+            controls.text(low, self.draft.low, self._setter_of("low"), hint=low_hint, live=True, id="low")
+            controls.text(high, self.draft.high, self._setter_of("high"), hint=high_hint, live=True, id="high")
 
     def _prefix(self) -> None:
         with controls.box("div", "row-line"):
@@ -342,14 +366,15 @@ class Builder:
             if not self.mistake:
                 controls.Words("p", "Reading the values …", "quiet")
             return
-        heads = [f"{place}: {name}" for place, name in enumerate(preview.level_names)]
-        rows = [["(missing)" if cell is None else cell for cell in row] for row in preview.rows]
+        heads = ["shown as", *(f"{place}: {name}" for place, name in enumerate(preview.level_names))]
+        cells = [["(missing)" if cell is None else cell for cell in row] for row in preview.rows]
+        rows = [[reason, *row] for reason, row in zip(preview.reasons, cells, strict=True)]
         changed = {
-            (at, place): "changed"
-            for at, row in enumerate(rows)
+            (at, place + 1): "changed"
+            for at, row in enumerate(cells)
             for place in range(1, len(row))
             if row[place] != row[place - 1]
-        }
+        } | {(at, 0): "quiet" for at in range(len(rows))}
         controls.table(heads, rows, caption=f"Values of {self.column} at every level", marked=changed)
         counts = " → ".join(f"{count:,}" for count in preview.labels)
         controls.Words("p", f"Labels at each level: {counts}", "quiet small").style("margin: 10px 0 0")

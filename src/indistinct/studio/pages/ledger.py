@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
 from indistinct.errors import IndistinctError
 from indistinct.ledger.history import Linked
+from indistinct.showing.words import list_names
 from indistinct.studio import controls
 from indistinct.studio.page_frame import Desk, frame
 from indistinct.studio.work import Work
@@ -19,6 +21,7 @@ LEAD = (
     "Two releases that are each safe can reveal more together. A ledger remembers what was given to whom, and refuses "
     "what would undo an earlier release."
 )
+NO_KEY = "By all identifiers; if there are none, by the whole row."
 
 
 def page(work: Work, query: Mapping[str, str]) -> None:
@@ -66,7 +69,7 @@ class Entries:
         self.rows: list[list[Any]] | None = None
         self.recipient = ""
         self.purpose = ""
-        self.key: str | None = None
+        self.key: list[str] = []
         self.finding: Linked | None = None
 
     def show(self) -> None:
@@ -76,8 +79,7 @@ class Entries:
                 with controls.box("div", "row-line"):
                     controls.text("Recipient", "", self._set_recipient, live=True, wide=False, id="recipient")
                     controls.text("Purpose", "", self._set_purpose, live=True)
-                    columns = {"": "all identifiers, or the whole row", **{name: name for name in self.work.columns}}
-                    controls.choice("People are recognised by", columns, "", self._set_key)
+                self._ask_key()
                 with controls.box("div", "row-line").style("margin-top: 12px"):
                     controls.button("Check only", self._check, id="check-ledger")
                     controls.button("Release and enter it", self._enter, "primary", id="enter")
@@ -92,18 +94,28 @@ class Entries:
     def _set_purpose(self, text: str) -> None:
         self.purpose = text
 
-    def _set_key(self, name: str) -> None:
-        self.key = name or None
+    def _ask_key(self) -> None:
+        """Ask by which columns together people are recognised."""
+        with controls.box("fieldset", "plain scroll").style("margin-top: 12px; max-height: 220px"):
+            controls.Words("legend", "People are recognised by these columns together", "field")
+            for name in self.work.columns:
+                controls.check(name, False, partial(self._set_key, name))
+            self._key_words = controls.Words("p", NO_KEY, "quiet small", aria_live="polite").style("margin: 6px 0 0")
+
+    def _set_key(self, name: str, is_in: bool) -> None:
+        chosen = {*self.key, name} if is_in else {*self.key} - {name}
+        self.key = [column for column in self.work.columns if column in chosen]
+        self._key_words.text = f"By {list_names(self.key)}." if self.key else NO_KEY
 
     def _check(self) -> None:
         def work(watch: Watch) -> None:
-            self.finding = self.work.check_ledger(self.recipient, self.key, watch)
+            self.finding = self.work.check_ledger(self.recipient, self.key or None, watch)
 
         self.desk.run("Checking", work, self.result.refresh)
 
     def _enter(self) -> None:
         def work(watch: Watch) -> None:
-            self.work.enter(self.recipient, self.purpose, self.key, watch)
+            self.work.enter(self.recipient, self.purpose, self.key or None, watch)
 
         self.desk.run("Releasing", work, _again)
 
