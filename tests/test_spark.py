@@ -597,6 +597,30 @@ def test_errors_name_columns_and_rows_but_no_cell(spark: Any) -> None:
     assert "secret" not in str(told.value)
 
 
+def test_codes_that_mean_missing_are_missing_in_spark_as_they_are_in_duckdb(spark: Any) -> None:
+    table = pa.table(
+        {
+            "age": ["34", "36", "999", "n/a", "?", "35"],
+            "size": pa.array([999.0, 1.5, 999.0, 1.5, 1.5, 999.0]),
+            "paid": pa.array(["9.99", "1.50", "9.99", "2.00", "2.50", None]).cast(pa.decimal128(9, 2)),
+            "visits": pa.array([999, 1, 2, 3, 4, 5]),
+        }
+    )
+    age = ix.quasi(ix.intervals(5, 10), missing=["999", "?"], unreadable="missing")
+    columns = {"age": age, "size": ix.quasi(missing=["999"]), "paid": ix.sensitive(missing=["9.990"])}
+    policy = ix.Policy(
+        columns={**columns, "visits": ix.other(missing=["999.0"])}, privacy=[ix.KAnonymity(1)], max_suppression=0
+    )
+    here, there = ix.anonymize(table, policy), ix.anonymize(frame_of(spark, table), policy)
+    assert sorted(map(str, there.table.toArrow().to_pylist())) == sorted(map(str, here.table.to_pylist()))
+    assert here.facts["unreadable"] == there.facts["unreadable"] == {"age": 1}
+    assert there.verify(frame_of(spark, table)).passed
+    left_out = ix.Policy(
+        columns={**policy.columns, "age": ix.quasi(ix.intervals(5), unreadable="suppress")}, privacy=[ix.KAnonymity(1)]
+    )
+    assert ix.anonymize(frame_of(spark, table), left_out).facts["released"] == 4
+
+
 # What is missing is said.
 
 

@@ -187,6 +187,8 @@ FEATURES = {
     "columns.hierarchy": policy_with(said='hierarchy = { tree = { "*" = ["obesity", "chest pain"] } }'),
     "columns.weight": policy_with(role="quasi", said="weight = 3.5"),
     "columns.missing": policy_with(role="quasi", said='missing = "refuse"'),
+    "columns.missing.codes": policy_with(role="sensitive", said='missing = ["999", "?"]'),
+    "columns.unreadable": policy_with(role="quasi", said='unreadable = "suppress"'),
     "columns.pseudonym": policy_with(role="identifier", said="pseudonym = true"),
 }
 """A policy for each thing that a policy file can say."""

@@ -10,6 +10,7 @@ Source: Samarati 2001, section 1 and Figure 1; Sweeney 2002, section 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ def link(
     >>> report.one_to_one, report.worst[0].persons[0].shown
     (1, {'name': 'Sue'})
     """
+    from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
     from indistinct.linkage.fitting_people import count_candidates
     from indistinct.released.released_tables import ReleasedTables
@@ -69,10 +71,11 @@ def link(
     if fuzzy is not None and not 0 < fuzzy <= 1:
         raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {fuzzy!r}")
     tables = ReleasedTables.of(release, **reading)
-    with tables.quasi_rows() as released, use_table(external, **reading) as other:
+    with tables.quasi_rows() as released, use_table(external, **reading) as other, ExitStack() as opened:
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         _refuse_unknown(show, other)
-        with released.encode(list(pairs)) as encoded, other.encode(list(pairs.values())) as known:
+        read = opened.enter_context(linked_as_declared(other, pairs, policy))
+        with released.encode(list(pairs)) as encoded, read.encode(list(pairs.values())) as known:
             labels, groups = encoded.values, encoded.count_by(list(pairs))
             values, people = known.values, known.count_by(list(pairs.values()))
             coverages = [_coverage(policy, name, labels[name], values[theirs], fuzzy) for name, theirs in pairs.items()]

@@ -107,6 +107,7 @@ def maps(
     (2, 0, 1, 1)
     """
     from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
+    from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
     from indistinct.linkage.coverage import Coverage
     from indistinct.linkage.fitting_people import count_candidates
@@ -119,7 +120,11 @@ def maps(
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         keys = _keys(key, released.columns(), other.columns())
         ours, theirs = [*pairs, *keys[:1]], [*pairs.values(), *keys[1:]]
-        with released.encode(ours) as mine, other.encode(theirs) as known:
+        with (
+            linked_as_declared(other, pairs, policy) as read,
+            released.encode(ours) as mine,
+            read.encode(theirs) as known,
+        ):
             labels, groups = mine.values, mine.count_by(ours)
             values, people = known.values, known.count_by(theirs)
     number = len(pairs)

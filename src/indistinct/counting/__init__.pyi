@@ -1,4 +1,7 @@
 from indistinct.counting.bottom import Node as Node
+from indistinct.counting.declared_cells import as_declared as as_declared
+from indistinct.counting.declared_cells import linked_as_declared as linked_as_declared
+from indistinct.counting.declared_cells import read_as_declared as read_as_declared
 from indistinct.counting.eligible_rows import encode_eligible as encode_eligible
 from indistinct.counting.frequency_list import FrequencyList as FrequencyList
 from indistinct.counting.frequency_list import Sensitive as Sensitive

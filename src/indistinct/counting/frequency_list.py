@@ -36,6 +36,9 @@ class Sensitive:
     hierarchy: CompiledHierarchy | None = None
 
 
+UNREADABLE = '; or say unreadable = "missing" or "suppress" of the column'
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
     """Each tuple with each combination of sensitive values and person it occurs with: no finer are rows told apart.
@@ -73,6 +76,8 @@ class FrequencyList:
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
     value_rows: tuple[IntArray, ...] = ()
     """The rows of each value of each column, where the tuples do not tell."""
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    """The rows by column whose cell the policy's hierarchy cannot read, as it was dealt with before counting."""
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -93,6 +98,8 @@ class FrequencyList:
                 mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
                 if codes and (where := encoded.rows_with(column, codes)):
                     mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
+                    if any(values[column][code] is not None for code in codes):
+                        mistakes[-1] += UNREADABLE
         if mistakes:
             raise PolicyError(mistakes)
         quasi = {column: compiled[column] for column in columns}
@@ -113,6 +120,8 @@ class FrequencyList:
         hierarchies = [compiled[column] for column in columns]
         of_tuples = counted.codes[: len(columns)]
         found = cls.of_codes(columns, hierarchies, of_tuples, counted.counts, weights, sensitive, bottom or None)
+        if encoded.unreadable:
+            found = replace(found, unreadable=encoded.unreadable)
         if not any(bottom):
             return found
         return replace(found, value_rows=tuple(_value_rows(encoded, name, quasi[name]) for name in columns))

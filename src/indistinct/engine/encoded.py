@@ -37,6 +37,8 @@ class Encoded(ABC):
         """What to call the table in messages."""
         self.max_tuples = table.max_tuples
         """How many distinct tuples may come to the driver; None for all that there are."""
+        self.unreadable = dict(table.unreadable or {})
+        """The rows by column whose cell the policy's hierarchy cannot read."""
         self.values = MappingProxyType(dict(values))
         """The distinct values of each column among the eligible rows, by code point, missing last."""
         self._free = free

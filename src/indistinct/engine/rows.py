@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,6 +55,8 @@ class Rows(ABC):
         """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database, ipc or spark."""
         self.max_tuples = max_tuples
         """How many distinct tuples may come to the driver; None for all that there are."""
+        self.unreadable: Mapping[str, int] | None = None
+        """The rows by column whose cell a policy's hierarchy cannot read; None until cells were read by a policy."""
         self.encodings = Encodings()
 
     @abstractmethod
@@ -72,6 +74,13 @@ class Rows(ABC):
     @abstractmethod
     def with_max_tuples(self, max_tuples: int) -> Rows:
         """Return the same rows, to be closed by themselves, of which no more distinct tuples come to the driver."""
+
+    @abstractmethod
+    def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> Rows:
+        """Return the same rows, to be closed by themselves, in which cells with some texts are missing.
+
+        Rows with one of the texts of ``left_out`` are left out. In a column of numbers texts compare as numbers.
+        """
 
     @abstractmethod
     def give_back(self) -> object:

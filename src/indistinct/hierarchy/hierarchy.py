@@ -95,6 +95,27 @@ class Hierarchy(ABC):
             sort_keys=self.sort_keys,
         )
 
+    def unreadable(self, values: Labels) -> tuple[str, ...]:
+        """Return those of the values, missing ones apart, that have no label here.
+
+        >>> from indistinct.hierarchy import intervals
+        >>> intervals(5, 10).unreadable(["39", "n/a", None])
+        ('n/a',)
+        """
+        left = [value for value in values if value is not None]
+        found: list[str] = []
+        while left:
+            try:
+                self.climb(left)
+                break
+            except UnknownValues as error:
+                if not error.codes:
+                    break
+                codes = set(error.codes)
+                found += [left[code] for code in error.codes]
+                left = [value for code, value in enumerate(left) if code not in codes]
+        return tuple(found)
+
     def label(self, value: str | None, level: int) -> str | None:
         """Return the label of one value at a level.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms import Algorithm
+from indistinct.counting import as_declared
 from indistinct.engine import use_table
 from indistinct.errors import RefusedError
 from indistinct.ledger.history import Earlier, Linked
@@ -85,7 +86,7 @@ class Ledger:
         if folder is not None:
             refuse_occupied(Path(folder), replace)
         terms = Terms(policy, recipient, source, purpose, key, colluding, again)
-        with use_table(table, **reading) as rows:
+        with use_table(table, **reading) as given, as_declared(given, policy) as rows:
             while True:
                 with _private_folder() as private:
                     offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
@@ -111,7 +112,11 @@ class Ledger:
         """Tell what a release would reveal together with earlier ones, without making an entry or giving it away."""
         terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
         chosen = choose_algorithm(algorithm, policy)
-        with use_table(table, **reading) as rows, _private_folder() as private:
+        with (
+            use_table(table, **reading) as given,
+            as_declared(given, policy) as rows,
+            _private_folder() as private,
+        ):
             earlier = self._earlier(terms, reading)
             offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
             offer.make(earlier, self.store.secret).close()
@@ -136,7 +141,11 @@ class Ledger:
         from indistinct.ledger.adding import write_members_of
 
         terms = Terms(policy, recipient, source, purpose, key)
-        with use_table(original, **reading) as rows, _private_folder() as private:
+        with (
+            use_table(original, **reading) as given,
+            as_declared(given, policy) as rows,
+            _private_folder() as private,
+        ):
             members = private / MEMBERS
             write_members_of(Path(release), rows, policy, recognition(terms, self.store.secret), members)
             while True:

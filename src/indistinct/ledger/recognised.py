@@ -30,6 +30,7 @@ from indistinct.watch import Watch
 def recognise_people(rows: Rows, how: Recognition) -> Iterator[Rows]:
     """Give the eligible rows with the key, the state and the history of each person, for the time of the block."""
     recognised = rows.recognise(how)
+    recognised.unreadable = rows.unreadable  # what a policy declares of cells was read before
     try:
         yield recognised
     finally:

@@ -12,7 +12,7 @@ from indistinct.hierarchy.listed import Levels
 from indistinct.ledger.earlier_signatures import promised_columns, refuse_linkable
 from indistinct.ledger.store.entry import Entry
 from indistinct.policy import Column, Policy
-from indistinct.policy.policy import STABLE
+from indistinct.policy.column import STABLE
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.released.manifest import policy_described
 

@@ -8,6 +8,7 @@ nobody knows it. A value that the hierarchy does not know fits only a label that
 from __future__ import annotations
 
 import difflib
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -106,6 +107,37 @@ class Coverage:
             int(told_apart[-1]) + 1,
             replace(spelled, strangers=strangers),
         )
+
+
+def labels_among(hierarchy: Hierarchy, texts: Sequence[str], values: Sequence[str]) -> frozenset[str]:
+    """Give those of some texts that are no values of a hierarchy but labels, of these values or of any.
+
+    What values a label could have is read from its own numbers and dates.
+
+    >>> from indistinct.hierarchy import dates, intervals
+    >>> labels_among(intervals(5, 10, high=90), ["30-39", ">=90", "n/a"], ["34"]) == {"30-39", ">=90"}
+    True
+    >>> labels_among(dates("quarter", "year", format="%d.%m.%Y"), ["1961-Q3", "soon"], [])
+    frozenset({'1961-Q3'})
+    """
+    if isinstance(hierarchy, Listed):
+        labels = {label for row in hierarchy.rows for label in row}
+        return frozenset(text for text in texts if text in labels or text == hierarchy.top)
+    ends = [end for text in texts if (cover := read_label(text)) is not None for end in cover.values]
+    said = _days_in(texts) if isinstance(hierarchy, Dates) else _numbers_in(texts)
+    covered = Coverage.of(hierarchy, texts, list(dict.fromkeys([*values, *ends, *said]))).covered
+    return frozenset(text for text, ranks in zip(texts, covered, strict=True) if len(ranks))
+
+
+def _numbers_in(texts: Iterable[str]) -> Iterable[str]:
+    """Give the numbers that stand in some texts; a mark before one may be a sign, or part of a range."""
+    return (number for text in texts for number in re.findall(r"(?=(-?[0-9]+(?:[.][0-9]+)?))", text))
+
+
+def _days_in(texts: Iterable[str]) -> Iterable[str]:
+    """Give a day of every month of the years that stand in some texts."""
+    years = {year for text in texts for year in re.findall(r"[0-9]{4}", text)}
+    return (f"{year}-{month:02}-01" for year in sorted(years) for month in range(1, 13))
 
 
 def label_of_all(hierarchy: Hierarchy) -> str | None:

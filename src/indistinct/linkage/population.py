@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.counting import CountedCrowd, Crowd, FrequencyList, Groups, IntArray, Layout, Node, UIntArray
+from indistinct.counting import (
+    CountedCrowd,
+    Crowd,
+    FrequencyList,
+    Groups,
+    IntArray,
+    Layout,
+    Node,
+    UIntArray,
+    linked_as_declared,
+)
 from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
@@ -58,7 +68,9 @@ def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[Linke
     """Open the population that a model asks about, for the time of the block, and give the columns that it links."""
     source = model.population if model.path is None else model.path
     with use_table(source) as rows:
-        yield rows, _linked_columns(model, policy, rows)
+        linked = _linked_columns(model, policy, rows)
+        with linked_as_declared(rows, {one.name: one.theirs for one in linked}, policy) as read:
+            yield read, linked
 
 
 def _linked_columns(model: Any, policy: Policy, rows: Rows) -> list[LinkedColumn]:

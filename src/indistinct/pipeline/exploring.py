@@ -11,7 +11,7 @@ from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.mingen import MinGenCell
 from indistinct.algorithms.solutions import Solution, minimal_solutions
-from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import use_table
 from indistinct.errors import InfeasibleError
 from indistinct.pipeline.stages import count, recode, recount
@@ -81,7 +81,7 @@ def frontier(
     with use_table(table, **reading) as rows:
         policy.check(rows.columns())
         watch.report("count")
-        with encode_eligible(rows, policy) as encoded:
+        with as_declared(rows, policy) as read, encode_eligible(read, policy) as encoded:
             task = Task.of(FrequencyList.count(encoded, policy), policy)
     if task.frequencies.rows == 0:
         raise InfeasibleError("the table has no eligible rows")

@@ -10,7 +10,7 @@ from typing import Any
 from indistinct.algorithms import Task
 from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 from indistinct.algorithms.feasibility import refusal
-from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -74,13 +74,13 @@ def check(
       - column 'town' of the table is not declared; give it a role under columns (identifier, quasi, sensitive or other)
     """
     watch = watch or Watch()
-    with use_table(table, **reading) as rows:
+    with use_table(table, **reading) as given, as_declared(given, policy) as rows:
         watch.report("count")
         try:
             task = Task.of(_count(rows, policy), policy)
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(rows, policy) if show_values else {})
-        figures = _figures(task, rows.count())
+        figures = _figures(task, given.count())
         watch.report("search")
         return PolicyCheck(figures, refusal(task, watch))
 

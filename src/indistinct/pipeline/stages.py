@@ -6,12 +6,13 @@ something of its own in between. What a stage needs goes in, what it found comes
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Self
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of
-from indistinct.counting import encode_eligible, kernels_are_compiled
+from indistinct.counting import encode_eligible, kernels_are_compiled, read_as_declared
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -30,6 +31,8 @@ class Counted:
 
     encoded: Encoded
     task: Task
+    rows: Rows | None = None
+    """The rows as the policy declares their cells, if those are others than were given."""
 
     @property
     def policy(self) -> Policy:
@@ -46,6 +49,8 @@ class Counted:
 
     def __exit__(self, *_: object) -> None:
         self.encoded.close()
+        if self.rows is not None:
+            self.rows.close()
 
 
 def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
@@ -69,16 +74,21 @@ def count(
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
-    refuse_repeated_people(rows, policy)
     if policy.links_rows and isinstance(policy.person, Person):
         read_key(policy.person)  # a key that is no good is said before the work
-    encoded = encode_eligible(rows, policy)
-    may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
-    frequencies = count_with_population(encoded, policy, may_merge=may_merge)
-    task = replace(Task.of(frequencies, policy), secret=secret)
-    if task.number_of_people() < max(1, task.largest_k()):
-        raise task.infeasible(task.budget)
-    return Counted(encoded, task)
+    with ExitStack() as opened:  # closed again if the table cannot be counted
+        read = read_as_declared(rows, policy)
+        if read is not rows:
+            opened.enter_context(read)
+        refuse_repeated_people(read, policy)
+        encoded = opened.enter_context(encode_eligible(read, policy))
+        may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
+        frequencies = count_with_population(encoded, policy, may_merge=may_merge)
+        task = replace(Task.of(frequencies, policy), secret=secret)
+        if task.number_of_people() < max(1, task.largest_k()):
+            raise task.infeasible(task.budget)
+        opened.pop_all()
+    return Counted(encoded, task, None if read is rows else read)
 
 
 def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:

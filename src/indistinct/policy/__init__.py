@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
+from indistinct.policy.column import Column, Role, identifier, other, quasi, sensitive
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.policy import (
     ALL_QUASI,
-    Column,
     Condition,
     Policy,
-    Role,
-    identifier,
-    other,
-    quasi,
-    sensitive,
     sensitive_columns,
     suppression_in_rows,
     suppression_mistakes,

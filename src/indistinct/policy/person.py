@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
-    from indistinct.policy.policy import Column
+    from indistinct.policy.column import Column
 
 PSEUDONYM = "pseudonym"
 """The column that a release has in place of those that say whose row it is, if its rows are linked."""

@@ -9,87 +9,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from indistinct.engine.plans import OPERATORS
-from indistinct.errors import HierarchyError, PolicyError
-from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
+from indistinct.errors import PolicyError
+from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.person import PSEUDONYM, Person
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
-Role = Literal["identifier", "quasi", "sensitive", "other"]
-STABLE = "stable"
-"""A pseudonym that stays the same from release to release."""
 ALL_QUASI = "quasi-identifier"
 """The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What a column is to the release: its role, and for a quasi-identifying one how it may be generalized."""
-
-    role: Role
-    hierarchy: Hierarchy = field(default_factory=keep)
-    weight: float = 1.0
-    missing: Literal["value", "refuse"] = "value"
-    pseudonym: bool | Literal["stable"] = False
-
-    def __post_init__(self) -> None:
-        if self.pseudonym not in (True, False, STABLE):
-            raise PolicyError(f"pseudonym: must be true, false or {STABLE!r}, got {self.pseudonym!r}")
-        if self.pseudonym and self.role != "identifier":
-            raise PolicyError(f"pseudonym: only an identifier has one; its role is {self.role}")
-        if not isinstance(self.hierarchy, Hierarchy):
-            raise PolicyError(
-                f"hierarchy must be made by levels(), tree(), intervals(), prefix(), dates(), rounding(), "
-                f"top_bottom(), suppress() or keep(), not by {type(self.hierarchy).__name__}"
-            )
-        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < 1e9:
-            raise PolicyError(f"weight must be a positive number, got {self.weight!r}")
-        if self.missing not in ("value", "refuse"):
-            raise PolicyError(f"missing must be 'value' or 'refuse', got {self.missing!r}")
-
-    def compile(self, values: Sequence[str | None]) -> CompiledHierarchy:
-        """Compile the hierarchy for the values at hand, under the column's rule for missing values."""
-        if self.missing == "refuse" and None in values:
-            raise HierarchyError(
-                "has missing cells, which its policy refuses; fill them, leave those rows out with a filter "
-                "(op = 'present'), or set missing = 'value'"
-            )
-        return self.hierarchy.compile(values)
-
-
-def identifier(*, pseudonym: bool | Literal["stable"] = False) -> Column:
-    """A column that names people (name, address, record number): never released as it is.
-
-    With ``pseudonym`` a keyed one stands in its place: equal cells have equal pseudonyms, new ones in each release, or
-    with ``"stable"`` the same ones in all releases of a ledger's source.
-    """
-    return Column("identifier", pseudonym=pseudonym)
-
-
-def quasi(
-    hierarchy: Hierarchy | None = None, *, weight: float = 1.0, missing: Literal["value", "refuse"] = "value"
-) -> Column:
-    """A column that others may know and link by; generalized along its hierarchy.
-
-    Without a hierarchy it is never generalized; only whole rows can be suppressed. ``weight`` says how much its
-    distortion counts. ``missing`` says what a missing cell is: ``"value"``, a value of its own that matches only
-    other missing cells until the top, or ``"refuse"``, a mistake.
-    """
-    return Column("quasi", keep() if hierarchy is None else hierarchy, weight, missing)
-
-
-def sensitive(hierarchy: Hierarchy | None = None) -> Column:
-    """A column whose value nobody should learn about a person (illness, salary): released as it is.
-
-    A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
-    """
-    return Column("sensitive", keep() if hierarchy is None else hierarchy)
-
-
-def other() -> Column:
-    """A column that neither identifies nor harms: released as it is."""
-    return Column("other")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,13 @@ NumberOrTable = Annotated[
 NUMBER_OR_MAPPING = float | Mapping[str, float]
 
 
+MISSING_SAID = "What a missing cell is: a value of its own, or refused; or the codes that mean a missing cell."
+_RULE: dict[str, Any] = {"enum": ["value", "refuse"]}
+_CODES: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
+_BOTH = {"type": "object", "properties": {"codes": _CODES, "rule": _RULE}, "additionalProperties": False}
+MISSING_FORMS: list[Any] = [_RULE, _CODES, _BOTH]
+
+
 class Entries(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
@@ -34,7 +41,10 @@ class ColumnEntry(Entries):
         description="One builder, such as intervals or tree, or kind of the catalogue, such as countries.",
     )
     weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
-    missing: Literal["value", "refuse"] = "value"
+    missing: Any = Field("value", description=MISSING_SAID, json_schema_extra={"anyOf": MISSING_FORMS})
+    unreadable: Literal["refuse", "missing", "suppress"] = Field(
+        "refuse", description="What becomes of a cell that the hierarchy cannot read."
+    )
     pseudonym: bool | Literal["stable"] = Field(
         False,
         description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",

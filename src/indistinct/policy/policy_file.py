@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
+from indistinct.policy.column import Column, read_missing
 from indistinct.policy.person import Person
-from indistinct.policy.policy import ALL_QUASI, Column, Condition, Policy, suppression_mistakes
+from indistinct.policy.policy import ALL_QUASI, Condition, Policy, suppression_mistakes
 from indistinct.policy.policy_entries import (
     VERSION,
     AtLevelEntry,
@@ -156,9 +157,10 @@ def _columns(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> dict[st
                 )
             spec = entry.hierarchy
             hierarchy = mistakes.catch(f"columns.{name}.hierarchy", lambda spec=spec: from_spec(spec, base))  # type: ignore[misc]
-        if hierarchy is not None:
-            made = (entry.role, hierarchy, entry.weight, entry.missing, entry.pseudonym)
-            column = mistakes.catch(f"columns.{name}", lambda made=made: Column(*made))  # type: ignore[misc]
+        missing = mistakes.catch(f"columns.{name}.missing", lambda entry=entry: read_missing(entry.missing))  # type: ignore[misc]
+        if hierarchy is not None and missing is not None:
+            made = entry.model_dump(exclude={"hierarchy"}) | {"hierarchy": hierarchy}
+            column = mistakes.catch(f"columns.{name}", lambda made=made: Column(**made))  # type: ignore[misc]
             if column is not None:
                 columns[name] = column
     return columns
@@ -239,8 +241,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             spec = column.hierarchy.spec()
             entry |= {} if "keep" in spec else {"hierarchy": spec}
             entry |= {} if column.weight == 1 else {"weight": column.weight}
-            entry |= {} if column.missing == "value" else {"missing": column.missing}
-        entry |= {"pseudonym": column.pseudonym} if column.pseudonym else {}
+        entry |= column.describe_missing() | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
         if comments and name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {_toml(entry)}")

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.errors import PolicyError
-from indistinct.policy.policy import Policy, other
+from indistinct.policy.column import other
+from indistinct.policy.policy import Policy
 from indistinct.registry import MODELS
 
 

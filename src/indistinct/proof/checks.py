@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -99,6 +99,31 @@ def pseudonym_checks(released: Rows, policy: Policy) -> list[Check]:
             found = "32 hexadecimal digits in every row"
             checks.append(Check(f"pseudonyms in {name}", not false, f"{false} values are none" if false else found))
     return checks
+
+
+def code_checks(released: Rows, policy: Policy, names: Sequence[str]) -> list[Check]:
+    """Check that released cells that are no labels do not show a code which means that they are missing."""
+    checks = []
+    for name in names:
+        codes = policy.columns[name].missing_codes
+        if codes and name in released.columns():
+            with released.with_missing({}, {name: codes}) as others:
+                left = released.count() - others.count()
+            found = "no cell shows a code that means missing"
+            wrong = f"{counted(left, 'cell shows', 'cells show')} a code that means missing, instead of none"
+            checks.append(Check(f"missing cells in {name}", not left, wrong if left else found))
+    return checks
+
+
+def unreadable_checks(source: Rows, claimed: Mapping[str, int] | None) -> list[Check]:
+    """Check what a release says about cells of the original that hierarchies cannot read, if the policy allows some."""
+    if not source.unreadable:
+        return []
+    found = ", ".join(f"{rows} in {name!r}" for name, rows in source.unreadable.items())
+    if claimed is not None and dict(claimed) != dict(source.unreadable):
+        said = ", ".join(f"{rows} in {name!r}" for name, rows in claimed.items()) or "none"
+        return [Check("unreadable cells", False, f"the release says {said}, but there are {found}")]
+    return [Check("unreadable cells", True, f"{found}, dealt with as the policy says")]
 
 
 def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "group", unit: str = "row") -> Check:

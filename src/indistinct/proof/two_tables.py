@@ -15,6 +15,7 @@ from indistinct.proof.checks import (
     Check,
     Recount,
     claim_checks,
+    code_checks,
     columns_check,
     counted_groups,
     limit_checks,
@@ -60,6 +61,8 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
         return [*checks, Check("rows", False, f"the {'sensitive' if ours else 'quasi'} table has no rows")], nothing
     checks.append(_classes_check(ours, theirs))
     sizes = np.fromiter(ours.values(), np.int64, len(ours))
+    for table in (quasi, sensitive):
+        checks += code_checks(table, policy, [name for name in table.columns() if name in policy.columns])
     if not policy.asked_sensitive:
         checks.append(Check("sensitive values", False, NOTHING_HIDDEN))
     for model in policy.privacy:

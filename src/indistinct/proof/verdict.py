@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from indistinct.counting import Groups, IntArray
+from indistinct.counting import Groups, IntArray, as_declared
 from indistinct.engine import Rows, use_table
 from indistinct.linkage.population import counted_people
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
@@ -24,11 +24,13 @@ from indistinct.proof.checks import (
     Check,
     Checked,
     Recount,
+    code_checks,
     columns_check,
     counted_groups,
     limit_checks,
     model_check,
     pseudonym_checks,
+    unreadable_checks,
 )
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
@@ -111,7 +113,8 @@ def verify(
         if released.manifest is not None:
             checks.append(_manifest_check(released.manifest, found, is_removed=is_removed))
         if original is not None and found.checks[0].passed and found.rows:
-            with use_table(original, **reading) as source:
+            with use_table(original, **reading) as given, as_declared(given, policy) as source:
+                checks += unreadable_checks(source, released.said.get("unreadable", {}) if released.said else None)
                 checks += (
                     prove_two_tables(tables, source, policy, claims.suppressed)
                     if released.is_apart
@@ -193,7 +196,10 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
         return checks
     if sizes.rows == 0:
         return [*checks, Check("rows", False, "the table has no rows")]
-    checks += pseudonym_checks(released, policy)
+    checks += [
+        *pseudonym_checks(released, policy),
+        *code_checks(released, policy, policy.with_role("sensitive", "other")),
+    ]
     if policy.links_rows and PSEUDONYM in released.columns():
         checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():

@@ -89,6 +89,8 @@ class Release:
         facts = self.recoding.facts(self.policy)
         if self.recoding.is_divided:
             facts["tables"] = {name: list(rows.columns()) for name, rows in self._parts.items()}
+        if unreadable := self.recoding.frequencies.unreadable:
+            facts["unreadable"] = dict(unreadable)
         if self._salt is not None:
             facts["pseudonym_salt"] = self._salt
         return facts | {"measures": dict(self.measures)}

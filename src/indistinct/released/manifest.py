@@ -128,8 +128,8 @@ def _names_of_release(folder: Path) -> set[str]:
 def policy_described(policy: Policy) -> dict[str, Any]:
     """Give a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
 
-    Ground values that a hierarchy lists, and values that a filter compares with, could be cells of the private table,
-    so they are left out.
+    Ground values that a hierarchy lists, values that a filter compares with, and codes that mean missing could be cells
+    of the private table, so they are left out.
     """
     assert policy.quasi_identifiers is not None  # set when the policy was made
     columns: dict[str, Any] = {}
@@ -143,6 +143,8 @@ def policy_described(policy: Policy) -> dict[str, Any]:
                 "weight": column.weight,
                 "missing": column.missing,
             }
+        columns[name] |= {"missing_codes": len(column.missing_codes)} if column.missing_codes else {}
+        columns[name] |= {} if column.unreadable == "refuse" else {"unreadable": column.unreadable}
     said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
     said |= {"one_row_per_person": True} if policy.one_row_per_person else {}
     return {
@@ -163,4 +165,7 @@ def policy_digest(policy: Policy) -> str:
     del described["algorithm"]
     described["eligible"] = [[c.column, c.op, str(c.value)] for c in policy.eligible]
     described["privacy"] = [model.describe() for model in policy.privacy]
+    for name, column in policy.columns.items():
+        if column.missing_codes:
+            described["columns"][name]["missing_codes"] = sorted(column.missing_codes)
     return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()

@@ -72,7 +72,20 @@ def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
         described["hierarchy"] = hierarchy_in_words(hierarchy["levels"] or ["value", "…"], hierarchy["kind"])
         described["missing"] = "a value of its own" if column.missing == "value" else "refused"
         described["weight"] = f"{column.weight:g}"
+    if column.missing_codes or column.unreadable != "refuse":
+        described["declared"] = _cells_in_words(column)
     return described
+
+
+def _cells_in_words(column: Column) -> str:
+    """Say what is taken for a missing cell, and what becomes of cells that cannot be read."""
+    said = []
+    if column.missing_codes:
+        said.append(f"{counted(len(column.missing_codes), 'code means', 'codes mean')} a missing cell")
+    if column.unreadable != "refuse":
+        what = "taken for missing" if column.unreadable == "missing" else "left out with their rows"
+        said.append(f"cells that the hierarchy cannot read are {what}")
+    return "; ".join(said)
 
 
 def _condition(column: str, op: str, value: object) -> str:

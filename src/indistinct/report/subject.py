@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import count_with_population
@@ -111,7 +111,8 @@ def open_subject(
     with ExitStack() as stack:
         source = None
         if original is not None and edition == "internal":
-            source = stack.enter_context(use_table(original, **reading))
+            given = stack.enter_context(use_table(original, **reading))
+            source = stack.enter_context(as_declared(given, policy))
         if is_made_here:
             yield _subject_of_release(release, edition, source)
         else:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.counting import IntArray, encode_eligible
+from indistinct.counting import IntArray, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
@@ -194,7 +194,7 @@ def queries(
     Source: Wong et al. 2007, section 7.
     """
     sensitive = _check(policy, dimensions, selectivity, number, seed, sensitive)
-    with use_table(table, **reading) as rows:
+    with use_table(table, **reading) as given, as_declared(given, policy) as rows:
         policy.check(rows.columns())
         names = (*policy.quasi, *([sensitive] if sensitive else []))
         with encode_eligible(rows, policy, names) as encoded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from indistinct.errors import OutputError, TableError
 
 
 class DuckRows(Rows):
-    """A table, view or scan in a DuckDB session. Views ``below`` and the table ``stored`` are its own."""
+    """A table, view or scan in a DuckDB session. ``views``, the last first, and the table ``stored`` are its own."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class DuckRows(Rows):
         origin: Origin,
         typed: frozenset[str] | None = None,
         stored: str | None = None,
-        below: tuple[str, ...] = (),
+        views: tuple[str, ...] = (),
         max_tuples: int | None = None,
     ) -> None:
         super().__init__(session.name, origin.kind, max_tuples)
@@ -39,7 +39,7 @@ class DuckRows(Rows):
         self._origin = origin
         self._typed = frozenset(self.source.types) if typed is None else typed
         self._stored = stored
-        self._below = below
+        self._views = views
         self._count: int | None = None
         self._closed = False
         session.retain()
@@ -64,7 +64,21 @@ class DuckRows(Rows):
         """Return these cells of a stored table as rows of the same kind; they own the table."""
         view = self.source.session.fresh("view")
         self.source.session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(cells)} FROM {stored}")
-        return DuckRows(self.source.session, view, self._origin, typed, stored)
+        return DuckRows(self.source.session, view, self._origin, typed, stored, (view,))
+
+    def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> DuckRows:
+        cells = [
+            f"CASE WHEN {self.source.has_text(column, texts[column])} THEN NULL ELSE {self.source.own_cell(column)} "
+            f"END AS {quote(column)}"
+            if texts.get(column)
+            else quote(column)
+            for column in self.columns()
+        ]
+        out = " OR ".join(self.source.has_text(column, some) for column, some in left_out.items() if some)
+        view = self.source.session.create_view(
+            f"SELECT {', '.join(cells)} FROM {self.source.relation} WHERE NOT ({out or 'false'})"
+        )
+        return DuckRows(self.source.session, view, self._origin, self._typed, views=(view,), max_tuples=self.max_tuples)
 
     def give_back(self) -> object:
         return self._origin.restore(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
@@ -198,8 +212,8 @@ class DuckRows(Rows):
         view = session.fresh("view")
         left = [column for column in self.columns() if column not in columns]
         session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(map(quote, left))} FROM {relation}")
-        rows = DuckRows(session, view, self._origin, self._typed - set(columns), self._stored, (relation,))
-        self._stored = None
+        rows = DuckRows(session, view, self._origin, self._typed - set(columns), self._stored, (view, *self._views))
+        self._stored, self._views = None, ()
         self.close()
         return rows
 
@@ -210,10 +224,11 @@ class DuckRows(Rows):
         session = self.source.session
         session.release()
         self.encodings.close()
-        if session.is_open and self._stored is not None:
-            for view in (self.source.relation, *self._below):
+        if session.is_open:
+            for view in self._views:
                 session.execute(f"DROP VIEW {view}")
-            session.execute(f"DROP TABLE {self._stored}")
+            if self._stored is not None:
+                session.execute(f"DROP TABLE {self._stored}")
 
     def _count_unmatched_rows(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
         """Return the rows of one query beyond those of another, as multisets: one grouping instead of EXCEPT ALL."""

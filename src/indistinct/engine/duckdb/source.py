@@ -10,11 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 
-from indistinct.engine.duckdb.session import Session, quote
+from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.number_texts import cell_texts
 from indistinct.engine.plans import OPERATORS, Condition
 from indistinct.errors import TableError
 
 FLOATS = ("FLOAT", "DOUBLE")
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "BIGNUM")
+NUMBERS = (*INTEGERS, *(f"U{name}" for name in INTEGERS), *FLOATS, "DECIMAL")
+"""How the names of types of numbers begin."""
 Clause = tuple[str, list[object]]
 """SQL that is true for the rows that hold, and its parameters."""
 
@@ -55,6 +59,12 @@ class DuckSource:
         if kind == "VARCHAR" or kind.startswith("ENUM"):
             return f"nullif({name}::VARCHAR, '')"
         return f"{name}::VARCHAR" if kind == '"NULL"' else name
+
+    def has_text(self, column: str, texts: Sequence[str]) -> str:
+        """Return SQL that is true for the cells of a column that have one of some texts, as numbers where they are."""
+        are_numbers = self.types[column].startswith(NUMBERS)
+        listed = ", ".join(literal(text) for text in cell_texts(texts, are_numbers=are_numbers) if text)
+        return f"{self.text(column)} IN ({listed or 'NULL'}) IS TRUE"
 
     def all_texts(self, columns: Sequence[str]) -> str:
         """Return the SQL of all rows as text cells, missing as null."""

@@ -7,7 +7,7 @@ once on the driver, and what is done to a row follows from that draw and from th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from indistinct.engine.spark.cells import Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.encoding import strings
 from indistinct.engine.spark.session import spark_errors, spark_path
-from indistinct.engine.spark.source import SparkSource, eligible, plain_strings
+from indistinct.engine.spark.source import SparkSource, eligible, has_text, plain_strings
 from indistinct.errors import OutputError, TableError
 
 if TYPE_CHECKING:
@@ -67,6 +67,19 @@ class SparkRows(Rows):
 
     def with_max_tuples(self, max_tuples: int) -> SparkRows:
         return SparkRows(self.source.given, self.name, max_tuples=max_tuples)
+
+    def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> SparkRows:
+        source = self.source
+        cells = [
+            f"CASE WHEN {has_text(source.cell(column), texts[column])} THEN NULL ELSE x{number} END AS x{number}"
+            if texts.get(column)
+            else f"x{number}"
+            for number, column in enumerate(self.columns())
+        ]
+        out = " OR ".join(has_text(source.cell(column), some) for column, some in left_out.items() if some)
+        with spark_errors(self.name):
+            frame = source.frame.where(f"NOT ({out or 'false'})").selectExpr(*cells).toDF(*self.columns())
+        return SparkRows(frame, self.name, max_tuples=self.max_tuples)
 
     def derive(self, kept: DataFrame) -> SparkRows:
         """Return a frame that was computed and stored for it as rows."""

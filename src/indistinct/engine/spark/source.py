@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
+from indistinct.engine.number_texts import cell_texts
 from indistinct.engine.plans import OPERATORS, Condition
 from indistinct.engine.rows import check_names
 from indistinct.engine.spark.cells import FLOATING, Cell, literal
@@ -139,6 +140,13 @@ def eligible(where: Sequence[Condition], cell: Callable[[str], Cell]) -> str:
     "(coalesce(nullif(x0, ''), '') <> '')"
     """
     return " AND ".join(f"({_condition(*condition, cell(condition[0]))})" for condition in where) or "true"
+
+
+def has_text(cell: Cell, texts: Sequence[str]) -> str:
+    """Return SQL that is true for the cells that have one of some texts, as numbers where they are."""
+    spelled = cell_texts(texts, are_numbers=cell.is_number)
+    listed = [_text_as_key(text, cell) for text in spelled if text and (cell.has_common_keys or _is_common(text, cell))]
+    return f"coalesce({cell.key} IN ({', '.join(listed) or 'NULL'}), false)"
 
 
 def _condition(column: str, operator: str, value: object, cell: Cell) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.counting import linked_as_declared
 from indistinct.counting.membership import People
 from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
@@ -184,7 +185,7 @@ def _count_fitting(
     quasi = table.columns
     with use_table(population, **reading) as rows:
         refuse_absent(rows, quasi, "the population")
-        with rows.encode(quasi) as encoded:
+        with linked_as_declared(rows, {name: name for name in quasi}, policy) as read, read.encode(quasi) as encoded:
             values, people = encoded.values, encoded.count_by(quasi)
     hierarchies = {} if policy is None else {name: policy.columns[name].hierarchy for name in policy.quasi}
     coverages = [Coverage.of(hierarchies.get(name, keep()), table.values[name], values[name]) for name in quasi]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,7 @@ def risk(
 
     _check(threshold, nearly, most)
     watch = watch or Watch()
-    with use_table(table, **reading) as rows:
+    with use_table(table, **reading) as given, _as_declared(given, policy) as rows:
         refuse_absent(rows, [*(quasi or ()), *([] if weights is None else [weights])])
         whose, notes = _whose_rows(rows, policy, person)
         looked = profile(rows, watch=watch)
@@ -217,6 +218,19 @@ def risk(
         people=None if found.members is None else found.records,
         notes=(*notes, *found.notes),
     )
+
+
+@contextmanager
+def _as_declared(rows: Rows, policy: Policy | None) -> Iterator[Rows]:
+    """Give the rows as a policy declares their cells; the labels of a released table stay as they are."""
+    from indistinct.counting import as_declared
+    from indistinct.linkage.coverage import labels_among
+
+    if policy is None:
+        yield rows
+        return
+    with as_declared(rows, policy, labels_among) as read:
+        yield read
 
 
 def _whose_rows(

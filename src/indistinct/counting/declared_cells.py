@@ -1,0 +1,98 @@
+"""Cells as a policy reads them: codes that mean missing are missing, and what no hierarchy reads is dealt with.
+
+Whoever holds an original table against a policy reads it through here, once, so that a cell means the same to a search,
+to the proof, to risks, to attacks and to the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from indistinct.engine import Rows
+    from indistinct.hierarchy import Hierarchy
+    from indistinct.policy import Policy
+
+    Spared = Callable[[Hierarchy, Sequence[str], Sequence[str]], frozenset[str]]
+
+
+def read_as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -> Rows:
+    """Give the rows with the cells that the policy declares; the same rows if it declares nothing, or they were read.
+
+    Others are to be closed by themselves, before those that were given. Columns that the table lacks do not matter.
+    ``spared`` tells which of the texts that a hierarchy does not read stay as they are, given those that it reads.
+    """
+    present = set(rows.columns())
+    columns = {name: column for name, column in policy.columns.items() if name in present}
+    codes = {name: column.missing_codes for name, column in columns.items() if column.missing_codes}
+    rules = {name: column.unreadable for name, column in columns.items() if column.unreadable != "refuse"}
+    if rows.unreadable is not None or not (codes or rules):
+        return rows
+    read = rows.with_missing(codes, {})
+    read.unreadable = {}
+    if not rules:
+        return read
+    hierarchies = {name: columns[name].hierarchy for name in rules}
+    with read:
+        unreadable = _unreadable_texts(read, hierarchies, spared)
+    found = {name: tuple(texts) for name, texts in unreadable.items()}
+    gone = {name: texts for name, texts in found.items() if rules[name] == "missing"}
+    read = rows.with_missing(
+        {name: (*codes.get(name, ()), *gone.get(name, ())) for name in {**codes, **gone}},
+        {name: texts for name, texts in found.items() if rules[name] == "suppress"},
+    )
+    read.unreadable = {name: sum(texts.values()) for name, texts in unreadable.items()}
+    return read
+
+
+@contextmanager
+def as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -> Iterator[Rows]:
+    """Give the rows with the cells that the policy declares, for the time of the block."""
+    read = read_as_declared(rows, policy, spared)
+    try:
+        yield read
+    finally:
+        if read is not rows:
+            read.close()
+
+
+@contextmanager
+def linked_as_declared(rows: Rows, pairs: Mapping[str, str], policy: Policy | None) -> Iterator[Rows]:
+    """Give another table, whose columns are linked with those of a policy, with the same codes for missing cells.
+
+    ``pairs`` gives for each column of the policy the one of the other table. What a hierarchy cannot read stays as it
+    is: it fits only labels that cover everything.
+    """
+    columns = {} if policy is None else policy.columns
+    codes = {
+        theirs: columns[name].missing_codes
+        for name, theirs in pairs.items()
+        if name in columns and columns[name].missing_codes
+    }
+    if not codes:
+        yield rows
+        return
+    with rows.with_missing(codes, {}) as read:
+        yield read
+
+
+def _unreadable_texts(
+    rows: Rows, hierarchies: Mapping[str, Hierarchy], spared: Spared | None
+) -> dict[str, dict[str, int]]:
+    """Give the texts of each column that its hierarchy cannot read, with the number of their rows."""
+    found: dict[str, dict[str, int]] = {}
+    with rows.encode(list(hierarchies)) as encoded:
+        for name, hierarchy in hierarchies.items():
+            values = encoded.values[name]
+            unread = [text for text in hierarchy.unreadable(values) if text is not None]
+            if spared is not None and unread:
+                readable = [text for text in values if text is not None and text not in set(unread)]
+                kept = spared(hierarchy, unread, readable)
+                unread = [text for text in unread if text not in kept]
+            counted = encoded.count_by([name])
+            number = dict(zip(counted.codes[0].tolist(), counted.counts.tolist(), strict=True))
+            code_of = {text: code for code, text in enumerate(values)}
+            found[name] = {text: number[code_of[text]] for text in unread}
+    return found
