@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import itertools
 import json
 import threading
 import xml.etree.ElementTree
@@ -15,6 +16,7 @@ from hypothesis import given
 from typer.testing import CliRunner
 
 import indistinct as ix
+from indistinct.algorithms.solutions import Solution
 from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
 from indistinct.hierarchy import intervals, suppress
@@ -24,6 +26,7 @@ from indistinct.studio import bulk, drafts
 from indistinct.studio.distributions import distributions
 from indistinct.studio.drafts import Draft
 from indistinct.studio.jobs import Job
+from indistinct.studio.pages import lattice
 from indistinct.studio.previews import Preview
 from indistinct.studio.style import CSS
 from indistinct.studio.work import Work
@@ -701,3 +704,20 @@ def test_small_bars_show_all_that_is_there_and_fit_their_picture(numbers, words)
     assert len(bars) == sum(number > 0 for number in numbers)
     assert all(float(bar.get("x")) + float(bar.get("width")) <= 133 and float(bar.get("height")) >= 1 for bar in bars)
     assert drawn.get("aria-label") == words
+
+
+@given(tops=st.lists(st.integers(0, 4), min_size=1, max_size=5))
+def test_the_nodes_of_each_height_are_counted_without_listing_them(tops):
+    listed = collections.Counter(map(sum, itertools.product(*(range(top + 1) for top in tops))))
+    assert lattice.nodes_by_height(tops) == tuple(listed[height] for height in range(sum(tops) + 1))
+
+
+def test_the_outline_of_a_large_lattice_has_the_best_solutions_and_what_fails_below_them():
+    heights = {"a": 30, "b": 40}
+    solutions = [Solution({"a": at, "b": 40 - at}, heights, at, 5, {"precision": 1 / (at + 1)}) for at in range(31)]
+    outline = lattice.Outline.of(solutions)
+    assert outline.solutions == tuple(solutions)
+    assert sum(outline.combinations) == 31 * 41
+    assert set(outline.below) == {(at, 39 - at) for at in range(31)}  # those of two solutions once
+    many = [Solution({"a": 3, "b": at}, heights, 0, 5, {}) for at in range(41)] * 9
+    assert len(lattice.Outline.of(many).solutions) == 60

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from indistinct.algorithms.solutions import Solution
 from indistinct.policy import suppression_in_rows
 from indistinct.recoding.classes import TWO_TABLES
 from indistinct.registry import MEASURES
@@ -203,19 +204,27 @@ def _solutions(work: Work, desk: Desk, query: Mapping[str, str]) -> None:
 
 
 def _draw_lattice(work: Work, desk: Desk, measure: str) -> None:
-    if work.lattice is None or not work.is_explored("solutions"):
+    if not work.is_explored("solutions"):
         return
 
     def apply(node: dict[str, int]) -> None:
         desk.run("Applying a solution", lambda watch: work.apply(node, watch), _again)
 
     now = work.release.node if work.release is not None else None
+    if work.lattice is None:
+        lattice.outline_picture(lattice.Outline.of(_ordered(work, measure)), now, measure, apply)
+        return
     most = suppression_in_rows(work.max_suppression, work.lattice.rows)
     lattice.picture(work.lattice, work.solutions, now, most, measure, apply)
 
 
+def _ordered(work: Work, measure: str) -> list[Solution]:
+    """Give the solutions, the best by a measure first."""
+    return sorted(work.solutions, key=lambda one: one.measures[measure], reverse=measure in HIGHER_IS_BETTER)
+
+
 def _list(work: Work, desk: Desk, measure: str) -> None:
-    ordered = sorted(work.solutions, key=lambda one: one.measures[measure], reverse=measure in HIGHER_IS_BETTER)
+    ordered = _ordered(work, measure)
     figures = [one.measures[measure] for one in ordered]
     now = dict(work.release.node) if work.release is not None and work.release.node is not None else None
     names = list(ordered[0].node)
