@@ -212,19 +212,19 @@ def _draw_lattice(work: Work, desk: Desk, measure: str) -> None:
 
     now = work.release.node if work.release is not None else None
     if work.lattice is None:
-        lattice.outline_picture(lattice.Outline.of(_ordered(work, measure)), now, measure, apply)
+        lattice.outline_picture(lattice.Outline.of(_sort_solutions(work, measure)), now, measure, apply)
         return
     most = suppression_in_rows(work.max_suppression, work.lattice.rows)
     lattice.picture(work.lattice, work.solutions, now, most, measure, apply)
 
 
-def _ordered(work: Work, measure: str) -> list[Solution]:
+def _sort_solutions(work: Work, measure: str) -> list[Solution]:
     """Give the solutions, the best by a measure first."""
     return sorted(work.solutions, key=lambda one: one.measures[measure], reverse=measure in HIGHER_IS_BETTER)
 
 
 def _list(work: Work, desk: Desk, measure: str) -> None:
-    ordered = _ordered(work, measure)
+    ordered = _sort_solutions(work, measure)
     figures = [one.measures[measure] for one in ordered]
     now = dict(work.release.node) if work.release is not None and work.release.node is not None else None
     names = list(ordered[0].node)
