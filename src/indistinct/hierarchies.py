@@ -1,4 +1,4 @@
-"""Hierarchies that need not be written: those of known codes.
+"""Hierarchies that need not be written: those of known codes, and those that are made of the data.
 
 >>> from indistinct import hierarchies
 >>> hierarchies.icd10().label("E11.9", 2)
@@ -22,13 +22,18 @@ from indistinct.hierarchy.catalogue import (
     us_states,
     us_zip,
 )
+from indistinct.hierarchy.from_data import balanced_prefixes, by_frequency, by_target, equal_depth
 
 __all__ = [
     "CATALOGUE",
     "Recognised",
     "age",
+    "balanced_prefixes",
+    "by_frequency",
+    "by_target",
     "countries",
     "education",
+    "equal_depth",
     "icd9",
     "icd10",
     "icd10_cm",

@@ -17,6 +17,7 @@ from indistinct.cli import (
     distance_matrix,
     doctor,
     frontier,
+    hierarchy,
     init,
     ledger,
     mu_argus,
@@ -57,6 +58,7 @@ for command in (
     schema.schema,
 ):
     app.command()(command)
+app.add_typer(hierarchy.app)
 app.add_typer(attack.app)
 app.add_typer(ledger.app)
 

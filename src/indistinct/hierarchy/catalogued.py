@@ -84,7 +84,8 @@ class Catalogued(Computed):
         if unknown:
             raise UnknownValues(
                 f"{counted(len(unknown), 'value is', 'values are')} not {self.what}; correct the table, "
-                f"or write the hierarchy with `indistinct hierarchy {self.kind}`, add them there and use levels()",
+                f"or write a list with `indistinct hierarchy show {self.kind} --table TABLE --column COLUMN -o FILE` "
+                "and use levels()",
                 unknown,
             )
         places = [self.all_levels.index(level) for level in self.levels]

@@ -355,3 +355,6 @@ class Age(Catalogued):
     def sort_keys(self, values: Labels) -> list[Any] | None:
         """Return the ages as numbers."""
         return Hierarchy.sort_keys(self, values)
+
+    def _listed_values(self) -> Labels:
+        return [str(age) for age in range(OLDEST + 1)]

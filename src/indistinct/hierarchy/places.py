@@ -138,6 +138,9 @@ class UsZip(Catalogued):
         given = Catalogued.options(self)
         return given if self.small == SMALL_ZIP_AREAS else given | {"small": list(self.small)}
 
+    def _listed_values(self) -> Labels:
+        return [f"{number:03}" for number in range(1, 1000)]
+
     def _content(self) -> Any:
         return [self.options(), list(self.small)]
 
