@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "showing",
         "watch",
     },
-    "released": {"engine", "policy", "recoding"},
+    "released": {"engine", "policy", "recoding", "showing"},
     "linkage": {"counting", "engine", "hierarchy", "kernels", "policy", "privacy", "recoding", "released"},
     "proof": {
         "counting",

@@ -124,6 +124,13 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def mixed_missing(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the columns in which missing cells have several forms, such as null and empty text.
+
+        Here they are one value, but some readers tell them apart, and then there are more groups than were counted.
+        """
+
+    @abstractmethod
     def head(self, rows: int) -> pa.Table:
         """Return the first rows, in the types of the table."""
 

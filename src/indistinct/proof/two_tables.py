@@ -32,6 +32,7 @@ Class = str | None
 def judge_two_tables(tables: Mapping[str, Rows], policy: Policy) -> Recount:
     """Check both tables from their cells alone, by the join that an adversary would do."""
     checks, sizes = judge(tables["quasi"], tables["sensitive"], policy)
+    checks += _order_checks(tables["quasi"], tables["sensitive"]) if len(sizes) else []
     return Recount(tuple(checks), sizes, int(sizes.sum()), "class")
 
 
@@ -88,9 +89,58 @@ def _class_sizes(table: Rows) -> dict[Class, int]:
 def _classes_check(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Check:
     """Check that each class has as many quasi-identifiers as sensitive values."""
     differing = sum(ours.get(name) != theirs.get(name) for name in {*ours, *theirs})
+    rows = sum(ours.values())
+    if not differing and not all(
+        text and text == str(int(text)) and int(text) <= rows for text in map(_digits, {*ours, *theirs})
+    ):
+        detail = f"they must be numbers up to {rows}, the number of rows; other names could tell something"
+        return Check("classes", False, detail)
     words = counted(differing, "class has another number", "classes have other numbers")
     detail = f"{words} of rows in the sensitive table" if differing else "each has as many rows in both tables"
     return Check("classes", differing == 0, f"{counted(len(ours), 'class', 'classes')}; {detail}")
+
+
+def _digits(name: Class) -> str:
+    """Give the name of a class if it is a whole number that is not absurdly long."""
+    return name if name is not None and len(name) < 20 and name.isascii() and name.isdecimal() else ""
+
+
+def _order_checks(quasi: Rows, sensitive: Rows) -> list[Check]:
+    """Check that the order of rows links nothing; shown only where rows stand as chance would never put them.
+
+    Rows of one class stand at the same places in both tables, or beside each other, about as often as in tables that
+    were shuffled: no more than ten times the standard deviation above that, which no shuffled table ever has.
+    """
+    ours, theirs = (_classes_in_order(table) for table in (quasi, sensitive))
+    if len(ours) != len(theirs):
+        return []  # said already
+    places = {"both tables have rows of a class at the same places": (ours, theirs)}
+    places |= {
+        f"the {name} table has rows of a class together": (rows[:-1], rows[1:])
+        for name, rows in (("quasi", ours), ("sensitive", theirs))
+    }
+    told = [words for words, (one, other) in places.items() if _agree_too_often(one, other)]
+    detail = f"{' and '.join(told)}, so the order of rows tells who has which value; shuffle each by itself"
+    return [Check("order", False, detail)] if told else []
+
+
+def _classes_in_order(table: Rows) -> IntArray:
+    """Give the class of each row, in the order of the table."""
+    with table.texts([LINK]) as batches:
+        cells = [int(_digits(text) or -1) for batch in batches for text in batch[0].to_pylist()]
+    return np.array(cells, np.int64)
+
+
+def _agree_too_often(one: IntArray, other: IntArray) -> bool:
+    """Tell whether two lists of classes agree at more places than shuffled ones ever would."""
+    rows = len(one)
+    if rows < 2:
+        return False
+    classes = int(max(one.max(), other.max())) + 2
+    mine, yours = (np.bincount(side + 1, minlength=classes) / rows for side in (one, other))
+    expected = float((mine * yours).sum())
+    deviation = np.sqrt(max(expected * (1 - expected), 1 / rows) * rows)
+    return bool((one == other).sum() > expected * rows + 10 * deviation)
 
 
 def _join_check(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:

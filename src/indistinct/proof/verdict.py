@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from indistinct.proof.checks import (
 )
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
+from indistinct.released.folder_contents import strange_parts
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
@@ -110,6 +112,8 @@ def verify(
     with released.rows() as tables:
         found = judge_two_tables(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
         checks += found.checks
+        for name, rows in tables.items():
+            checks += _reader_checks(released.sources[name], rows, policy)
         if released.manifest is not None:
             checks.append(_manifest_check(released.manifest, found, is_removed=is_removed))
         if original is not None and found.checks[0].passed and found.rows:
@@ -155,10 +159,34 @@ def _folder_checks(released: ReleasedTables, policy: Policy) -> list[Check]:
     if released.is_apart:
         same, changed = ("the tables are those of", "a table was changed after")
     is_same_file, is_same_policy = released.is_as_stated(), released.is_of(policy)
+    strange = released.strange_contents()
+    detail = f"{same if is_same_file else changed} the manifest"
+    detail += f"; the folder holds what no release has: {'; '.join(strange)}" if strange else ""
     return [
-        Check("file", is_same_file, f"{same if is_same_file else changed} the manifest"),
+        Check("file", is_same_file and not strange, detail),
         Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
     ]
+
+
+def _reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
+    """Check that other readers get the rows that were counted; shown only where they would not.
+
+    Rows that are open were made here, with one form of missing.
+    """
+    if isinstance(source, Rows):
+        return []
+    strange = strange_parts(Path(source), rows.columns()) if _is_folder(source) else []
+    mixed = rows.mixed_missing([name for name in policy.with_role("quasi", "sensitive") if name in rows.columns()])
+    checks = [Check("file", False, f"readers do not agree on its rows: {'; '.join(strange)}")] if strange else []
+    if mixed:
+        names = ", ".join(map(repr, mixed))
+        detail = f"{names}: null beside empty text or no number; here they are one value, to other readers several"
+        checks.append(Check("missing cells", False, detail))
+    return checks
+
+
+def _is_folder(source: object) -> bool:
+    return isinstance(source, str | Path) and Path(source).is_dir()
 
 
 def _manifest_check(manifest: Mapping[str, Any], found: Recount, *, is_removed: bool) -> Check:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeGuard
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.policy import Policy
+from indistinct.released.folder_contents import strange_contents
 from indistinct.released.manifest import PARTS, file_digest, has_manifest, policy_digest, read_manifest, table_files
 
 ONE_TABLE = ("table",)
@@ -97,6 +98,10 @@ class ReleasedTables:
         """Tell whether the files of a release folder have the digests that its manifest states."""
         stated = self.said["files"]
         return all(file_digest(path) == stated[path.name] for path in self.sources.values())
+
+    def strange_contents(self) -> list[str]:
+        """Say what a release folder holds that is no row of its tables; nothing for other releases."""
+        return [] if self.folder is None else strange_contents(self.folder, self.sources.values())
 
     def is_of(self, policy: Policy) -> bool:
         """Tell whether the release was made for a policy, as it says; True if it says nothing."""

@@ -160,6 +160,17 @@ class DuckRows(Rows):
             tuple(found[code] or None for code in order),
         )
 
+    def mixed_missing(self, columns: Sequence[str]) -> tuple[str, ...]:
+        asked = {column: quote(column) for column in columns if self.source.has_forms_of_missing(column)}
+        if not asked or self.kind == "csv":  # text has one form
+            return ()
+        forms = ", ".join(
+            f"count(*) FILTER ({cell} IS NULL) > 0 AND count({cell}) > count(nullif({self.source.text(column)}, ''))"
+            for column, cell in asked.items()
+        )
+        found = self.source.session.fetch(f"SELECT {forms} FROM {self.source.relation}")[0]
+        return tuple(column for column, is_mixed in zip(asked, found, strict=True) if is_mixed)
+
     def head(self, rows: int) -> pa.Table:
         return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT {int(rows)}")
 

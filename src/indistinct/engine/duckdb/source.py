@@ -41,6 +41,10 @@ class DuckSource:
             return f"coalesce({_number_text(column)}, '')"
         return f"coalesce({cell}{'' if self.types[column] == 'VARCHAR' else '::VARCHAR'}, '')"
 
+    def has_forms_of_missing(self, column: str) -> bool:
+        """Tell whether cells of this type can be missing in another form than null: as empty text, or as no number."""
+        return self.types[column] in FLOATS or self.types[column].startswith(("VARCHAR", "ENUM"))
+
     def own_cell(self, column: str) -> str:
         """Return the SQL of a column's cells in their own type, where missing is null.
 

@@ -22,17 +22,20 @@ class ArrowIPC(FileFormat):
     suffixes = (".arrow", ".feather", ".ipc")
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
-        try:
-            with pa.memory_map(str(path)) as file:
-                try:
-                    table = pa.ipc.open_file(file).read_all()
-                except pa.ArrowInvalid:
-                    file.seek(0)
-                    table = pa.ipc.open_stream(file).read_all()
-        except (OSError, pa.ArrowException):
-            raise TableError(f"{path.name}: is not an Arrow IPC file") from None
+        table = _read(path)
         check_names(session.name, table.column_names)
         return session.register(table), Origin(self.kind, restore_arrow(table.schema))
+
+    def stowaways(self, path: Path) -> list[str]:
+        table = _read(path)
+        found = ["metadata of its own"] if table.schema.metadata else []
+        for field, column in zip(table.schema, table.columns, strict=True):
+            found += [f"metadata of column {field.name!r}"] if field.metadata else []
+            if pa.types.is_dictionary(field.type) and any(
+                len(chunk.dictionary) > len(chunk.indices.drop_null().unique()) for chunk in column.chunks
+            ):
+                found.append(f"values of column {field.name!r} that no row has")
+        return found
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         with (
@@ -41,3 +44,16 @@ class ArrowIPC(FileFormat):
         ):
             for batch in batches:
                 file.write_batch(batch)
+
+
+def _read(path: Path) -> pa.Table:
+    """Return the table of a file, or of a stream that was saved as one."""
+    try:
+        with pa.memory_map(str(path)) as file:
+            try:
+                return pa.ipc.open_file(file).read_all()
+            except pa.ArrowInvalid:
+                file.seek(0)
+                return pa.ipc.open_stream(file).read_all()
+    except (OSError, pa.ArrowException):
+        raise TableError(f"{path.name}: is not an Arrow IPC file") from None

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
+
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.errors import TableError
+
+_OWN = "NOT internal AND database_name = current_database()"
+STOWAWAYS = {
+    "further tables": f"SELECT count(*) > 1 FROM duckdb_tables() WHERE {_OWN}",
+    "views": f"SELECT count(*) FROM duckdb_views() WHERE {_OWN}",
+    "macros": f"SELECT count(*) FROM duckdb_functions() WHERE {_OWN}",
+    "types": f"SELECT count(*) FROM duckdb_types() WHERE {_OWN}",
+    "schemas": f"SELECT count(*) FROM duckdb_schemas() WHERE {_OWN} AND schema_name <> 'main'",
+    "sequences": "SELECT count(*) FROM duckdb_sequences() WHERE database_name = current_database()",
+    "indexes": "SELECT count(*) FROM duckdb_indexes() WHERE database_name = current_database()",
+    "constraints": "SELECT count(*) FROM duckdb_constraints() WHERE database_name = current_database()",
+    "a comment on the table": f"SELECT count(*) FROM duckdb_tables() WHERE {_OWN} AND comment IS NOT NULL",
+    "comments on columns, or default values": f"SELECT count(*) FROM duckdb_columns() WHERE {_OWN} "
+    "AND (comment IS NOT NULL OR column_default IS NOT NULL)",
+    "columns that list their values": f"SELECT count(*) FROM duckdb_columns() WHERE {_OWN} AND data_type LIKE 'ENUM%'",
+}
+"""What a database of one released table never has, each with the query that counts it."""
 
 
 class DuckDBDatabase(FileFormat):
@@ -30,6 +49,14 @@ class DuckDBDatabase(FileFormat):
             raise TableError(f"{path.name}: say which table as {path.name}::table; it has {names}")
         schema, name = found[0]
         return f"{database}.{quote(schema)}.{quote(name)}", Origin(self.kind, table=name)
+
+    def stowaways(self, path: Path) -> list[str]:
+        try:
+            with duckdb.connect(str(path), read_only=True) as database:
+                counted = {words: database.execute(query).fetchone() for words, query in STOWAWAYS.items()}
+        except duckdb.Error:
+            raise TableError(f"{path.name}: is not a DuckDB database, or another program uses it") from None
+        return [words for words, number in counted.items() if number is not None and number[0]]
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         session = source.session

@@ -39,6 +39,13 @@ class FileFormat(ABC):
         Rows stay where they are, if that can be. Names of columns go through ``check_names``; no error quotes a cell.
         """
 
+    def stowaways(self, path: Path) -> list[str]:
+        """Return what a file holds beside the rows of one table, in words; what is written here holds nothing more.
+
+        Readers of the format find it, and no recount does. No cell is quoted.
+        """
+        return []
+
     @abstractmethod
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         """Write all rows in their order to a file, which is read again as the same cells.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -39,6 +41,16 @@ class Parquet(FileFormat):
         """
         return self._scan(pattern, first, session, "hive_types_autocast = false")
 
+    def stowaways(self, path: Path) -> list[str]:
+        found = []
+        for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
+            try:
+                said = pyarrow.parquet.read_metadata(part).metadata or {}
+            except (OSError, pa.ArrowException):
+                raise TableError(f"{part.name}: is not a Parquet file") from None
+            found += [f"{part.name}: metadata of its own" for key, text in said.items() if not _is_of_spark(key, text)]
+        return found
+
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         source.session.execute(
             f"COPY (SELECT * FROM {source.relation}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
@@ -51,3 +63,19 @@ class Parquet(FileFormat):
             raise TableError(f"{first.name}: is not a Parquet file") from None
         relation = session.create_view(f"SELECT * FROM read_parquet({literal(pattern)}, {partitions})")
         return relation, Origin(self.kind)
+
+
+def _is_of_spark(key: bytes, text: bytes) -> bool:
+    """Tell whether metadata are what Spark adds to every file: its version, and the columns without a remark."""
+    if key == b"org.apache.spark.version":
+        return re.fullmatch(rb"[0-9]+(\.[0-9]+)*", text) is not None
+    if key != b"org.apache.spark.sql.parquet.row.metadata":
+        return False
+    try:
+        said = json.loads(text)
+        return said.keys() == {"type", "fields"} and all(
+            field.keys() == {"name", "type", "nullable", "metadata"} and not field["metadata"]
+            for field in said["fields"]
+        )
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return False

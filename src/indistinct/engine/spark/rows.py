@@ -22,7 +22,7 @@ from indistinct.engine.plans import (
     ValueCounts,
 )
 from indistinct.engine.rows import Rows
-from indistinct.engine.spark.cells import Cell, text_of
+from indistinct.engine.spark.cells import FLOATING, Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.encoding import strings
 from indistinct.engine.spark.session import spark_errors, spark_path
@@ -150,6 +150,18 @@ class SparkRows(Rows):
             np.from_dlpack(sizes.flatten()).astype(np.int64),
             tuple(texts[code] for code in order),
         )
+
+    def mixed_missing(self, columns: Sequence[str]) -> tuple[str, ...]:
+        cells = {column: self.source.cell(column) for column in columns}
+        asked = {column: cell for column, cell in cells.items() if cell.is_text or cell.kind in FLOATING}
+        if not asked:
+            return ()
+        forms = [
+            f"count(*) > count({cell.name}) AND count({cell.name}) > count({cell.own}) AS m{position}"
+            for position, cell in enumerate(asked.values())
+        ]
+        found = self.source.collect(self.source.frame.selectExpr(*forms)).to_pylist()[0].values()
+        return tuple(column for column, is_mixed in zip(asked, found, strict=True) if is_mixed)
 
     def head(self, rows: int) -> pa.Table:
         return self.source.collect(self.source.given.limit(int(rows)))
