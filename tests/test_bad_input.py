@@ -84,6 +84,10 @@ CASES = {
         kind="TableError",
     ),
     "unknown encoding": Case(["no encoding", "utf-8"], options=["--encoding", "klingon"], kind="TableError"),
+    "encoding of bytes": Case(["no encoding", "utf-8"], options=["--encoding", "hex"], kind="TableError"),
+    "no header": Case(
+        ["first line", "3 of 5", "write the names"], table="\n".join(ROWS), options=(), kind="TableError"
+    ),
     "memory limit not understood": Case(["memory limit", "4GB"], options=["--memory", "plenty"], kind="TableError"),
     "not a table": Case(["people.csv", "NUL"], table=b"PK\x00\x00\x00\x00", kind="TableError"),
     "non-numeric ages": Case(
@@ -100,6 +104,16 @@ CASES = {
         ["columns.zip.hierarchy", "zip.csv", "cannot be read"],
         policy=POLICY.replace("{ prefix = 5 }", '{ levels = "zip.csv" }'),
     ),
+    "hierarchy file that is a private table": Case(
+        ["columns.zip.hierarchy", "people.csv", "line 3", "another one than before", "the last level has"],
+        table=TABLE.replace("1964-09-30", "1964-09-27"),
+        policy=POLICY.replace("{ prefix = 5 }", '{ levels = "people.csv" }'),
+    ),
+    "hierarchy file with a NUL in its path": Case(
+        ["columns.zip.hierarchy", "NUL"], policy=POLICY.replace("{ prefix = 5 }", '{ levels = "a\\u0000.csv" }')
+    ),
+    "policy of lists in lists": Case(["too deep"], policy="a = " + "[" * 20_000 + "]" * 20_000),
+    "policy with an endless number": Case(["too many digits"], policy="version = " + "1" * 9_000),
     "k of 0": Case(["privacy[0]", "k must be", "at least 1", "0"], policy=POLICY.replace("k = 2", "k = 0")),
     "k of -1": Case(["privacy[0]", "k must be", "at least 1", "-1"], policy=POLICY.replace("k = 2", "k = -1")),
     "k of five": Case(["privacy[0]", "k", "'five'"], policy=POLICY.replace("k = 2", 'k = "five"')),

@@ -443,6 +443,24 @@ def test_no_number_in_a_parquet_file_is_missing(tmp_path: Path, kind: pa.DataTyp
     assert back["a"].null_count == 3
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_spans_of_time_come_back(unit: str) -> None:
+    """DuckDB has no type for them but spans of months, days and seconds."""
+    spans = pa.array([1, None, 86_400 * 3 * 1_000_000], pa.duration("us")).cast(pa.duration("ns"))
+    table = pa.table({"a": spans.cast(pa.duration(unit), safe=False), "b": ["x", "y", "z"]})
+    frames = (table, table.to_pandas(), pl.DataFrame(table), pl.DataFrame(table).lazy())
+    for frame in frames:
+        with open_table(frame) as rows, rows.encode([]).recode(Plan(("a", "b"), {}, {})) as released:
+            back: Any = released.give_back()
+        given, got = (one.collect() if isinstance(one, pl.LazyFrame) else one for one in (frame, back))
+        if isinstance(given, pd.DataFrame):
+            pd.testing.assert_frame_equal(got.sort_values("b", ignore_index=True), given)
+        elif isinstance(given, pl.DataFrame):
+            assert got.sort("b").equals(given)
+        else:
+            assert got.sort_by("b").equals(given)
+
+
 def test_cells_become_plain_text() -> None:
     table = pa.table(
         {

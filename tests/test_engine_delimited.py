@@ -199,3 +199,24 @@ def test_any_text_survives_being_written_and_read(
             found = again.give_back()
             columns = [[cell or None for cell in found[name].to_pylist()] for name in names]
             assert sorted(zip(*columns, strict=True), key=repr) == sorted(expected, key=repr)
+
+
+@pytest.mark.parametrize(
+    "header", ["Ann,1973-03-15,02138", "ann@example.org", "1,1", "12.5,x", "3,5,9", "02138", "15.03.1973,f,1.80"]
+)
+def test_a_first_line_of_cells_is_suspected_and_not_quoted(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"{header}\n{header}\n")
+    with pytest.raises(TableError, match="first line seems to be a row") as caught:
+        open_table(path)
+    assert not any(cell in str(caught.value) for cell in header.split(",") if len(cell) > 1)
+
+
+@pytest.mark.parametrize(
+    "header", ["name,born,zip", "1,2,3,4", "2019,2020,2021", "id,1,2", "a,b,1973", "x1,x2", "1st,2nd"]
+)
+def test_names_of_columns_may_be_numbers(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"{header}\n{header}\n")
+    with open_table(path) as rows:
+        assert rows.columns() == tuple(header.split(","))

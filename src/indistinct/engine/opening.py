@@ -99,6 +99,8 @@ def _open_in_spark(
 def _open_path(text: str, session: Session, delimiter: str | None, encoding: str | None) -> DuckRows:
     """Return the rows of a file, of a folder or pattern of Parquet files, or of a table as ``file.duckdb::table``."""
     path = Path(text)
+    if "\0" in text or any(len(os.fsencode(part)) > 255 for part in path.parts):
+        raise TableError("the path of the table is not one that a file can have")
     if path.is_dir():
         relation, origin = Parquet().open_folder(path, session)
     elif path.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,6 +40,27 @@ def check_names(table: str, names: Sequence[str]) -> None:
             how = "occurs twice" if twin == name else f"differs from {twin!r} only in case"
             raise TableError(f"{table}: column {name!r} {how}; rename one of them")
         seen[name.lower()] = name
+
+
+CELL = re.compile(r"\s*([+-]?[0-9]+([.,][0-9]+)*|[0-9]{1,4}([-/.][0-9]{1,4}){2}([ T].*)?|\S+@\S+\.\S+)\s*")
+"""A number, a date or an address, as cells are and names of columns are not."""
+
+
+def refuse_cells_as_names(table: str, names: Sequence[str]) -> None:
+    """Refuse a file whose first line seems to be a row of the table; no name is quoted, since it may be a cell.
+
+    Columns that are numbered, or named by years, are not refused.
+    """
+    cells = [name for name in names if CELL.fullmatch(name)]
+    numbers = sorted(int(name) for name in cells if name.isdecimal() and len(name) < 10)
+    is_numbered = len(cells) > 1 and numbers == list(
+        range(min(numbers, default=0), len(cells) + min(numbers, default=0))
+    )
+    if cells and 2 * len(cells) >= len(names) and not is_numbered:
+        raise TableError(
+            f"{table}: the first line seems to be a row and not the names of columns ({len(cells)} of {len(names)} "
+            "cells there are numbers, dates or addresses); write the names into a line above it"
+        )
 
 
 class Rows(ABC):

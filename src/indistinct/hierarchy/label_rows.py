@@ -31,6 +31,8 @@ def read_rows(path: Path, delimiter: str | None) -> list[tuple[int, list[str]]]:
         raise HierarchyError(f"{path.name}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise HierarchyError(f"{path.name}: is not UTF-8; save it as UTF-8") from error
+    except ValueError:
+        raise HierarchyError("the path of the hierarchy holds a NUL character") from None
     if not readings:
         raise HierarchyError(f"{path.name}: is not a CSV file; check its quotes, or give its delimiter")
     return max(readings, key=lambda reading: sum(len(row) > 1 for _, row in reading))
@@ -52,15 +54,20 @@ def _readings(lines: Sequence[str], delimiters: Sequence[str]) -> list[list[tupl
     return readings
 
 
-def checked_rows(origin: str, rows: Sequence[Sequence[Any]], where: Sequence[str], top: str | None) -> tuple[Row, ...]:
-    """Return the rows with missing values as None, or refuse them with every mistake that they hold."""
+def checked_rows(
+    origin: str, rows: Sequence[Sequence[Any]], where: Sequence[str], top: str | None, *, is_file: bool = False
+) -> tuple[Row, ...]:
+    """Return the rows with missing values as None, or refuse them with every mistake that they hold.
+
+    Of a file no cell is quoted: it may be a table of people that was taken for a hierarchy.
+    """
     checked_top(top)
     if not rows:
         raise HierarchyError(f"{origin}: is empty; list at least one value with its labels")
     whole, places, mistakes = _complete_rows(rows, where, top)
-    mistakes += _repeated_values(whole, places)
-    mistakes += _torn_labels(whole, places)
-    mistakes += _several_tops(whole, top)
+    mistakes += _repeated_values(whole, places, is_file)
+    mistakes += _torn_labels(whole, places, is_file)
+    mistakes += _several_tops(whole, top, is_file)
     if mistakes:
         raise refusal(origin, mistakes)
     return tuple(whole)
@@ -106,18 +113,18 @@ def _gap(row: Sequence[Any], width: int, top: str | None) -> str:
     return f"the cell at level {gaps[0]} is empty; fill it, if need be by repeating a label" if gaps else ""
 
 
-def _repeated_values(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
+def _repeated_values(rows: Sequence[Row], places: Sequence[str], is_file: bool) -> list[str]:
     first: dict[str | None, str] = {}
     mistakes = []
     for row, place in zip(rows, places, strict=True):
         if row[0] in first:
-            name = "the missing value" if row[0] is None else repr(row[0])
+            name = "the missing value" if row[0] is None else "its value" if is_file else repr(row[0])
             mistakes.append(f"{place}: {name} is listed again (first: {first[row[0]]}); keep one")
         first.setdefault(row[0], place)
     return mistakes
 
 
-def _torn_labels(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
+def _torn_labels(rows: Sequence[Row], places: Sequence[str], is_file: bool) -> list[str]:
     mistakes = []
     for level in range(1, len(rows[0]) - 1 if rows else 0):
         first: dict[str | None, tuple[str | None, str]] = {}
@@ -127,19 +134,19 @@ def _torn_labels(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
             known, known_place = first.setdefault(label, (parent, place))
             if parent != known and (label, parent) not in reported:
                 reported.add((label, parent))
-                mistakes.append(
-                    f"{place}: {label!r} at level {level} goes to {parent!r}, but to {known!r} before "
-                    f"({known_place}); a label has one parent: rename one of them"
-                )
+                told = f"{label!r} at level {level} goes to {parent!r}, but to {known!r} before"
+                if is_file:
+                    told = f"the label at level {level} goes to another one than before"
+                mistakes.append(f"{place}: {told} ({known_place}); a label has one parent: rename one of them")
     return mistakes
 
 
-def _several_tops(rows: Sequence[Row], top: str | None) -> list[str]:
+def _several_tops(rows: Sequence[Row], top: str | None, is_file: bool) -> list[str]:
     tops = list(dict.fromkeys(row[-1] for row in rows))
     if top is None and len(tops) > 1:
-        examples = " and ".join(repr(label) for label in tops[:2])
+        examples = "" if is_file else f", {' and '.join(repr(label) for label in tops[:2])} among them"
         return [
-            f"the last level has {len(tops)} labels, {examples} among them; "
+            f"the last level has {len(tops)} labels{examples}; "
             'end every row with the same label, or add a suppressed top with top="*"'
         ]
     if top is not None and tops == [top] and len(rows[0]) > 1:

@@ -57,7 +57,7 @@ def read_levels(
         raise HierarchyError(f"delimiter must be one character such as ';', got {delimiter!r}")
     numbered = read_rows(path, delimiter)
     where = [f"line {line}" for line, _ in numbered]
-    rows = checked_rows(path.name, [row for _, row in numbered], where, top)
+    rows = checked_rows(path.name, [row for _, row in numbered], where, top, is_file=True)
     return Levels(rows, top, _checked_names(names), source, delimiter)
 
 

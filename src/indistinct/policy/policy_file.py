@@ -46,7 +46,9 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise PolicyError(f"cannot read the policy {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
+    except ValueError as error:  # a NUL
+        if not isinstance(error, UnicodeDecodeError):
+            raise PolicyError("cannot read the policy: its path holds a NUL character") from None
         raise PolicyError(f"the policy {path} is not UTF-8 text") from None
     return parse_policy(text, base=path.parent, name=path.name)
 
@@ -57,6 +59,10 @@ def parse_policy(text: str, *, base: Path | None = None, name: str = "policy") -
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{name} is not TOML: {error}") from None
+    except RecursionError:
+        raise PolicyError(f"{name} is no policy: lists or tables stand in each other too deep") from None
+    except ValueError:
+        raise PolicyError(f"{name} is no policy: it holds a number of too many digits") from None
     return policy_of(content, base=base, name=name)
 
 

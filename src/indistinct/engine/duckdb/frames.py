@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb.origin import Origin, in_own_types, restore_arrow
+from indistinct.engine.duckdb.origin import Origin, in_own_types, restore_arrow, with_durations
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session, literal
 from indistinct.engine.rows import check_names
@@ -47,6 +47,7 @@ def _open_arrow(source: Any, session: Session) -> DuckRows:
         source = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     schema = source.schema
     check_names(session.name, schema.names)
+    source = _in_microseconds(source) if isinstance(source, pa.Table) else source
     relation = _spool(source, session) if isinstance(source, pa.RecordBatchReader) else session.register(source)
     return DuckRows(session, relation, Origin("arrow", restore_arrow(schema)))
 
@@ -81,7 +82,7 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
         return pandas.DataFrame(columns)
 
     table_schema = table.schema
-    return DuckRows(session, session.register(table), Origin("pandas", restore))
+    return DuckRows(session, session.register(_in_microseconds(table)), Origin("pandas", restore))
 
 
 def _pandas_column(table: str, name: str, series: Any) -> pa.Array | pa.ChunkedArray:
@@ -90,7 +91,7 @@ def _pandas_column(table: str, name: str, series: Any) -> pa.Array | pa.ChunkedA
         return (
             pa.Array.from_pandas(series.astype("string")) if isinstance(column.type, pa.BaseExtensionType) else column
         )
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         raise TableError(f"{table}: column {name!r} mixes types; make its cells all text or all numbers") from None
 
 
@@ -123,7 +124,7 @@ def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
 
 def _open_polars(source: Any, session: Session) -> DuckRows:
     check_names(session.name, source.columns)
-    relation = session.register(source.to_arrow())
+    relation = session.register(_in_microseconds(source.to_arrow()))
     return DuckRows(session, relation, Origin("polars", _restore_polars(source.schema)))
 
 
@@ -145,7 +146,7 @@ def _restore_polars(schema: Any) -> Any:
     def restore(table: pa.Table, typed: frozenset[str]) -> Any:
         import polars
 
-        frame = polars.DataFrame(table)
+        frame = polars.DataFrame(with_durations(table))
         for name in frame.columns:
             if name in typed and frame.schema[name] != schema[name]:
                 dtype = schema[name]
@@ -157,6 +158,17 @@ def _restore_polars(schema: Any) -> Any:
         return frame
 
     return restore
+
+
+def _in_microseconds(table: pa.Table) -> pa.Table:
+    """Return a table whose spans of time are counted in microseconds, as DuckDB does.
+
+    It would do so itself, but refuses tables in which a missing one is the least number that there is.
+    """
+    for position, field in enumerate(table.schema):
+        if pa.types.is_duration(field.type):
+            table = table.set_column(position, field.name, table[field.name].cast(pa.duration("us"), safe=False))
+    return table
 
 
 def _spool(reader: pa.RecordBatchReader, session: Session) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+DAY = 86_400_000_000
+"""Microseconds."""
 Restore = Callable[[pa.Table, frozenset[str]], object]
 """Makes the kind of table that came in; the names are the columns that kept their own type."""
 
@@ -25,8 +27,26 @@ def restore_arrow(schema: pa.Schema) -> Restore:
     return restore
 
 
+def with_durations(table: pa.Table) -> pa.Table:
+    """Return a table whose spans of time are durations again, unless one of them counts months.
+
+    DuckDB knows spans of months, days and seconds only.
+    """
+    for position, field in enumerate(table.schema):
+        if field.type != pa.month_day_nano_interval():
+            continue
+        spans = table[field.name].to_pylist()
+        if any(span is not None and span.months for span in spans):
+            continue
+        micros = [None if span is None else span.days * DAY + span.nanoseconds // 1000 for span in spans]
+        table = table.set_column(position, field.name, pa.array(micros, pa.duration("us")))
+    return table
+
+
 def in_own_types(table: pa.Table, typed: frozenset[str], schema: pa.Schema) -> pa.Table:
     """Return a table whose kept columns have the type they came with, where the cells allow it."""
+    if any(pa.types.is_duration(field.type) for field in schema):
+        table = with_durations(table)
     for position, name in enumerate(table.column_names):
         if name not in typed:
             continue

@@ -188,6 +188,8 @@ def explain(error: Exception) -> str:
         return f"{where}is longer than 8 MB; most likely a quotation mark before it is not closed"
     if "state machine" in message:
         return "line ends or quotation marks are not consistent; save the file with one kind of line end"
+    if isinstance(error, duckdb.NotImplementedException):
+        return "a column has a type that cannot be read; turn its cells into text or plain numbers"
     if isinstance(error, duckdb.OutOfMemoryException):
         return "not enough memory or temporary disk space; raise memory_limit or free space for temporary files"
     if "No space left" in message:

@@ -18,7 +18,7 @@ from indistinct.engine.duckdb.session import Session, escape_pattern, literal, q
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats import name_formats
 from indistinct.engine.formats.file_format import FileFormat, Reading
-from indistinct.engine.rows import check_names
+from indistinct.engine.rows import check_names, refuse_cells_as_names
 from indistinct.errors import TableError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -39,6 +39,7 @@ class DelimitedText(FileFormat):
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         layout = read_layout(path, session.folder, reading.delimiter, reading.encoding)
+        refuse_cells_as_names(session.name, layout.names)
         check_names(session.name, layout.names)
         return session.create_view(layout.scan()), Origin(self.kind, delimiter=layout.delimiter)
 
@@ -112,7 +113,8 @@ def _encoding(name: str, start: bytes, encoding: str | None) -> str:
         return marked or "utf-8"
     try:
         given = codecs.lookup(encoding).name
-    except LookupError:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)  # refuses codecs that give no text, such as hex and zlib
+    except (LookupError, ValueError):
         raise TableError(f"{name}: no encoding is called {encoding!r}; say for example 'utf-8' or 'latin-1'") from None
     return marked or given if given in ("utf-8", "utf-16") else given
 
