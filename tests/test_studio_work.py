@@ -191,6 +191,8 @@ FEATURES = {
     "columns.weight": policy_with(role="quasi", said="weight = 3.5"),
     "columns.missing": policy_with(role="quasi", said='missing = "refuse"'),
     "columns.missing.codes": policy_with(role="sensitive", said='missing = ["999", "?"]'),
+    "columns.min_level": policy_with(role="quasi", said="min_level = 0"),
+    "columns.max_level": policy_with(role="quasi", said='hierarchy = { suppress = true }, max_level = "suppressed"'),
     "columns.unreadable": policy_with(role="quasi", said='unreadable = "suppress"'),
     "columns.pseudonym": policy_with(role="identifier", said="pseudonym = true"),
 }

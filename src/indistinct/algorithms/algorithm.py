@@ -66,6 +66,11 @@ class Algorithm(ABC):
         return False
 
     @property
+    def keeps_levels(self) -> bool:
+        """It keeps to the levels that a policy demands: no label below ``min_level``, none above ``max_level``."""
+        return False
+
+    @property
     def optimizes(self) -> QualityMeasure | None:
         """The measure whose loss it makes small, if there is one: what its option ``measure`` says."""
         measure = getattr(self, "measure", None)

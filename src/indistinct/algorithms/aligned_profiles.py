@@ -37,6 +37,11 @@ class Aligning(Algorithm):
 
     labels: LabelKind
 
+    @property
+    def keeps_levels(self) -> bool:
+        """Labels of the hierarchy have levels; ranges and sets have none."""
+        return self.labels == "hierarchy"
+
     @abstractmethod
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups of rows."""

@@ -38,19 +38,24 @@ class Chosen(Algorithm):
             raise PolicyError("options.node: must give the level of each column, such as { age = 2, zip = 1 }")
         object.__setattr__(self, "node", MappingProxyType(dict(self.node)))
 
+    @property
+    def keeps_levels(self) -> bool:
+        return True
+
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Give the recoding at the chosen levels."""
         frequencies = task.frequencies
         heights = dict(zip(frequencies.columns, frequencies.heights, strict=True))
+        start = dict(zip(frequencies.columns, frequencies.start, strict=True))
         mistakes = [f"options.node.{name}: not a quasi column" for name in self.node if name not in heights]
         mistakes += [
-            f"options.node.{name}: there is no level {level}; {name} has levels 0 to {heights[name]}"
+            f"options.node.{name}: there is no level {level}; {name} has levels {start[name]} to {heights[name]}"
             for name, level in self.node.items()
-            if name in heights and not 0 <= level <= heights[name]
+            if name in heights and not start[name] <= level <= heights[name]
         ]
         if mistakes:
             raise PolicyError(mistakes)
-        node = tuple(self.node.get(name, 0) for name in frequencies.columns)
+        node = tuple(self.node.get(name, start[name]) for name in frequencies.columns)
         recoding = task.recoding(frequencies.roll_up(node)[0])
         if recoding.suppressed_rows > task.budget or recoding.released_rows == 0:
             raise InfeasibleError(

@@ -63,6 +63,10 @@ class Datafly(Algorithm):
             raise PolicyError(mistakes)
 
     @property
+    def keeps_levels(self) -> bool:
+        return True
+
+    @property
     def heeds_bottom(self) -> bool:
         return True
 
@@ -80,7 +84,7 @@ class Datafly(Algorithm):
         limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
         stop_at = min(limit, self._stop_at(task))
         frequencies = task.frequencies
-        groups = frequencies.base
+        groups, _ = frequencies.roll_up(frequencies.start)
         while True:
             outliers = task.recoding(groups)
             recoding = outliers if task.policy.links_rows else self._with_complement(task, outliers)

@@ -183,7 +183,7 @@ def sweep(
     frequencies = task.frequencies
     if not TupleCounter.serves(task):
         raise PolicyError(_not_served(task))
-    size = math.prod(height + 1 for height in frequencies.heights)
+    size = math.prod(_numbers_of_levels(frequencies))
     if size > LARGEST_SWEEP:
         raise PolicyError(f"the hierarchies span {size:,} nodes; a frontier sweeps at most {LARGEST_SWEEP:,}")
     chosen = tuple(sorted({k for k in (DEFAULT_KS if ks is None else ks) if ks is not None or k <= frequencies.rows}))
@@ -274,13 +274,13 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
     kept = [np.zeros(shape) for _ in counters]
     all_groups, all_squares = np.empty((size, 1), np.int64), np.empty((size, 1))
     nodes = np.empty((size, len(frequencies.columns)), np.int64)
-    strides = np.cumprod([1, *(height + 1 for height in frequencies.heights[::-1])])[-2::-1]
+    strides, start = np.cumprod([1, *_numbers_of_levels(frequencies)[::-1]])[-2::-1], frequencies.start
     for done, (node, source) in enumerate(_visit(counters[0], frequencies)):
         if done % 256 == 0:
             watch.report("sweep", done, size)
             if watch.time_is_up():
                 raise InterruptedSearchError("the time limit passed before every node was counted")
-        at = int(sum([stride * level for stride, level in zip(strides, node, strict=True)]))
+        at = int(sum([stride * (level - low) for stride, level, low in zip(strides, node, start, strict=True)]))
         nodes[at] = node
         for counter, into in zip(counters, kept, strict=True):
             all_groups[at], all_squares[at] = counter.tally_by_k(
@@ -299,16 +299,21 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
     )
 
 
+def _numbers_of_levels(frequencies: FrequencyList) -> list[int]:
+    """Give how many levels of each column may be released."""
+    return [height - low + 1 for low, height in zip(frequencies.start, frequencies.heights, strict=True)]
+
+
 def _visit(counter: TupleCounter, frequencies: FrequencyList) -> Iterator[tuple[Node, Source]]:
     """Give every node with a short source: one column after the other climbs, those with most levels last."""
     order = sorted(range(len(frequencies.heights)), key=lambda column: frequencies.heights[column])
 
     def climb(position: int, source: Any) -> Iterator[tuple[Node, Source]]:
         if position == len(order) - 1:
-            for level in range(frequencies.heights[order[position]] + 1):
+            for level in range(frequencies.start[order[position]], frequencies.heights[order[position]] + 1):
                 yield with_level(source.node, order[position], level), source
             return
-        for level in range(frequencies.heights[order[position]] + 1):
+        for level in range(frequencies.start[order[position]], frequencies.heights[order[position]] + 1):
             source = counter.reduce_source(with_level(source.node, order[position], level), source)
             yield from climb(position + 1, source)
 

@@ -36,6 +36,10 @@ class Lattice(Algorithm):
         object.__setattr__(self, "measure", measure_named(self.measure))
 
     @property
+    def keeps_levels(self) -> bool:
+        return True
+
+    @property
     def heeds_bottom(self) -> bool:
         return True
 

@@ -61,6 +61,10 @@ class MinGen(Algorithm):
             raise PolicyError(f"precision: must be a Precision(), got {self.precision!r}")
 
     @property
+    def keeps_levels(self) -> bool:
+        return True
+
+    @property
     def heeds_bottom(self) -> bool:
         return True
 
@@ -113,6 +117,10 @@ class MinGenCell(MinGen):
         MinGen.__post_init__(self)
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
+
+    @property
+    def keeps_levels(self) -> bool:
+        return False
 
     @property
     def heeds_bottom(self) -> bool:

@@ -40,15 +40,15 @@ Grouping = Callable[[Space, int, Watch], Pieces | Partition]
 
 
 def apart(frequencies: FrequencyList) -> tuple[list[int], IntArray]:
-    """Give the columns that are never generalized though they differ, and the number of each entry's values there."""
-    fixed = [
-        column
-        for column, hierarchy in enumerate(frequencies.hierarchies)
-        if hierarchy.height == 0 and len(hierarchy.values) > 1
-    ]
+    """Give the columns that differ also at their highest level, and the number of each entry's labels there.
+
+    Those are never generalized, or only up to a level that the policy demands.
+    """
+    tops = {column: hierarchy.maps[-1] for column, hierarchy in enumerate(frequencies.hierarchies)}
+    fixed = [column for column, hierarchy in enumerate(frequencies.hierarchies) if len(hierarchy.labels[-1]) > 1]
     if not fixed:
         return fixed, np.zeros(len(frequencies.entries), np.int64)
-    codes = np.stack([frequencies.entry_codes(column) for column in fixed])
+    codes = np.stack([tops[column][frequencies.entry_codes(column)] for column in fixed])
     _, block_of = np.unique(codes, axis=1, return_inverse=True)
     return fixed, block_of.ravel().astype(np.int64)
 
@@ -76,11 +76,13 @@ def blocks_of(task: Task) -> tuple[IntArray, int]:
         names = task.names_of(fixed)
         if not names:
             raise task.infeasible(task.budget)
-        is_one = len(names) == 1
+        is_one, is_cut = len(names) == 1, any(frequencies.heights[column] for column in fixed)
+        how = "generalized no further than the policy says" if is_cut else "never generalized"
+        remedy = "raise max_level" if is_cut else f"give {'it a hierarchy' if is_one else 'them hierarchies'}"
         raise InfeasibleError(
-            f"{', '.join(map(repr, names))} {'is' if is_one else 'are'} never generalized, and {lost} of "
+            f"{', '.join(map(repr, names))} {'is' if is_one else 'are'} {how}, and {lost} of "
             f"{frequencies.rows} rows have values there that too few share; the policy allows {task.budget} suppressed "
-            f"rows: allow more, or give {'it a hierarchy' if is_one else 'them hierarchies'}"
+            f"rows: allow more, or {remedy}"
         )
     new_numbers = np.where(is_safe, np.cumsum(is_safe) - 1, SUPPRESSED)
     return new_numbers[block_of], int(is_safe.sum())

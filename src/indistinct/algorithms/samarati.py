@@ -51,6 +51,10 @@ class Samarati(Algorithm):
             raise PolicyError(f"satisfies: must be 'roll-up' or 'matrix', got {self.satisfies!r}")
 
     @property
+    def keeps_levels(self) -> bool:
+        return self.satisfies != "matrix"
+
+    @property
     def heeds_bottom(self) -> bool:
         """Distance vectors are between tuples as they are; the roll-up starts anywhere."""
         return self.satisfies != "matrix"

@@ -75,7 +75,7 @@ class Search:
         self.budget = min(task.budget if budget is None else budget, task.frequencies.rows - 1)
         self.frequencies = task.frequencies
         self.heights = task.frequencies.heights
-        self.bottom: Node = task.frequencies.lowest
+        self.bottom: Node = task.frequencies.start
         self.checks = 0
         self._passed: dict[Node, bool] = {}
 
@@ -96,7 +96,7 @@ class Search:
     def passes(self, node: Node) -> bool:
         """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``.
 
-        Below the bottom none does: the table was not counted there.
+        Below the bottom none does: the table was not counted there, or the policy demands a higher level.
         """
         if any(level < low for level, low in zip(node, self.bottom, strict=True)):
             return False

@@ -186,7 +186,7 @@ class _Column:
 def _run_costs(hierarchy: CompiledHierarchy, costs: Sequence[FloatArray], order: IntArray) -> FloatArray:
     """Give the cost of the lowest label over each pair of ranks."""
     table = np.full((len(order), len(order)), NEVER)
-    for level in range(hierarchy.height, -1, -1):
+    for level in range(hierarchy.height, hierarchy.lowest - 1, -1):
         codes = hierarchy.maps[level][order]
         table = np.where(codes[:, None] == codes[None, :], costs[level][codes][:, None], table)
     return table.ravel()
@@ -202,7 +202,8 @@ def _to_climb(columns: Sequence[_Column]) -> tuple[NDArray[np.int32], FloatArray
     for position, column in climbed:
         assert column.climbed is not None  # it is one of those
         hierarchy, costs = column.climbed
-        for level, codes in enumerate(hierarchy.maps):
-            labels[position, level, : len(column.order)] = codes[column.order]
-            label_costs[position, level, : len(costs[level])] = costs[level]
+        for level in range(hierarchy.height + 1):  # below the lowest that may be released there is no other label
+            shown = max(level, hierarchy.lowest)
+            labels[position, level, : len(column.order)] = hierarchy.maps[shown][column.order]
+            label_costs[position, level, : len(costs[shown])] = costs[shown]
     return labels, label_costs

@@ -255,6 +255,8 @@ class Task:
         left = self.recoding(groups).suppressed_rows
         fixed = self.names_of([column for column, height in enumerate(top) if height == 0])
         hint = f", or give {_list_names(fixed)} a hierarchy" if fixed else ""
+        cut = [name for name in self.policy.quasi if self.policy.columns[name].max_level is not None]
+        hint += f", or raise max_level of {_list_names(cut)}" if cut else ""
         return InfeasibleError(
             f"even with every column at the top of its hierarchy {left} of {rows} rows must be suppressed, "
             f"but the policy allows {budget}; allow more suppression{hint}"

@@ -320,14 +320,14 @@ def _local_split(tree: LabelTree, label: Label) -> Split | None:
     if not levels:
         return _cover(label)
     level = min(levels)
-    if label is None or level == 0:
+    if label is None or level <= tree.lowest:
         return None
     return Split(level, None if tree.is_ambiguous(label) else tree.below(level, label))
 
 
 def _level_split(tree: LabelTree, label: Label, levels: frozenset[int]) -> Split | None:
     """Give what a label can split into if its column is on one of these levels; None if it may be a value."""
-    if label is None or 0 in levels:
+    if label is None or min(levels, default=0) <= tree.lowest:
         return None
     if len(levels) > 1:
         return Split(min(levels), None)

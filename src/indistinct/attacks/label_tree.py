@@ -50,6 +50,9 @@ class LabelTree:
     def __init__(self, column: Column) -> None:
         self._hierarchy: Hierarchy = column.hierarchy
         self._may_be_missing = column.missing == "value"
+        lowest = column.lowest_level
+        self.lowest = UNKNOWN_HEIGHT if lowest is None else lowest
+        """The lowest level that the policy lets a release show: what stands there was not raised for privacy."""
         self._levels: dict[Label, frozenset[int]] = {}
         self._below: dict[tuple[int, Label], Labels | None] = {}
 

@@ -184,6 +184,12 @@ class FrequencyList:
         return self.base.node
 
     @property
+    def start(self) -> Node:
+        """The lowest node of a release: at least where tuples were counted, and at the levels that are demanded."""
+        levels = zip(self.base.node, (hierarchy.lowest for hierarchy in self.hierarchies), strict=True)
+        return tuple(max(counted, demanded) for counted, demanded in levels)
+
+    @property
     def heights(self) -> Node:
         """The height of each column's hierarchy: the top node of the lattice."""
         return tuple(hierarchy.height for hierarchy in self.hierarchies)

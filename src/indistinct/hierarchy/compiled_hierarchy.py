@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class CompiledHierarchy:
     domain_size: int
     has_suppressed_top: bool
     level_names: tuple[str, ...]
+    lowest: int = 0
+    """The lowest level that may be released; levels below it are there to count from."""
     find_positions: Callable[[], NDArray[np.int64] | None] = field(default=lambda: None, repr=False)
     """Gives where each value stands among those of the domain in the order of numbers or dates, a missing one last;
     None if they have no such order. It is asked only by who releases ranges."""
@@ -60,6 +62,19 @@ class CompiledHierarchy:
     def height(self) -> int:
         """The number of steps from a ground value to the top."""
         return len(self.labels) - 1
+
+    def between(self, lowest: int, highest: int) -> CompiledHierarchy:
+        """Return the hierarchy that ends at a level, and of which none below another may be released."""
+        end = highest + 1
+        return replace(
+            self,
+            labels=self.labels[:end],
+            maps=self.maps[:end],
+            leaves=self.leaves[:end],
+            level_names=self.level_names[:end],
+            has_suppressed_top=self.has_suppressed_top and highest == self.height,
+            lowest=lowest,
+        )
 
     def step(self, level: int) -> NDArray[np.int64]:
         """Return the code at ``level + 1`` of the parent of each label at ``level``.

@@ -95,6 +95,10 @@ class Hierarchy(ABC):
             sort_keys=self.sort_keys,
         )
 
+    def all_labels(self, level: int) -> frozenset[str | None]:
+        """Return the labels from a level on, of a hierarchy that lists them; of others none."""
+        return frozenset()
+
     def unreadable(self, values: Labels) -> tuple[str, ...]:
         """Return those of the values, missing ones apart, that have no label here.
 

@@ -133,6 +133,10 @@ class Listed(Hierarchy):
         rows = [self._row_of[value] for value in values]
         return [[row[level] for row in rows] for level in range(1, len(self.rows[0]))]
 
+    def all_labels(self, level: int) -> frozenset[str | None]:
+        """Return the labels from a level on."""
+        return frozenset(label for row in self.rows for label in row[level:])
+
     def options(self) -> dict[str, Any]:
         """Return the list itself and every option that was given."""
         given: dict[str, Any] = {self.main_option: self._spec_list()}

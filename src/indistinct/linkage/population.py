@@ -226,12 +226,13 @@ class _Climb:
         hierarchy = column.hierarchy
         fold = str.casefold if isinstance(hierarchy, Prefix) else str
         height = compiled.height
-        top = label_of_all(hierarchy) if height else None
+        is_cut = column.max_level is not None and height < (hierarchy.height or 0)  # the top may not be released
+        top = label_of_all(hierarchy) if height and not is_cut else None
         stranger: list[object] = [STRANGER] * height + [STRANGER if top is None else fold(top)]
         rows = [
             stranger
-            if labels is None or len(labels) != height + 1
-            else [None if label is None else fold(label) for label in labels]
+            if labels is None or (len(labels) != height + 1 and column.max_level is None)
+            else [None if label is None else fold(label) for label in labels[: height + 1]]
             for labels in climbed_labels(hierarchy, compiled.values, values)
         ]
         codes: list[dict[object, int]] = []

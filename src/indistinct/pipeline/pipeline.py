@@ -7,7 +7,7 @@ from typing import Any
 from indistinct.algorithms import Algorithm
 from indistinct.engine import use_table
 from indistinct.pipeline.in_fragments import recode_in_fragments
-from indistinct.pipeline.stages import choose_algorithm, count, recode, recount, search
+from indistinct.pipeline.stages import choose_algorithm, count, recode, recount, refuse_other_levels, search
 from indistinct.policy import Policy
 from indistinct.release import Release
 from indistinct.release.pseudonyms import refuse_without_ledger
@@ -36,6 +36,7 @@ def anonymize(
     refuse_without_ledger(policy)
     with use_table(table, **reading) as rows:  # the release holds its own rows
         with count(rows, policy, watch, algorithm=chosen) as counted:
+            refuse_other_levels(policy, chosen)
             if counted.works_in_fragments(chosen):
                 release = recode_in_fragments(counted, chosen, watch)
             else:

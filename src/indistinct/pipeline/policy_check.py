@@ -15,6 +15,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.repeated_people import refuse_repeated_people
+from indistinct.pipeline.stages import refuse_other_levels
 from indistinct.policy import Policy
 from indistinct.privacy import KAnonymity
 from indistinct.watch import Watch
@@ -78,6 +79,7 @@ def check(
         watch.report("count")
         try:
             task = Task.of(_count(rows, policy), policy)
+            refuse_other_levels(policy, algorithm_of(policy))
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(rows, policy) if show_values else {})
         figures = _figures(task, given.count())
@@ -150,7 +152,9 @@ def _figures(task: Task, rows: int) -> dict[str, int]:
         "k_of_the_table": int(crowds.min(initial=frequencies.rows)),
         "k_of_the_policy": task.largest_k(),
         "unsafe_rows": task.recoding(frequencies.base).suppressed_rows,
-        "lattice_nodes": math.prod(height + 1 for height in frequencies.heights),
+        "lattice_nodes": math.prod(
+            height - low + 1 for low, height in zip(frequencies.start, frequencies.heights, strict=True)
+        ),
         "suppression_allowed": declaration_of(algorithm_of(task.policy)).allowed_suppression(task),
         "suppression_at_the_top": task.recoding(top).suppressed_rows,
     }

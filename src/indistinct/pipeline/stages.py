@@ -103,11 +103,23 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
             f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
             "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
         )
+    refuse_other_levels(counted.policy, algorithm)
     watch.start()
     watch.report("search")
     recoding = algorithm.run(counted.task, watch)
     refuse_nothing(recoding)
     return recoding
+
+
+def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
+    """Raise if an algorithm does not keep to the levels that a policy demands."""
+    demanding = [name for name in policy.quasi if policy.columns[name].demands_levels]
+    if demanding and not declaration_of(algorithm).keeps_levels:
+        raise PolicyError(
+            f"columns.{demanding[0]}: the algorithm {algorithm.name!r}, as it is asked for, does not keep to min_level "
+            "and max_level; choose lattice, samarati, mingen, datafly, or mondrian or regroup with labels of the "
+            "hierarchy"
+        )
 
 
 def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -> Release:

@@ -37,6 +37,10 @@ class Column:
     pseudonym: bool | Literal["stable"] = False
     missing_codes: tuple[str, ...] = ()
     unreadable: Unreadable = "refuse"
+    min_level: int | str | None = None
+    """The lowest level that may be released, by its number or name."""
+    max_level: int | str | None = None
+    """The highest."""
 
     def __post_init__(self) -> None:
         if self.pseudonym not in (True, False, STABLE):
@@ -62,6 +66,7 @@ class Column:
             raise PolicyError(
                 "unreadable = 'missing' makes missing cells, which missing = 'refuse' refuses; say one of them"
             )
+        self._check_levels()
 
     def compile(self, values: Sequence[str | None]) -> CompiledHierarchy:
         """Compile the hierarchy for the values at hand, under the column's rule for missing values."""
@@ -70,7 +75,54 @@ class Column:
                 "has missing cells, which its policy refuses; fill them, leave those rows out with a filter "
                 "(op = 'present'), or set missing = 'value'"
             )
-        return self.hierarchy.compile(values)
+        compiled = self.hierarchy.compile(values)
+        if not self.demands_levels:
+            return compiled
+        names, height = compiled.level_names, compiled.height
+        lowest = 0 if self.min_level is None else _level("min_level", self.min_level, names, height)
+        highest = height if self.max_level is None else _level("max_level", self.max_level, names, height)
+        if lowest > highest:
+            raise PolicyError(f"min_level: {lowest} lies above max_level, {highest}")
+        return compiled.between(lowest, highest)
+
+    @property
+    def demands_levels(self) -> bool:
+        """Not every level of the hierarchy may be released."""
+        return self.min_level is not None or self.max_level is not None
+
+    @property
+    def lowest_level(self) -> int | None:
+        """The lowest level that may be released; None if only the values of the table tell which one is meant."""
+        if isinstance(self.min_level, str):
+            names = self.hierarchy.level_names
+            return names.index(self.min_level) if self.min_level in names else None
+        return self.min_level or 0
+
+    def shows_value(self, label: str) -> bool:
+        """Tell whether a released text is a value that the hierarchy reads, and a label on no level that is allowed.
+
+        >>> from indistinct.hierarchy import dates
+        >>> birth = quasi(dates("month", "year"), min_level="year")
+        >>> birth.shows_value("1964-09-27"), birth.shows_value("1964")
+        (True, False)
+        """
+        if self.hierarchy.unreadable([label]) or label in self.hierarchy.all_labels(self.lowest_level or 0):
+            return False
+        above = [self.hierarchy.top, *(climbed[0] for climbed in self.hierarchy.climb([label]))]
+        lowest = 1 if self.lowest_level is None else self.lowest_level
+        return lowest > 0 and label not in (above[0], *above[lowest:])
+
+    def _check_levels(self) -> None:
+        """Raise if a level is demanded that the hierarchy does not have, as far as it tells without values."""
+        if self.demands_levels and self.role != "quasi":
+            raise PolicyError(f"min_level and max_level: only a quasi column climbs; its role is {self.role}")
+        names, height = self.hierarchy.level_names, self.hierarchy.height
+        found = [
+            None if given is None or height is None else _level(key, given, names, height)
+            for key, given in (("min_level", self.min_level), ("max_level", self.max_level))
+        ]
+        if found[0] is not None and found[1] is not None and found[0] > found[1]:
+            raise PolicyError(f"min_level: {found[0]} lies above max_level, {found[1]}")
 
     def read(self, values: Sequence[str | None]) -> list[str | None]:
         """Give the values of a column of texts that are left, missing last, where codes and unreadable ones are not."""
@@ -79,6 +131,11 @@ class Column:
         is_missing = len(left) < len(values) or (gone and self.unreadable == "missing")
         return [*(value for value in left if value not in gone), *([None] if is_missing else [])]
 
+    def describe_levels(self) -> dict[str, Any]:
+        """Give the levels that are demanded, as a policy file writes them."""
+        said = {"min_level": self.min_level, "max_level": self.max_level}
+        return {key: level for key, level in said.items() if level is not None}
+
     def describe_missing(self) -> dict[str, Any]:
         """Give what is said of missing and unreadable cells, as a policy file writes it; the usual is left out."""
         said: dict[str, Any] = {} if self.missing == "value" else {"missing": self.missing}
@@ -86,6 +143,20 @@ class Column:
             codes = list(self.missing_codes)
             said = {"missing": {"codes": codes, "rule": self.missing} if said else codes}
         return said if self.unreadable == "refuse" else said | {"unreadable": self.unreadable}
+
+
+def _level(key: str, given: int | str, names: Sequence[str], height: int) -> int:
+    """Give the number of a level that is demanded by its number or name.
+
+    >>> _level("min_level", "year", ["value", "month", "year"], 2), _level("min_level", 1, [], 2)
+    (2, 1)
+    """
+    if isinstance(given, str) and given in names:
+        return list(names).index(given)
+    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= height:
+        return given
+    named = f", or one of {', '.join(map(repr, names))}" if names else ""
+    raise PolicyError(f"{key}: there is no level {given!r}; say a number from 0 to {height}{named}")
 
 
 def read_missing(given: object) -> tuple[Rule, tuple[str, ...]]:
@@ -128,6 +199,8 @@ def quasi(
     weight: float = 1.0,
     missing: Missing = "value",
     unreadable: Unreadable = "refuse",
+    min_level: int | str | None = None,
+    max_level: int | str | None = None,
 ) -> Column:
     """A column that others may know and link by; generalized along its hierarchy.
 
@@ -135,9 +208,19 @@ def quasi(
     distortion counts. ``missing`` says what a missing cell is: ``"value"``, a value of its own that matches only
     other missing cells until the top, or ``"refuse"``, a mistake; or it lists codes that mean a missing cell, such as
     ``["999", "?"]``. ``unreadable`` says what becomes of a cell that the hierarchy cannot read: ``"refuse"``,
-    ``"missing"`` (it is taken for a missing one) or ``"suppress"`` (its row is left out).
+    ``"missing"`` (it is taken for a missing one) or ``"suppress"`` (its row is left out). ``min_level`` and
+    ``max_level`` say which levels may be released at all, by number or name: with ``min_level="year"`` no date is
+    finer.
     """
-    return Column("quasi", keep() if hierarchy is None else hierarchy, weight, missing=missing, unreadable=unreadable)
+    return Column(
+        "quasi",
+        keep() if hierarchy is None else hierarchy,
+        weight,
+        missing=missing,
+        unreadable=unreadable,
+        min_level=min_level,
+        max_level=max_level,
+    )
 
 
 def sensitive(

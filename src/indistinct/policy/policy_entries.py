@@ -45,6 +45,8 @@ class ColumnEntry(Entries):
     unreadable: Literal["refuse", "missing", "suppress"] = Field(
         "refuse", description="What becomes of a cell that the hierarchy cannot read."
     )
+    min_level: int | str | None = Field(None, description="The lowest level that may be released: number or name.")
+    max_level: int | str | None = Field(None, description="The highest level that may be released: number or name.")
     pseudonym: bool | Literal["stable"] = Field(
         False,
         description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",

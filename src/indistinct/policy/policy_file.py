@@ -247,7 +247,8 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             spec = column.hierarchy.spec()
             entry |= {} if "keep" in spec else {"hierarchy": spec}
             entry |= {} if column.weight == 1 else {"weight": column.weight}
-        entry |= column.describe_missing() | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
+        entry |= column.describe_levels() | column.describe_missing()
+        entry |= {"pseudonym": column.pseudonym} if column.pseudonym else {}
         if comments and name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {_toml(entry)}")

@@ -39,7 +39,8 @@ def _prove_encoded(
     blank = count_blank_rows(released, policy)
     possible, lost = _possible_nodes(released, policy, hierarchies, blank > 0, hint)
     if lost:
-        return [Check("truthful", False, f"{', '.join(map(repr, lost))}: labels that no single level has")]
+        wrong = "labels that no single level has, of those that may be released"
+        return [Check("truthful", False, f"{', '.join(map(repr, lost))}: {wrong}")]
     fewest, general = rows, None
     for node in possible:
         candidate = source.recode(_generalization(node, policy, hierarchies))
@@ -94,7 +95,8 @@ def _possible_nodes(
         labels = set(found[name])
         if has_blank_rows:
             labels.discard(None)
-        levels = [level for level, known in enumerate(hierarchies[name].labels) if labels <= set(known)]
+        known = hierarchies[name].labels
+        levels = [level for level in range(hierarchies[name].lowest, len(known)) if labels <= set(known[level])]
         if not levels:
             lost.append(name)
         if hint is not None and hint.get(name) in levels:

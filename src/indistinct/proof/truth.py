@@ -117,10 +117,11 @@ class Covers:
         if label is None:
             return np.arange(len(values))
         is_covered = np.zeros(len(values), np.bool_)
-        for codes, places in zip(self._codes, self._hierarchy.maps, strict=True):
+        for level in range(self._hierarchy.lowest, self._hierarchy.height + 1):
+            codes, places = self._codes[level], self._hierarchy.maps[level]
             if label in codes:
                 is_covered |= places == codes[label]
-        cover = read_label(label)
+        cover = None if self._hierarchy.lowest else read_label(label)  # ranges and sets have no level
         if cover is None or is_covered.any():
             return np.flatnonzero(is_covered)
         if cover.is_range:

@@ -28,6 +28,7 @@ from indistinct.proof.checks import (
     code_checks,
     columns_check,
     counted_groups,
+    level_checks,
     limit_checks,
     model_check,
     pseudonym_checks,
@@ -226,6 +227,7 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
         return [*checks, Check("rows", False, "the table has no rows")]
     checks += [
         *pseudonym_checks(released, policy),
+        *level_checks(released, policy),
         *code_checks(released, policy, policy.with_role("sensitive", "other")),
     ]
     if policy.links_rows and PSEUDONYM in released.columns():

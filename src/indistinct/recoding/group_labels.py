@@ -96,10 +96,10 @@ def _of_hierarchy(frequencies: FrequencyList, column: int, levels: IntArray, cod
 
 
 def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Give the lowest level at which the values from each start on share a label, and that label's code."""
+    """Give the lowest level that may be released at which values share a label, and its code, from each start on."""
     levels, found = np.full(len(starts), -1), np.zeros(len(starts), np.int64)
-    for level, codes_of in enumerate(hierarchy.maps):
-        codes = codes_of[values]
+    for level in range(hierarchy.lowest, hierarchy.height + 1):
+        codes = hierarchy.maps[level][values]
         lowest = np.minimum.reduceat(codes, starts)
         is_new = (lowest == np.maximum.reduceat(codes, starts)) & (levels < 0)
         levels[is_new], found[is_new] = level, lowest[is_new]

@@ -143,6 +143,7 @@ def policy_described(policy: Policy) -> dict[str, Any]:
                 "weight": column.weight,
                 "missing": column.missing,
             }
+        columns[name] |= column.describe_levels()
         columns[name] |= {"missing_codes": len(column.missing_codes)} if column.missing_codes else {}
         columns[name] |= {} if column.unreadable == "refuse" else {"unreadable": column.unreadable}
     said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
