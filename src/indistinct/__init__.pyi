@@ -59,6 +59,8 @@ from indistinct.policy import other as other
 from indistinct.policy import quasi as quasi
 from indistinct.policy import sensitive as sensitive
 from indistinct.policy import where as where
+from indistinct.policy.arx_project import ArxProject as ArxProject
+from indistinct.policy.arx_project import read_arx as read_arx
 from indistinct.policy.policy_file import parse_policy as parse_policy
 from indistinct.policy.policy_file import policy_toml as policy_toml
 from indistinct.policy.policy_file import read_policy as read_policy

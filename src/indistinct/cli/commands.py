@@ -16,6 +16,7 @@ from indistinct.cli import (
     demo,
     distance_matrix,
     doctor,
+    from_arx,
     frontier,
     hierarchy,
     init,
@@ -42,6 +43,7 @@ app = CommandLine(
 for command in (
     demo.demo,
     init.init,
+    from_arx.from_arx,
     check.check,
     anonymize.anonymize,
     verify.verify,
