@@ -14,8 +14,10 @@ import indistinct as ix
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.policy.policy_file import parse_policy, policy_toml
-from indistinct.study import profiling
-from indistinct.study.profiling import ColumnProfile, comments, profile, suggested_policy
+from indistinct.study import coded_cells, column_looks
+from indistinct.study.column_roles import ColumnProfile
+from indistinct.study.profiling import comments, profile
+from indistinct.study.suggesting import suggested_policy
 from profiles import examples
 
 
@@ -73,7 +75,7 @@ def test_a_column_that_tells_nobody_apart_is_other() -> None:
 def test_nearly_unique_texts_and_numberings_are_identifiers() -> None:
     assert look_at("x17", [f"text {row}" for row in range(50)]).role == "identifier"
     assert look_at("x17", [str(row) for row in range(50)]).role == "identifier"
-    assert look_at("x17", [f"{row}.5" for row in range(50)]).role == "quasi"
+    assert look_at("x17", [f"{row}.5" for row in range(50)]).role == "other"
     assert look_at("x17", [f"{'word ' * 20}{row}" for row in range(50)]).reason.startswith("long texts")
 
 
@@ -136,8 +138,10 @@ def test_counts_are_those_of_the_column() -> None:
     assert (found.distinct, found.missing) == (2, 2)
 
 
-def test_very_many_distinct_values_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiling, "MOST_DISTINCT", 10)
+@pytest.mark.parametrize("most_cells", [0, 10_000])
+def test_very_many_distinct_values_are_not_looked_at(monkeypatch: pytest.MonkeyPatch, most_cells: int) -> None:
+    monkeypatch.setattr(column_looks, "MOST_DISTINCT", 10)
+    monkeypatch.setattr(coded_cells, "MOST_CELLS", most_cells)
     table = pa.table({"sex": ["m", "f"] * 15, "x17": [None, None, *map(str, range(28))], "zip": ["1", "2"] * 15})
     found = profile(table)
     assert [column.missing for column in found.columns] == [0, 2, 0]
@@ -158,10 +162,10 @@ def test_a_table_of_names_alone_still_gets_a_policy() -> None:
     assert len(policy.quasi) == 1
 
 
-def test_a_wide_table_is_left_to_datafly() -> None:
+def test_a_wide_table_is_recoded_cell_by_cell() -> None:
     table = pa.table({f"x{column}": ["a", "b"] * 5 for column in range(30)})
     policy = suggested_policy(profile(table), k=2)
-    assert policy.algorithm == "datafly"
+    assert policy.algorithm == "regroup"
     with ix.anonymize(table, policy) as release:
         assert release.verdict is not None
         assert release.verdict.passed

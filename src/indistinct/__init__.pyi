@@ -95,10 +95,10 @@ from indistinct.registry import register as register
 from indistinct.release import Release as Release
 from indistinct.study.profiling import Profile as Profile
 from indistinct.study.profiling import profile as profile
-from indistinct.study.profiling import suggested_policy as suggested_policy
 from indistinct.study.query_errors import QueryErrors as QueryErrors
 from indistinct.study.risk import Risk as Risk
 from indistinct.study.risk import risk as risk
+from indistinct.study.suggesting import suggested_policy as suggested_policy
 from indistinct.study.workload import Workload as Workload
 from indistinct.study.workload import queries as queries
 from indistinct.watch import Watch as Watch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +37,8 @@ def init(
     Read every line before you rely on it: a guess cannot know what others know about your people.
     """
     from indistinct.policy.policy_file import policy_toml
-    from indistinct.study.profiling import comments, profile, suggested_policy
+    from indistinct.study.profiling import comments, profile
+    from indistinct.study.suggesting import reasons, suggested_policy
 
     limit = _suppression(max_suppression)
     if output is not None and output.exists():
@@ -44,15 +46,19 @@ def init(
     with show.progress() as watch:
         found = profile(table, watch=watch, **reading.arguments())
     policy = suggested_policy(found, k, limit)
-    text = _head(table) + policy_toml(policy, comments(found))
+    why = reasons(found, policy)
+    text = _head(table, why) + policy_toml(policy, comments(found))
     if output is not None:
         write_whole(output, text)
     if as_json:
-        show.document(found.to_dict() | {"policy": text, "written": None if output is None else str(output)})
+        written = None if output is None else str(output)
+        show.document(found.to_dict() | {"reasons": why, "policy": text, "written": written})
         return
     if output is None:
         typer.echo(text, nl=False)
     _summarize(found)
+    for reason in why:
+        show.say(reason)
     name = output or "policy.toml"
     if output is None:
         show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
@@ -77,11 +83,12 @@ def _suppression(text: str) -> int | float:
     return limit
 
 
-def _head(table: str) -> str:
+def _head(table: str, reasons: Sequence[str]) -> str:
+    said = "".join(f"# {' '.join(reason.split())}\n" for reason in reasons)
     return (
         f"# A first policy for {Path(table).name}: guesses to be read, not to be trusted.\n"
         "# identifier: never released. quasi: others may know it and link by it, so it is generalized.\n"
-        "# sensitive: nobody should learn it. other: neither. The last two are released as they are.\n\n"
+        f"# sensitive: nobody should learn it. other: neither. The last two are released as they are.\n{said}\n"
     )
 
 

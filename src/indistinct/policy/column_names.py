@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import Literal
 
 PERSON_WORDS = (
@@ -39,6 +40,18 @@ def names_people(name: str) -> Literal["number", "name"] | None:
     return "number" if is_number or any(is_one_of(word, PERSON_WORDS) for word in words) else None
 
 
+def numbers_something(word: str) -> bool:
+    """Tell whether a word of a name says that values are numbers of something: id, nr, caseid.
+
+    >>> [word for word in ("id", "caseid", "idcode", "patientnr", "paid", "age") if numbers_something(word)]
+    ['id', 'caseid', 'idcode', 'patientnr']
+    """
+    return word in NUMBER_WORDS.split() or (word not in NO_NUMBERS.split() and bool(NUMBERING.fullmatch(word)))
+
+
+NUMBERING = re.compile(r"id(code|num|no|nr|nbr)|.+(id|idno|idnum|nbr|nummer|nr)")
+NO_NUMBERS = "paid unpaid aid said void covid valid invalid solid rapid hybrid avid android steroid thyroid medicaid"
+
 FEWEST = 0.01
 """Of so many different values for each row at least one thinks that they number people: who has hundreds of rows?"""
 
@@ -62,13 +75,31 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
 
 
-def is_one_of(word: str, known: str) -> bool:
+def is_one_of(word: str, known: str, shortest_part: int = 5) -> bool:
     """Tell whether a word is known, also in the plural or as the start or end of a longer one.
+
+    A known word with a star is all words that fit it; others are parts of longer ones from ``shortest_part`` letters.
 
     >>> is_one_of("ids", "id name"), is_one_of("birthplace", "birth age"), is_one_of("agent", "birth age")
     (True, True, False)
+    >>> is_one_of("educcat", "educ* age"), is_one_of("lwage", "*wage")
+    (True, True)
     """
-    words = known.split()
+    words, parts, pattern = _read_words(known)
     if word in words or word.removesuffix("s") in words:
         return True
-    return any(word.startswith(part) or word.endswith(part) for part in words if len(part) >= 5)
+    if pattern is not None and pattern.fullmatch(word):
+        return True
+    return any(word.startswith(part) or word.endswith(part) for part in parts if len(part) >= shortest_part)
+
+
+@cache
+def _read_words(known: str) -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str] | None]:
+    """Give the words without stars, once to be looked up and once in order, and the pattern of those with stars."""
+    plain = [word for word in known.split() if "*" not in word]
+    starred = [re.escape(word).replace(r"\*", ".*") for word in known.split() if "*" in word]
+    return (
+        frozenset(plain),
+        tuple(plain),
+        re.compile("|".join(starred)) if starred else None,
+    )

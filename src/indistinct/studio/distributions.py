@@ -16,7 +16,7 @@ from indistinct.showing.small_bars import small_bars
 from indistinct.showing.words import counted, shorten
 from indistinct.studio.settings import Choice
 from indistinct.studio.work import Work
-from indistinct.study.column_shapes import MOST_DISTINCT
+from indistinct.study.column_looks import MOST_DISTINCT
 
 BEFORE_COLOUR, AFTER_COLOUR = "#6b7782", "#0b5c99"
 NAMED = 3

@@ -15,7 +15,7 @@ from indistinct.policy import Column
 from indistinct.report.column_section import Counted
 from indistinct.studio.previews import Preview
 from indistinct.studio.settings import Settings, Spec
-from indistinct.study.column_shapes import MOST_DISTINCT
+from indistinct.study.column_looks import MOST_DISTINCT
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,17 +1,24 @@
-"""What the values of a column look like: dates, codes or numbers, and the hierarchy that they climb."""
+"""What the values of a column look like: dates, codes, ranges, kinds or amounts, and the hierarchy that they climb."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
-from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy, dates, intervals, prefix, suppress
-from indistinct.hierarchy.exact_numbers import read_number
-from indistinct.policy.column_names import is_one_of, words_of
+import numpy as np
 
-POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz"
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy import Hierarchy, dates, intervals, levels, prefix, suppress
+from indistinct.policy import role_words
+from indistinct.policy.column_names import is_one_of, words_of
+from indistinct.study.column_looks import MANY, MOST_DISTINCT, Look
+from indistinct.study.ordered_ranges import order_ranges
+
+POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz cp cap codepostal"
 
 ISO = "ISO"
 DATE_FORMATS = {
@@ -25,36 +32,60 @@ DATE_FORMATS = {
     "%d.%m.%y": None,
     "%m/%d/%y": "%d/%m/%y",
     "%d/%m/%y": None,
+    "%Y/%m/%d %H:%M:%S": None,
+    "%m/%d/%Y %H:%M": "%d/%m/%Y %H:%M",
+    "%d/%m/%Y %H:%M": None,
+    "%d.%m.%Y %H:%M": None,
 }
 """The formats of dates in the order in which they are tried, each with the twin that it may be mistaken for."""
 DATE_LEVELS = ("month", "year", "5 years", "10 years")
 
-MOST_DISTINCT = 200_000
-"""Columns with more distinct values are judged by their name and their counts alone."""
-MANY = 20
-"""With fewer distinct values nothing is concluded from nearly all being different."""
 INTERVALS_ACROSS = 20
+FEW_KINDS = 12
+"""Whole numbers of unknown meaning that are no more, and small, are codes of kinds."""
+MOST_KINDS = 60
+"""More numbered kinds than these stand in a code book, whose neighbours are related."""
+MANY_ROWS = 100
+OUTLIERS = 0.01
+"""With many rows the highest and the lowest hundredth do not set the widths of intervals."""
 SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
+CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./-]*", re.ASCII)
 
 
-def suggest_hierarchy(name: str, values: Sequence[str] | None) -> tuple[Hierarchy, str]:
-    """Give a hierarchy that all values of a column climb, and their shape in words; None stands for too many."""
-    if values is None:
-        return suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at"
-    found = _dates(values) or _codes(name, values) or _numbers(values)
-    if found is not None:
-        try:
-            found[0].compile(values)
-            return found
-        except HierarchyError:
-            pass  # a value that the shape does not cover: nothing but suppression is safe to suggest
-    if len(values) <= MANY:
-        return suppress(), f"{len(values)} categories"
-    return suppress(), "texts without a common shape; to keep more of them list their labels with levels"
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The hierarchy that all values of a column climb, and what they look like in words."""
+
+    hierarchy: Hierarchy
+    words: str
+
+    @property
+    def kind(self) -> str:
+        """The kind of the hierarchy."""
+        return self.hierarchy.kind
 
 
-def _dates(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
+def shape_of(name: str, look: Look) -> Shape:
+    """Give the hierarchy that all values of a column climb, and their shape in words."""
+    if look.values is None:
+        return Shape(suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at")
+    values = look.meaningful
+    for found in (_dates(values), _codes(name, look), _ranges(look), _numbers(name, look), _code_texts(look)):
+        if found is not None:
+            try:
+                found.hierarchy.compile(look.values)
+                return found
+            except HierarchyError:
+                break  # a value that the shape does not cover: nothing but suppression is safe to suggest
+    if look.distinct <= MANY:
+        return Shape(suppress(), f"{look.distinct} categories")
+    return Shape(suppress(), "texts without a common shape; to keep more of them list their labels with levels")
+
+
+def _dates(values: Sequence[str]) -> Shape | None:
     """Recognize dates by the first format that reads every value."""
+    if not values:
+        return None
     for form, twin in DATE_FORMATS.items():
         days = _days(values, form)
         if days is None:
@@ -62,8 +93,9 @@ def _dates(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
         latest = date.today().year if "%y" in form else None
         hierarchy = dates(*DATE_LEVELS) if form == ISO else dates(*DATE_LEVELS, format=form, latest=latest)
         if twin is not None and _days(values, twin) is not None:
-            return hierarchy, f"dates; day and month cannot be told apart: if {form} is wrong, the format is {twin}"
-        return hierarchy, "dates"
+            words = f"dates; day and month cannot be told apart: if {form} is wrong, the format is {twin}"
+            return Shape(hierarchy, words)
+        return Shape(hierarchy, "dates")
     return None
 
 
@@ -79,33 +111,89 @@ def _days(values: Sequence[str], form: str) -> list[date] | None:
         return None
 
 
-def _codes(name: str, values: Sequence[str]) -> tuple[Hierarchy, str] | None:
+def _codes(name: str, look: Look) -> Shape | None:
     """Recognize codes whose leading characters mean most: postal codes, and digits with leading zeros."""
-    length = max(map(len, values))
+    values = look.values or ()
+    length = max(map(len, values), default=0)
     is_postal = any(is_one_of(word, POSTAL_WORDS) for word in words_of(name))
     is_digits = all(len(value) == length and value.isdecimal() for value in values)
     has_zeros = is_digits and any(value.startswith("0") for value in values)
     if not SHORTEST_CODE <= length <= LONGEST_CODE or not (is_postal or has_zeros):
         return None
-    shape = f"codes of {length} digits" if is_digits else f"codes of up to {length} characters"
+    return _prefixes(length, f"codes of {length} digits" if is_digits else f"codes of up to {length} characters")
+
+
+def _code_texts(look: Look) -> Shape | None:
+    """Recognize codes of letters and digits, all as long, that are many: 25-00503."""
+    values = look.values or ()
+    lengths = set(map(len, values))
+    if look.distinct <= MANY or len(lengths) != 1 or not all(map(CODE.fullmatch, values)):
+        return None
+    (length,) = lengths
+    return _prefixes(length, f"codes of {length} characters") if SHORTEST_CODE <= length <= LONGEST_CODE else None
+
+
+def _prefixes(length: int, words: str) -> Shape:
     if length <= MOST_CODE_LEVELS:
-        return prefix(length), shape
-    return prefix(length, keep=list(range(MOST_CODE_LEVELS - 1, 0, -1))), shape
+        return Shape(prefix(length), words)
+    return Shape(prefix(length, keep=list(range(MOST_CODE_LEVELS - 1, 0, -1))), words)
 
 
-def _numbers(values: Sequence[str]) -> tuple[Hierarchy, str] | None:
-    """Recognize numbers, and size intervals by their range: about twenty narrow ones, then ever wider."""
-    numbers = [Decimal(number) for number in map(read_number, values) if number is not None]
-    if len(numbers) < max(3, len(values)):
+def _ranges(look: Look) -> Shape | None:
+    """Recognize ranges as texts, such as [70-80) and 65+, and let neighbours join, two, four and eight at a time."""
+    rows = order_ranges(look.values or ())
+    return None if rows is None else Shape(levels(rows), "ranges, whose neighbours are joined")
+
+
+def _numbers(name: str, look: Look) -> Shape | None:
+    """Recognize numbers: codes of kinds, or amounts, whose intervals are sized by the middle of their range."""
+    numbers = look.numbers
+    if len(numbers) < 3 or look.distinct < 3:
         return None
-    reach = max(numbers) - min(numbers)
-    if reach == 0:
+    if look.is_whole and is_of_kinds(name, look):
+        return _code_book(numbers) if len(numbers) > MOST_KINDS else None
+    reach = Decimal(str(_reach(look)))
+    if reach <= 0:
         return None
-    is_whole = all(number == number.to_integral_value() for number in numbers)
     width = _nice(reach / INTERVALS_ACROSS)
-    narrowest = max(2, int(width)) if is_whole else width
+    narrowest = max(2, int(width)) if look.is_whole else width
     widths = [narrowest * factor for factor in (1, 2, 4, 8) if factor == 1 or narrowest * factor < reach]
-    return intervals(*widths), f"{'whole ' if is_whole else ''}numbers"
+    return Shape(intervals(*widths), f"{'whole ' if look.is_whole else ''}numbers")
+
+
+def is_of_kinds(name: str, look: Look) -> bool:
+    """Tell whether whole numbers are codes of kinds, as 1 and 2 for sex, and no amounts, as 1 and 2 children."""
+    words = words_of(name)
+    if any(is_one_of(word, role_words.AMOUNTS, 9) for word in words):
+        return len(look.numbers) <= 2
+    if any(is_one_of(word, f"{role_words.KINDS} {role_words.SEX} {role_words.RACE}", 9) for word in words):
+        return True
+    if any(is_one_of(word, role_words.PLACES, 9) for word in words):
+        return True
+    return len(look.numbers) <= FEW_KINDS and look.numbers[-1] < MANY_ROWS
+
+
+def _code_book(numbers: Sequence[float]) -> Shape | None:
+    """Give intervals of ten, a hundred and a thousand, which are what codes of a code book have in common."""
+    highest = max(map(abs, numbers))
+    widths = [10**power for power in range(1, 8) if 10**power < highest]
+    return Shape(intervals(*widths), "codes, whose leading digits are kept longest") if widths else None
+
+
+def _reach(look: Look) -> float:
+    """Give the width of the range of the numbers, without outliers where there are many rows."""
+    numbers = look.numbers
+    whole = numbers[-1] - numbers[0]
+    if look.present < MANY_ROWS or look.counts is None or look.values is None:
+        return whole
+    of = dict(zip(look.values, look.counts.tolist(), strict=True))
+    readable = [value for value in look.meaningful if value not in set(look.unreadable)]
+    values = np.array([float(Decimal(value.strip())) for value in readable])
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(np.array([of[value] for value in readable])[order])
+    low, high = np.searchsorted(share, [OUTLIERS * share[-1], (1 - OUTLIERS) * share[-1]])
+    middle = float(values[order[high]] - values[order[low]])
+    return middle if middle > 0 and math.isfinite(middle) else whole
 
 
 def _nice(number: Decimal) -> Decimal:

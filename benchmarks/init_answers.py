@@ -1,0 +1,652 @@
+"""What ``init`` should answer about each column of each table of its benchmark, and why, in a few words.
+
+A line is ``column | role | hierarchy | why``; the hierarchy is that of a quasi column. Where two answers can be
+defended both stand there, the better one first: ``quasi/sensitive``. The strict score counts the first alone.
+Hierarchies: numbers (intervals of any kind), kinds (suppressed, or grouped by a known classification), codes (their
+beginnings), dates, ranges (neighbours are joined). ``person`` names the column that says whose rows these are.
+
+Roles follow four questions. Does it name or number a person, a row, or lead to a door or a mailbox? Identifier. May
+a neighbour, an employer or a register know it, or was it to be seen? Quasi. Would it harm somebody if it were known:
+health, money, belief, offences, marks? Sensitive. Else other: weights, constants, laboratory and computed figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROLES = ("identifier", "quasi", "sensitive", "other")
+KINDS = ("numbers", "kinds", "codes", "dates", "ranges")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a column is: the roles and the kinds of hierarchy that can be defended, the best first, and why."""
+
+    roles: tuple[str, ...]
+    kinds: tuple[str, ...]
+    why: str
+
+
+def answers(text: str) -> dict[str, Answer]:
+    """Read the answers of one table.
+
+    >>> answers("age | quasi | numbers | known")["age"]
+    Answer(roles=('quasi',), kinds=('numbers',), why='known')
+    """
+    found = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, roles, kinds, why = (part.strip() for part in line.split("|"))
+        one = Answer(tuple(roles.split("/")), tuple(filter(None, kinds.split("/"))), why)
+        assert set(one.roles) <= set(ROLES), line
+        assert set(one.kinds) <= set(KINDS), line
+        assert why, line
+        assert bool(one.kinds) == ("quasi" in one.roles), line
+        found[name] = one
+    return found
+
+
+TUNED: dict[str, str] = {
+    "adult": """
+        Unnamed: 0 | identifier | | numbers the rows
+        age | quasi | numbers | known
+        workclass | quasi | kinds | seen at work
+        education | quasi | kinds/ranges | known
+        education-num | quasi | numbers/kinds | known
+        marital-status | quasi | kinds | known
+        occupation | quasi | kinds | known
+        relationship | quasi | kinds | known
+        race | quasi | kinds | seen
+        gender | quasi | kinds | seen
+        capital-gain | sensitive | | money
+        capital-loss | sensitive | | money
+        hours-per-week | quasi | numbers | known at work
+        native-country | quasi | kinds | known
+        income | sensitive | | money
+    """,
+    "military": """
+        rownames | identifier | | numbers the rows
+        grade | quasi | kinds | worn
+        branch | quasi | kinds | worn
+        gender | quasi | kinds | seen
+        race | quasi | kinds | seen
+        hisp | quasi | kinds | known
+        rank | quasi | kinds/numbers | worn
+    """,
+    "crashes, NASS": """
+        rownames | identifier | | numbers the rows
+        dvcat | quasi/sensitive | ranges/kinds | in the papers
+        weight | other/quasi | numbers | a sampling weight
+        dead | sensitive | | health
+        airbag | quasi/other | kinds | in the papers
+        seatbelt | quasi/other | kinds | in the papers
+        frontal | quasi/other | kinds | in the papers
+        sex | quasi | kinds | seen
+        ageOFocc | quasi | numbers | known
+        yearacc | quasi | numbers/kinds | in the papers
+        yearVeh | quasi | numbers | seen
+        abcat | quasi/other | kinds | in the papers
+        occRole | quasi | kinds | seen
+        deploy | quasi/other | kinds | in the papers
+        injSeverity | sensitive | | health
+        caseid | identifier | | numbers the occupants
+    """,
+    "police stops": """
+        rownames | identifier | | numbers the rows
+        idNum | identifier | | numbers the stops
+        date | quasi | dates | seen
+        problem | sensitive/quasi | kinds | why stopped
+        MDC | other/quasi | kinds | how it was entered
+        citationIssued | sensitive | | an offence
+        personSearch | sensitive/quasi | kinds | an offence
+        vehicleSearch | sensitive/quasi | kinds | an offence
+        preRace | quasi | kinds | seen
+        race | quasi | kinds | seen
+        gender | quasi | kinds | seen
+        lat | identifier | | a house
+        long | identifier | | a house
+        policePrecinct | quasi | kinds | a place
+        neighborhood | quasi | kinds | a place
+    """,
+    "covid tests": """
+        person | subject_id | | some were tested again
+        rownames | identifier | | numbers the rows
+        subject_id | identifier | | numbers the people
+        fake_first_name | identifier | | a name
+        fake_last_name | identifier | | a name
+        gender | quasi | kinds | seen
+        pan_day | quasi | numbers | a date
+        test_id | other/quasi | kinds | which test
+        clinic_name | quasi | kinds | where one goes
+        result | sensitive | | health
+        demo_group | quasi | kinds | known
+        age | quasi | numbers | known
+        drive_thru_ind | quasi/other | kinds | seen
+        ct_result | sensitive/other | | a laboratory figure
+        orderset | other/quasi | kinds | how it was ordered
+        payor_group | quasi/sensitive | kinds | the insurer knows
+        patient_class | quasi | kinds | where one goes
+        col_rec_tat | other | | minutes of a laboratory
+        rec_ver_tat | other | | minutes of a laboratory
+    """,
+    "young women, panel": """
+        person | idcode | | asked every year
+        rownames | identifier | | numbers the rows
+        idcode | identifier | | numbers the people
+        year | quasi | numbers | when asked
+        birth_yr | quasi | numbers | known
+        age | quasi | numbers | known
+        race | quasi | kinds | seen
+        msp | quasi | kinds | known
+        nev_mar | quasi | kinds | known
+        grade | quasi | numbers | schooling
+        collgrad | quasi | kinds | schooling
+        not_smsa | quasi | kinds | a place
+        c_city | quasi | kinds | a place
+        south | quasi | kinds | a place
+        ind_code | quasi | kinds/numbers | known at work
+        occ_code | quasi | kinds/numbers | known at work
+        union | quasi/sensitive | kinds | known at work
+        wks_ue | sensitive/quasi | numbers | unemployment
+        ttl_exp | quasi/other | numbers | known at work
+        tenure | quasi | numbers | known at work
+        hours | quasi | numbers | known at work
+        wks_work | quasi/other | numbers | known at work
+        ln_wage | sensitive | | money
+    """,
+    "voters of 2016": """
+        rownames | identifier | | numbers the rows
+        uid | identifier | | numbers the people
+        state | quasi | kinds | a place
+        votetrump | sensitive | | belief
+        age | quasi | numbers | known
+        female | quasi | kinds | seen
+        collegeed | quasi | kinds | schooling
+        racef | quasi | kinds | seen
+        famincr | sensitive | | money
+        ideo | sensitive | | belief
+        pid7na | sensitive | | belief
+        bornagain | sensitive | | belief
+        religimp | sensitive | | belief
+        churchatd | sensitive/quasi | kinds | belief
+        prayerfreq | sensitive | | belief
+        angryracism | sensitive | | belief
+        whiteadv | sensitive | | belief
+        fearraces | sensitive | | belief
+        racerare | sensitive | | belief
+        lrelig | other/sensitive | | computed
+        lcograc | other/sensitive | | computed
+        lemprac | other/sensitive | | computed
+    """,
+    "census of 2012": """
+        rownames | identifier | | numbers the rows
+        income | sensitive | | money
+        employment | quasi | kinds | known
+        hrs_work | quasi | numbers | known at work
+        race | quasi | kinds | seen
+        age | quasi | numbers | known
+        gender | quasi | kinds | seen
+        citizen | quasi | kinds | known
+        time_to_work | quasi | numbers | seen
+        lang | quasi | kinds | heard
+        married | quasi | kinds | known
+        edu | quasi | kinds | known
+        disability | sensitive | | health
+        birth_qrtr | quasi | kinds | known
+    """,
+    "pseudo census": """
+        person | simulant_id | | three censuses
+        unit_number | identifier | | a door
+        household_id | identifier | | who lives together
+        copy_age | quasi | numbers | known
+        zipcode | other/quasi | codes/kinds | one value
+        copy_date_of_birth | quasi | dates | known
+        guardian_1 | identifier | | a person
+        first_name | identifier | | a name
+        relationship_to_reference_person | quasi | kinds | known
+        state | other/quasi | kinds | one value
+        middle_initial | identifier | | a part of a name
+        year | quasi | numbers/kinds | when counted
+        guardian_2 | identifier | | a person
+        street_name | identifier | | a door
+        race_ethnicity | quasi | kinds | seen
+        simulant_id | identifier | | numbers the people
+        city | other/quasi | kinds | one value
+        date_of_birth | quasi | dates | known
+        housing_type | quasi | kinds | seen
+        sex | quasi | kinds | seen
+        street_number | identifier | | a door
+        age | quasi | numbers | known
+        last_name | identifier | | a name
+    """,
+    "febrl": """
+        person | soc_sec_id | | some stand there twice
+        rec_id | identifier | | numbers the rows
+        given_name | identifier | | a name
+        surname | identifier | | a name
+        street_number | identifier | | a door
+        address_1 | identifier | | a door
+        address_2 | identifier | | a door
+        suburb | quasi | kinds | a place
+        postcode | quasi | codes | a place
+        state | quasi | kinds | a place
+        date_of_birth | quasi | dates/numbers/codes | known
+        soc_sec_id | identifier | | a number of an office
+    """,
+    "crash records": """
+        caseid | identifier | | numbers the occupants
+        state | quasi | kinds | a place
+        age | quasi | numbers | known
+        airbag | quasi/other | kinds | in the papers
+        injury | sensitive | | health
+        restraint | quasi/other | kinds | in the papers
+        sex | quasi | kinds | seen
+        inimpact | quasi/other | kinds | in the papers
+        modelyr | quasi | numbers | seen
+        year | quasi | numbers | in the papers
+        seat_position | quasi | kinds/numbers | in the papers
+    """,
+    "community survey": """
+        PUMA | quasi | codes/kinds | a place
+        AGEP | quasi | numbers | known
+        SEX | quasi | kinds | seen
+        MSP | quasi | kinds | known
+        HISP | quasi | kinds | known
+        RAC1P | quasi | kinds | seen
+        NOC | quasi | kinds/numbers | children
+        NPF | quasi | kinds/numbers | family
+        HOUSING_TYPE | quasi | kinds | seen
+        OWN_RENT | quasi | kinds | known
+        DENSITY | quasi | numbers | tells the place
+        INDP | quasi | numbers/codes/kinds | known at work
+        INDP_CAT | quasi | kinds | known at work
+        EDU | quasi | kinds/numbers | known
+        PINCP | sensitive | | money
+        PINCP_DECILE | sensitive | | money
+        POVPIP | sensitive | | money
+        DVET | quasi/sensitive | kinds | known
+        DREM | sensitive | | health
+        DPHY | sensitive | | health
+        DEYE | sensitive | | health
+        DEAR | sensitive | | health
+        PWGTP | other | | a weight
+        WGTP | other | | a weight
+    """,
+    "encounters": """
+        person | patient_nbr | | some come again
+        encounter_id | identifier | | numbers the stays
+        patient_nbr | identifier | | numbers the people
+        race | quasi | kinds | seen
+        gender | quasi | kinds | seen
+        age | quasi | ranges | known
+        weight | quasi | ranges | seen
+        admission_type_id | quasi/other | kinds | seen
+        discharge_disposition_id | quasi/other | kinds | known
+        admission_source_id | quasi/other | kinds | seen
+        time_in_hospital | quasi | numbers | known
+        payer_code | quasi/other | kinds | the insurer knows
+        medical_specialty | quasi/other | kinds | where one goes
+        num_lab_procedures | sensitive/other | | care
+        num_procedures | sensitive/other | | care
+        num_medications | sensitive/other | | care
+        number_outpatient | sensitive/quasi | numbers/kinds | care
+        number_emergency | sensitive/quasi | numbers/kinds | care
+        number_inpatient | sensitive/quasi | numbers/kinds | care
+        diag_1 | sensitive | | health
+        diag_2 | sensitive | | health
+        diag_3 | sensitive | | health
+        number_diagnoses | sensitive | | health
+        max_glu_serum | sensitive/other | | a laboratory figure
+        A1Cresult | sensitive/other | | a laboratory figure
+        metformin | sensitive | | a drug
+        repaglinide | sensitive | | a drug
+        glimepiride | sensitive | | a drug
+        glipizide | sensitive | | a drug
+        pioglitazone | sensitive | | a drug
+        insulin | sensitive | | a drug
+        change | sensitive/other/quasi | kinds | care
+        diabetesMed | sensitive | | a drug
+        readmitted | sensitive | | care
+    """,
+    "synthetic patients": """
+        Id | identifier | | numbers the people
+        BIRTHDATE | quasi | dates | known
+        DEATHDATE | quasi | dates | in the papers
+        SSN | identifier | | a number of an office
+        DRIVERS | identifier | | a document
+        PASSPORT | identifier | | a document
+        PREFIX | quasi | kinds | heard
+        FIRST | identifier | | a name
+        LAST | identifier | | a name
+        MAIDEN | identifier | | a name
+        MARITAL | quasi | kinds | known
+        RACE | quasi | kinds | seen
+        ETHNICITY | quasi | kinds | seen
+        GENDER | quasi | kinds | seen
+        BIRTHPLACE | quasi | kinds | known
+        ADDRESS | identifier | | a door
+        CITY | quasi | kinds | a place
+        STATE | other/quasi | kinds | one value
+        COUNTY | quasi | kinds | a place
+        ZIP | quasi | codes | a place
+        LAT | identifier | | a house
+        LON | identifier | | a house
+        HEALTHCARE_EXPENSES | sensitive | | money
+        HEALTHCARE_COVERAGE | sensitive | | money
+        INCOME | sensitive | | money
+    """,
+    "time use": """
+        tucaseid | identifier | | numbers the people
+        tulineno | other | | one value
+        region | quasi | kinds | a place
+        state | quasi | kinds | a place
+        sex | quasi | kinds | seen
+        age | quasi | numbers | known
+        edu | quasi | kinds | known
+        race | quasi | kinds | seen
+        hispanic | quasi | kinds | known
+        marital_status | quasi | kinds | known
+        famincome | sensitive | | money
+        occ_code | quasi | kinds/numbers | known at work
+        usual_hours | quasi | numbers | known at work
+        survey_period | quasi/other | ranges/kinds | when asked
+        finalweight | other | | a weight
+        minutes_sleeping | quasi/other/sensitive | numbers | a diary
+        minutes_working | quasi/other | numbers | a diary
+    """,
+    "discharges": """
+        Health Service Area | quasi | kinds | a place
+        Hospital County | quasi | kinds | a place
+        Facility Id | quasi | codes/kinds | where one goes
+        Facility Name | quasi | kinds | where one goes
+        Age Group | quasi | ranges | known
+        Zip Code - 3 digits | quasi | codes | a place
+        Gender | quasi | kinds | seen
+        Race | quasi | kinds | seen
+        Ethnicity | quasi | kinds | seen
+        Length of Stay | quasi | ranges/numbers | known
+        Type of Admission | quasi | kinds | seen
+        Patient Disposition | quasi/sensitive | kinds | known
+        Discharge Year | other/quasi | kinds/numbers | one value
+        CCS Diagnosis Description | sensitive | | health
+        APR Severity of Illness | sensitive | | health
+        Payment Typology 1 | quasi/sensitive | kinds | the insurer knows
+        Emergency Department Indicator | quasi/sensitive | kinds | seen
+        Total Charges | sensitive | | money
+        Total Costs | sensitive | | money
+    """,
+    "customers": """
+        Kundennummer | identifier | | numbers the people
+        Vorname | identifier | | a name
+        Nachname | identifier | | a name
+        Geburtsdatum | quasi | dates | known
+        Geschlecht | quasi | kinds | seen
+        PLZ | quasi | codes | a place
+        Wohnort | quasi | kinds | a place
+        Bundesland | quasi | kinds | a place
+        Familienstand | quasi | kinds | known
+        Kinderzahl | quasi | kinds/numbers | known
+        Beruf | quasi | kinds | known
+        Staatsangehörigkeit | quasi | kinds | known
+        Jahreseinkommen | sensitive | | money
+        Vorerkrankung | sensitive | | health
+        Alter | quasi | numbers | known
+        Telefon | identifier | | a line
+        Mailadresse | identifier | | a mailbox
+        Konfession | sensitive | | belief
+    """,
+}
+"""Tables that the rules were tried on while they were written."""
+
+HELD_OUT: dict[str, str] = {
+    "smoking": """
+        rownames | identifier | | numbers the rows
+        gender | quasi | kinds | seen
+        age | quasi | numbers | known
+        marital_status | quasi | kinds | known
+        highest_qualification | quasi | kinds | known
+        nationality | quasi | kinds | known
+        ethnicity | quasi | kinds | seen
+        gross_income | sensitive | | money
+        region | quasi | kinds | a place
+        smoke | sensitive/quasi | kinds | health
+        amt_weekends | sensitive/quasi | numbers | health
+        amt_weekdays | sensitive/quasi | numbers | health
+        type | sensitive/quasi | kinds | health
+    """,
+    "wages since 1974": """
+        rownames | identifier | | numbers the rows
+        year | quasi | numbers | when asked
+        realrinc | sensitive | | money
+        age | quasi | numbers | known
+        occ10 | quasi | numbers/kinds/codes | known at work
+        occrecode | quasi | kinds | known at work
+        prestg10 | quasi/other | numbers | computed from the job
+        childs | quasi | numbers/kinds | known
+        wrkstat | quasi | kinds | known
+        gender | quasi | kinds | seen
+        educcat | quasi | kinds | known
+        maritalcat | quasi | kinds | known
+    """,
+    "German pupils": """
+        rownames | identifier | | numbers the rows
+        school | quasi | kinds | known
+        birthyear | quasi | numbers | known
+        gender | quasi | kinds | seen
+        kids | quasi | numbers/kinds | known
+        parity | quasi | numbers/kinds | known
+        income | sensitive | | money
+        size | quasi | numbers/kinds | household
+        state | quasi | kinds | a place
+        marital | quasi | kinds | known
+        meducation | quasi | numbers | known
+        memployment | quasi | kinds | known
+        year | quasi | numbers | when asked
+    """,
+    "colon cancer": """
+        person | id | | two events each
+        rownames | identifier | | numbers the rows
+        id | identifier | | numbers the people
+        study | other | | one value
+        rx | sensitive/quasi | kinds | treatment
+        sex | quasi | kinds | seen
+        age | quasi | numbers | known
+        obstruct | sensitive/quasi | kinds | health
+        perfor | sensitive/quasi | kinds | health
+        adhere | sensitive/quasi | kinds | health
+        nodes | sensitive/quasi | numbers | health
+        status | sensitive/quasi | kinds | died
+        differ | sensitive/quasi | kinds | health
+        extent | sensitive/quasi | kinds | health
+        surg | sensitive | | health
+        node4 | sensitive/quasi | kinds | health
+        time | quasi/sensitive | numbers | until an event
+        etype | quasi/other/sensitive | kinds | which event
+    """,
+    "suicides": """
+        rownames | identifier | | numbers the rows
+        Person_ID | identifier | | numbers the people
+        Hospitalised | quasi/sensitive | kinds | known
+        Died | quasi/sensitive | kinds | known
+        Urban | quasi | kinds | a place
+        Year | quasi | numbers/kinds | in the papers
+        Month | quasi | numbers/kinds | in the papers
+        Sex | quasi | kinds | seen
+        Age | quasi | numbers | known
+        Education | quasi | kinds | known
+        Occupation | quasi | kinds | known
+        method | sensitive/quasi | kinds | health
+    """,
+    "use of force": """
+        rownames | identifier | | numbers the rows
+        response_datetime | quasi | dates | seen
+        problem | sensitive/quasi | kinds | an offence
+        is_911_call | quasi/other | kinds | known
+        primary_offense | sensitive | | an offence
+        subject_injury | sensitive | | health
+        force_type | sensitive/quasi | kinds | an offence
+        force_type_action | sensitive/quasi | kinds | an offence
+        race | quasi | kinds | seen
+        sex | quasi | kinds | seen
+        age | quasi | numbers | known
+        type_resistance | sensitive/quasi | kinds | an offence
+        precinct | quasi | kinds | a place
+        neighborhood | quasi | kinds | a place
+    """,
+    "titanic": """
+        pclass | quasi | kinds | seen
+        survived | sensitive | | died
+        name | identifier | | a name
+        sex | quasi | kinds | seen
+        age | quasi | numbers | known
+        sibsp | quasi | numbers/kinds | known
+        parch | quasi | numbers/kinds | known
+        ticket | identifier/quasi | kinds/codes | a number
+        fare | quasi/other/sensitive | numbers | a price
+        cabin | quasi/identifier | kinds/codes | a door on board
+        embarked | quasi | kinds | seen
+        boat | quasi | kinds | seen
+        body | identifier/quasi/sensitive | numbers/kinds | numbers the dead
+        home.dest | quasi | kinds | a place
+    """,
+    "runners": """
+        rownames | identifier | | numbers the rows
+        date | quasi | dates | seen
+        race | quasi | kinds | which run
+        bib_num | identifier | | worn by one
+        first_name | identifier | | a name
+        last_initial | identifier | | a part of a name
+        sex | quasi | kinds | seen
+        age | quasi | numbers | known
+        city | quasi | kinds | a place
+        state | quasi | kinds | a place
+        run_time_minutes | quasi/other | numbers | published
+    """,
+    "happiness": """
+        rownames | identifier | | numbers the rows
+        year | quasi | numbers/kinds | when asked
+        workstat | quasi | kinds | known
+        prestige | quasi/other | numbers | computed from the job
+        divorce | quasi | kinds | known
+        widowed | quasi | kinds | known
+        educ | quasi | numbers | known
+        reg16 | quasi | kinds | a place
+        babies | quasi | numbers/kinds | known
+        preteen | quasi | numbers/kinds | known
+        teens | quasi | numbers/kinds | known
+        income | sensitive | | money
+        region | quasi | kinds | a place
+        attend | sensitive/quasi | kinds | belief
+        happy | sensitive | | belief
+        owngun | sensitive/quasi | kinds | harm
+        tvhours | quasi/other/sensitive | numbers | a habit
+        vhappy | sensitive | | belief
+        mothfath16 | quasi | kinds | known
+        black | quasi | kinds | seen
+        gwbush04 | sensitive | | belief
+        female | quasi | kinds | seen
+        blackfemale | quasi | kinds | seen
+        gwbush00 | sensitive | | belief
+        occattend | sensitive/quasi | kinds | belief
+        regattend | sensitive/quasi | kinds | belief
+        y94 | quasi/other | kinds | when asked
+        y96 | quasi/other | kinds | when asked
+        y98 | quasi/other | kinds | when asked
+        y00 | quasi/other | kinds | when asked
+        y02 | quasi/other | kinds | when asked
+        y04 | quasi/other | kinds | when asked
+        y06 | quasi/other | kinds | when asked
+        unem10 | sensitive/quasi | kinds | money
+    """,
+    "raters of films": """
+        user_id | identifier | | numbers the people
+        age | quasi | numbers | known
+        gender | quasi | kinds | seen
+        occupation | quasi | kinds | known
+        zip_code | quasi | codes | a place
+    """,
+    "credit cards": """
+        rownames | identifier | | numbers the rows
+        card | sensitive/quasi | kinds | money
+        reports | sensitive/quasi | numbers/kinds | money
+        age | quasi | numbers | known
+        income | sensitive | | money
+        share | sensitive/other | | money
+        expenditure | sensitive | | money
+        owner | quasi | kinds | known
+        selfemp | quasi | kinds | known
+        dependents | quasi | numbers/kinds | known
+        months | quasi/other | numbers | at this address
+        majorcards | sensitive/quasi | kinds | money
+        active | sensitive/quasi | numbers | money
+    """,
+    "health insurance": """
+        rownames | identifier | | numbers the rows
+        health | sensitive | | health
+        age | quasi | numbers | known
+        limit | sensitive/quasi | kinds | health
+        gender | quasi | kinds | seen
+        insurance | quasi/sensitive | kinds | the insurer knows
+        married | quasi | kinds | known
+        selfemp | quasi | kinds | known
+        family | quasi | numbers/kinds | known
+        region | quasi | kinds | a place
+        ethnicity | quasi | kinds | seen
+        education | quasi | kinds | known
+    """,
+    "liver patients": """
+        person | id | | seen again and again
+        rownames | identifier | | numbers the rows
+        id | identifier | | numbers the people
+        futime | quasi/sensitive/other | numbers | until an event
+        status | sensitive/quasi | kinds | died
+        trt | sensitive | | treatment
+        age | quasi | numbers | known
+        sex | quasi | kinds | seen
+        day | quasi | numbers | a date
+        ascites | sensitive/quasi | kinds | health
+        hepato | sensitive/quasi | kinds | health
+        spiders | sensitive/quasi | kinds | health
+        edema | sensitive/quasi | kinds | health
+        bili | sensitive/other | | a laboratory figure
+        chol | sensitive/other | | a laboratory figure
+        albumin | sensitive/other | | a laboratory figure
+        alk.phos | sensitive/other/quasi | numbers | a laboratory figure
+        ast | sensitive/other | | a laboratory figure
+        platelet | sensitive/other/quasi | numbers | a laboratory figure
+        protime | sensitive/other | | a laboratory figure
+        stage | sensitive | | health
+    """,
+    "wage statements": """
+        person | simulant_id | | one a year
+        tax_year | quasi | numbers | when paid
+        mailing_address_street_number | identifier | | a door
+        household_id | identifier | | who lives together
+        copy_age | quasi | numbers | known
+        employer_city | other/quasi | kinds | one value
+        copy_ssn | identifier | | a number of an office
+        employer_name | quasi | kinds | where one works
+        copy_date_of_birth | quasi | dates | known
+        employer_street_name | quasi/identifier | kinds | where one works
+        employer_zipcode | other/quasi | codes/kinds | one value
+        wages | sensitive | | money
+        mailing_address_state | other/quasi | kinds | one value
+        first_name | identifier | | a name
+        mailing_address_street_name | identifier | | a door
+        mailing_address_city | other/quasi | kinds | one value
+        mailing_address_po_box | identifier | | a mailbox
+        mailing_address_zipcode | other/quasi | codes/kinds | one value
+        tax_form | quasi/other/sensitive | kinds | the employer knows
+        middle_initial | identifier | | a part of a name
+        employer_id | quasi/identifier | kinds/numbers | where one works
+        employer_street_number | quasi/identifier | kinds | where one works
+        simulant_id | identifier | | numbers the people
+        ssn | identifier | | a number of an office
+        date_of_birth | quasi | dates | known
+        mailing_address_unit_number | identifier | | a door
+        employer_state | other/quasi | kinds | one value
+        age | quasi | numbers | known
+        last_name | identifier | | a name
+        employer_unit_number | quasi/identifier | kinds | where one works
+    """,
+}
+"""Tables whose answers were written before any rule was tried on them, and that no rule was changed for."""

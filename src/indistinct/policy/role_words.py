@@ -1,0 +1,149 @@
+"""Words in the names of columns that say what a column is to a person, in seven languages and common abbreviations.
+
+A star stands for any letters: ``educ*`` is every word that begins so. English, German, French, Spanish, Italian,
+Portuguese and Dutch; the abbreviations are those of statistical offices, such as ``agep`` and ``pincp``.
+"""
+
+from __future__ import annotations
+
+PERSONAL_NAMES = (
+    "name surname forename firstname lastname fullname middlename maiden maidenname nickname vorname nachname "
+    "familienname geburtsname nom prenom patronyme nombre nombres apellido apellidos cognome nominativo sobrenome "
+    "apelido naam voornaam achternaam roepnaam fname lname mname initial initials firstnm lastnm surnam"
+)
+PARTS_OF_NAMES = "first last middle given maiden family"
+"""They say a part of a name where the values are many words, and nothing else is said: FIRST, LAST."""
+CONTACTS = (
+    "email emails mail courriel correo phone telephone telefon* telefono telefoon telefone tel mobile handy cell "
+    "cellphone movil celular fax telefax address addresses addr adresse anschrift direccion indirizzo endereco adres "
+    "street strasse rue calle rua straat hausnummer housenumber unit apartment pobox url website homepage web ip "
+    "ipaddress username login handle twitter facebook instagram"
+)
+DOCUMENTS = (
+    "ssn nss socialsecurity sozialversicherung* nino cpf dni nif bsn svnr ahv steuernummer steuerid itin taxid "
+    "passport passeport pasaporte passaporto reisepass paspoort license licence fuhrerschein drivers account iban "
+    "konto* compte cuenta conto conta card creditcard kreditkarte plate kennzeichen matricula vin mrn uuid guid imei "
+    "serial beneficiary policynumber versichertennummer"
+)
+NOTES = "note notes comment comments remark remarks narrative description freetext memo bemerkung commentaire nota"
+COORDINATES = "latitude longitude lat lon long lng coord coords coordinate coordinates gps geo geom point"
+
+BIRTH = (
+    "birth* *birth born *born dob bday geburt* gebdat naissance naiss nacimiento nascita nascimento geboorte* "
+    "gebdatum birthyr yob"
+)
+AGES = (
+    "age ages agep agea agec ager aged agey agegrp agegroup agecat ageclass alter altersgruppe edad eta idade "
+    "leeftijd *age_years mage fage momage ageyrs ageyears agecl"
+)
+SEX = "sex sexe sexo sesso gender geschlecht genre genero geslacht female male fem femme homme woman gndr"
+RACE = (
+    "race races racef raceth racecat racegrp rac ethnic* ethn* ethnie etnia etnico hispanic* hispan hisp latino black "
+    "white asian nonwhite nwhite afam minority hautfarbe raca ras* ancestry tribe caste"
+)
+PLACES = (
+    "zip zipcode zcta postal postcode postleitzahl plz cp codepostal codigopostal cap city cities town ort ville "
+    "ciudad citta cidade stad wohnort commune comune municipio gemeinde municipality village villag* villnum state "
+    "states stateabb stabbr statefip region regions county counties canton kanton bundesland province provincia "
+    "provincie departement district* bezirk precinct borough ward neighborhood neighbourhood block tract puma msa "
+    "smsa cbsa metro* urban* rural urbanrural fips country countries land pays pais paese nation* nationality "
+    "staatsangehorigkeit nationalite nacionalidad nazionalita citizen* native immigr* foreign migrat* residence "
+    "residency wohn* location area zone quartier division south north east west northeast midwest density suburb "
+    "birthplace geburtsort pob pobp herkunft origin"
+)
+HOUSEHOLD = (
+    "marital* married marr marstat mar msp spouse spous* civil* familienstand zivilstand etatcivil estadocivil "
+    "statocivile burgerlijke divorced widow* single kids kid children child childs enfants hijos figli filhos "
+    "kinderen kinder household hh hhsize famsize family haushalt* menage hogar famiglia relationship relp relate* "
+    "partner siblings sibs dependents parity housing house home dwelling tenure rent owner owned own wohnung vivienda "
+    "abitazione sibsp parch noc npf size"
+)
+WORK = (
+    "educ* edu schooling school* schl grade degree diploma qualification* bildung* ausbildung schulbildung etudes "
+    "educacion istruzione escolaridade opleiding studies college university student occupation* occ* occup* job jobs "
+    "profession* beruf* metier emploi oficio trabajo lavoro trabalho beroep work works workclass worker wrkstat "
+    "employ* employer industry indp naics sector branche branch company firm union selfemp military veteran* dvet "
+    "rank title titel position parttime fulltime hours specialty speciality cow esr pclass class language lang "
+    "sprache langue idioma lingua citizen"
+)
+TIMES = (
+    "date day dates datum fecha data year years jahr annee ano anno jaar month monat mois mes mese maand time "
+    "timestamp admission admitted admit discharge* quarter week visit arrival departure yr dt"
+)
+THINGS = (
+    "height weight bmi length gewicht grosse taille poids altura peso altezza eye eyes hair blood vehicle car make "
+    "model modelyr fahrzeug hospital clinic* klinik hopital ospedale provider physician doctor facility insurance "
+    "payer payor insur* religion_visible driver passenger seat airbag* restraint seatbelt helmet"
+)
+QUASI = {
+    "birth": BIRTH,
+    "age": AGES,
+    "sex": SEX,
+    "origin": RACE,
+    "place": PLACES,
+    "household": HOUSEHOLD,
+    "work": WORK,
+    "time": TIMES,
+    "sight": THINGS,
+}
+"""What others may know, by topic."""
+
+HEALTH = (
+    "diagnos* diag dx icd* illness* disease* *disease *krank* maladie enfermedad malattia doenca ziekte problem "
+    "symptom* medication* medic medicine drug drugs medikament* treatment* treat trt therapy therapie terapia "
+    "procedure* surgery surg operation hiv aids cancer tumor tumour stroke diabetes diabet* hypert* asthma angina "
+    "cholest* chol disab* behinder* handicap health hlth gesundheit sante salud salute saude gezondheid dead died "
+    "dies death* deceased alive mortality severity injury injur* inj lesion verletzung outcome outcomes result "
+    "results *result lab serum plasma glu readmit* readmitted mental psych* depress* anxiety suicid* smok* cigs "
+    "alcohol* alc drink* marijuana cocaine abuse pregnan* abort* complication* metasta* relapse recur* stage histol* "
+    "remission survived survival vital* lesions fracture* pain inpatient outpatient emergency vaccin* immun* allerg* "
+    "bp systolic diastolic glucose insulin creat* hemoglobin dphy deye dear drem dout ddrs disease"
+)
+MONEY = (
+    "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "
+    "earn* *earn earnings gehalt lohn *lohn *einkommen verdienst salaire revenu* salario sueldo ingreso* stipendio "
+    "reddito renda salaris inkomen loon charges charge cost costs expense* expend* *expenses spend* kosten debt* "
+    "schulden wealth asset* net balance credit loan* default* mortgage tax* poverty povpip benefit* welfare unemploy* "
+    "coverage price bill* payment* paid amount revenue capital rente pension decile *decile capgain caploss"
+)
+BELIEFS = (
+    "religion* relig* faith church* pray* bornagain konfession confession religi* party partyid partei parti partido "
+    "partito vote* voted voter* election wahl* politic* ideo* trust* opinion attitude* happy happiness orientation "
+    "sexual* affair* naffairs partners npartner*"
+)
+OFFENCES = (
+    "arrest* offen* convict* crime* criminal* prison* felon* sentence* recid* charge_type citation* force search* "
+    "violation* conviction verurteil* delit delito reato parole paro priors prio"
+)
+SCORES = (
+    "score scores testscore* iq gpa exam* mark marks rating ratings grade_point performance evaluation eval sat act "
+    "conduct behaviour behavior"
+)
+SENSITIVE = {
+    "health": HEALTH,
+    "money": MONEY,
+    "beliefs": BELIEFS,
+    "offences": OFFENCES,
+    "scores": SCORES,
+}
+"""What nobody should learn about a person, by topic."""
+
+WEIGHTS = (
+    "wgt wght weightings pwgtp wgtp fnlwgt finalweight perweight dweight pspwght pweight anweight pspweight expansion "
+    "wtfinl wt psu stratum strata replicate gewichtung ponderation hochrechnung"
+)
+"""Columns that serve to count, and say nothing of a person."""
+YIELDING = "name id date time year day class test rank status type number code data land model size"
+"""Words that say little beside another: a country's name is a country, a disease's id a disease."""
+KINDS = (
+    "code codes cd kind type types typ class category categories cat group grp status stat level lvl flag indicator "
+    "ind source disposition region state county race* occ* indus* sex gender mode reason method"
+)
+"""Words of a column whose numbers are codes of kinds, and no amounts."""
+AMOUNTS = (
+    "age* alter edad idade leeftijd year* yr* jahr* annee* ano anos anno jaar hours hrs hour weeks week wks days day "
+    "months month minutes min count counts num number nb n no kids children childs siblings sibs size height weight "
+    "bmi length distance dist income* wage* salary visits visit tenure exper* experience duration time score rank "
+    "grade educ eduyrs schooling rooms bedrooms stay los decile percent pct rate amount total sum"
+)
+"""Words of a column whose numbers are amounts: of years, of children, of money."""

@@ -1,0 +1,260 @@
+"""What a column is to a release: a role, by what its values look like first and by its name then, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from indistinct.hierarchy import Hierarchy
+from indistinct.policy import Role, role_words
+from indistinct.policy.column_names import OTHERS_WORDS, PERSON_WORDS, is_one_of, numbers_something, words_of
+from indistinct.study.column_looks import MANY, Look
+from indistinct.study.column_shapes import Shape, shape_of
+from indistinct.study.risk.safe_harbor import SafeHarbor, identifiers_like
+
+LONG_TEXT, MANY_WORDS = 40, 5
+"""Texts of so many letters or words on average, many of them different, are written freely."""
+EXACT_PLACES = 3
+"""Coordinates with so many decimals tell a house."""
+FEWEST_ITEMS = 4
+"""So many columns with the same values, three or more, of unknown or sensitive names are items of one record."""
+FIRST_YEAR, LAST_YEAR = 1850, 2100
+SHORTEST_PART = 7
+"""Words of roles are parts of longer ones from so many letters on."""
+LONG_NUMBER = 6
+FEW_SHARE = 5
+"""Codes that fewer rows share on average name somebody."""
+HALF, NEARLY_ALL = 0.5, 0.9
+BELONGING = (
+    "household hh family famille haushalt hogar famiglia menage couple case crash accident dwelling parent group"
+)
+"""What numbers such a thing tells who belongs together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What a column looks like, and the role and the hierarchy that this suggests."""
+
+    name: str
+    role: Role
+    hierarchy: Hierarchy | None
+    reason: str
+    distinct: int
+    missing: int
+    safe_harbor: tuple[SafeHarbor, ...] = ()
+    """The identifiers of HIPAA Safe Harbor that it looks like."""
+    topic: str | None = None
+    """What its name is about: birth, age, sex, health, money …; None if it says nothing."""
+    largest_share: float = 0.0
+    """The share of the rows that have its most frequent value."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the column as JSON takes it."""
+        return {
+            "name": self.name,
+            "role": self.role,
+            "hierarchy": None if self.hierarchy is None else self.hierarchy.spec(),
+            "reason": self.reason,
+            "distinct": self.distinct,
+            "missing": self.missing,
+            "safe_harbor": [one.letter for one in self.safe_harbor],
+        }
+
+
+def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
+    """Give the role of a column; ``items`` says of how many alike columns of unknown names it is one."""
+    listed = tuple(identifiers_like(name, look.values))
+    shape = shape_of(name, look)
+    said, topic = said_by(name)
+
+    def give(role: Role, reason: str) -> ColumnProfile:
+        if listed and role != "other":
+            reason += f"; HIPAA ({', '.join(one.letter for one in listed)})"
+        hierarchy = shape.hierarchy if role == "quasi" else None
+        if role == "quasi":
+            reason = f"{reason}; {shape.words}"
+        return ColumnProfile(
+            name, role, hierarchy, reason, look.distinct, look.missing, listed, topic, look.largest_share
+        )
+
+    naming = _naming(name, look, shape, listed)
+    if naming:
+        return give("identifier", naming)
+    if look.distinct == 0:
+        return give("other", "every cell is missing")
+    if look.distinct == 1 and not look.missing:
+        return give("other", "one value for all rows tells nobody apart")
+    if any(is_one_of(word, role_words.WEIGHTS, SHORTEST_PART) for word in words_of(name)):
+        return give("other", "it serves to count, and says nothing of a person")
+    if shape.kind == "dates" and said != "quasi":
+        return give("quasi", "others may know when something happened to a person")
+    if _are_years(look) and said != "quasi":
+        return give("quasi", "others may know the year in which something happened to a person")
+    if said == "sensitive":
+        hint = "; nearly every value is different: make it quasi if others may know it" * look.is_nearly_unique
+        return give("sensitive", f"its name says that nobody should learn it ({topic}){hint}")
+    if said == "quasi":
+        return give("quasi", f"its name says that others know it ({topic})")
+    telling = _telling(look, shape)
+    if telling:
+        return give("identifier", telling)
+    if name in items:
+        return give("sensitive", f"one of {items[name]} columns with the same values: items that only a record knows")
+    if look.numbers and not look.is_whole and look.distinct > MANY:
+        return give("other", "a measured or computed number that others hardly know; if they may, make it quasi")
+    made = give("quasi", "its name says nothing, so others may know it")
+    return replace(made, reason=f"{made.reason}; if nobody can link by it, make it other")
+
+
+def said_by(name: str) -> tuple[Role | None, str | None]:
+    """Give the role that a column's name tells, and its topic; a word that says little yields to another.
+
+    >>> said_by("HealthProblem"), said_by("marital_status"), said_by("date_of_treatment"), said_by("x17")
+    (('sensitive', 'health'), ('quasi', 'household'), ('sensitive', 'health'), (None, None))
+    """
+    words = words_of(name)
+    yielding = role_words.YIELDING.split()
+    heads = [word for word in words if word not in yielding]
+    if len(heads) > 1 and is_one_of(heads[-1], role_words.PLACES, SHORTEST_PART):
+        return "quasi", "place"  # the last word says what it is: a health service area
+    for is_yielding in (False, True):
+        telling = [word for word in words if (word in yielding) == is_yielding]
+        for role, topics in (("sensitive", role_words.SENSITIVE), ("quasi", role_words.QUASI)):
+            for topic, known in topics.items():
+                if any(is_one_of(word, known, SHORTEST_PART) for word in telling):
+                    return role, topic  # type: ignore[return-value]  # one of the two above
+    return None, None
+
+
+def items_among(looks: Mapping[str, Look]) -> dict[str, int]:
+    """Give the columns that are items of one record, each with their number: they have equal values."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, look in looks.items():
+        if look.values is not None and 2 <= look.distinct <= MANY and said_by(name)[0] != "quasi":
+            alike.setdefault(look.values, []).append(name)
+    items: dict[str, int] = {}
+    for values, names in alike.items():
+        if len(values) < 3 or len(names) < FEWEST_ITEMS:
+            continue
+        is_words = not any(value.strip().isdecimal() for value in values)
+        with_fewer = [more for few, others in alike.items() if set(few) < set(values) for more in others]
+        every = [*names, *(with_fewer if is_words else ())]
+        items |= dict.fromkeys(every, len(every))
+    return items
+
+
+def _naming(name: str, look: Look, shape: Shape, listed: Sequence[SafeHarbor]) -> str:
+    """Say why a column names people, by its values or by its name; nothing if it does not."""
+    by_values = [one.reason for one in listed if one.by_values and one.letter != "C"]
+    if by_values:
+        return by_values[0]
+    if _is_place(name, look):
+        return "coordinates that tell a house"
+    words = words_of(name)
+    is_amount = bool(look.numbers) and not look.is_whole
+    if is_amount or shape.kind == "dates" or look.distinct == 0:
+        return ""
+    if _is_written_freely(look, words):
+        return "long texts, nearly all different, may name people"
+    if _names_somebody(name, look):
+        return "its name says that it names people"
+    if look.has_few:
+        return ""  # yes and no, or eight kinds of something, name nobody
+    if any(is_one_of(word, f"{role_words.CONTACTS} {role_words.DOCUMENTS}", SHORTEST_PART) for word in words):
+        return "its name says that it leads to people"
+    return _numbering(look, words)
+
+
+def _names_somebody(name: str, look: Look) -> bool:
+    """Tell whether a column holds names of people, or parts of them."""
+    words = words_of(name)
+    if look.distinct <= 2 and look.present > MANY:
+        return False  # whether there is a name
+    if any(is_one_of(word, role_words.PERSONAL_NAMES, SHORTEST_PART) for word in words if word != "name"):
+        return True
+    if "name" in words or "names" in words:
+        others = [word for word in words if word not in ("name", "names")]
+        return said_by(" ".join(others))[0] is None and not any(is_one_of(word, OTHERS_WORDS) for word in others)
+    has_parts = len(words) == 1 and words[0] in role_words.PARTS_OF_NAMES.split()
+    return has_parts and look.distinct >= MANY and not look.numbers
+
+
+def _numbering(look: Look, words: Sequence[str]) -> str:
+    """Say why a column of numbers or codes tells single people, or who belongs together; nothing if it does not."""
+    is_number = any(map(numbers_something, words))
+    strict = [word for word in words if word not in ("num", "number", "no", "nb")]
+    is_strict = any(map(numbers_something, strict))
+    if not is_number and not any(is_one_of(word, PERSON_WORDS) for word in words):
+        return ""
+    if look.distinct >= HALF * look.present:
+        return "its name says that it numbers people or rows, and most values are different"
+    if not is_strict or look.distinct <= MANY:
+        return ""
+    if any(is_one_of(word, BELONGING) for word in words):
+        return "it numbers something that several rows have in common, and tells who belongs together"
+    is_of_others = any(is_one_of(word, OTHERS_WORDS) for word in words) or said_by(" ".join(strict))[0] == "quasi"
+    return "" if is_of_others else "its name says that it numbers people or rows"
+
+
+def _is_place(name: str, look: Look) -> bool:
+    """Tell whether a column holds exact coordinates."""
+    is_named = any(word in role_words.COORDINATES.split() for word in words_of(name))
+    values = look.meaningful[:: max(1, len(look.meaningful) // 1000)]
+    if not values:
+        return False
+    if all(re.fullmatch(r"(POINT ?)?\(?-?\d{1,3}\.\d+[, ]+-?\d{1,3}\.\d+\)?", value.strip()) for value in values):
+        return True
+    exact = sum(len(value.partition(".")[2]) >= EXACT_PLACES for value in values)
+    is_degrees = bool(look.numbers) and look.numbers[0] >= -180 and look.numbers[-1] <= 180
+    return is_named and is_degrees and exact >= HALF * len(values)
+
+
+def _is_written_freely(look: Look, words: Sequence[str]) -> bool:
+    """Tell whether cells are texts that somebody wrote, which may name anybody."""
+    if look.values is None or look.numbers or look.distinct < MANY:
+        return False
+    sample = look.values[:: max(1, len(look.values) // 1000)]
+    letters = sum(map(len, sample)) / len(sample)
+    many_words = sum(len(value.split()) for value in sample) / len(sample)
+    is_note = any(is_one_of(word, role_words.NOTES, SHORTEST_PART) for word in words)
+    is_varied = look.distinct >= (0.05 if is_note else HALF) * look.present
+    return is_varied and (is_note or letters > LONG_TEXT or many_words >= MANY_WORDS)
+
+
+def _telling(look: Look, shape: Shape) -> str:
+    """Say why the values of a column without a telling name alone name people, or nothing if they do not."""
+    if _is_code_of_few(look) and shape.kind != "levels":
+        return "codes that few rows share"
+    if not look.is_nearly_unique:
+        return ""
+    if look.values is None:
+        return "nearly every row has a value of its own"
+    if look.numbers and not look.is_whole:
+        return ""
+    if look.numbers:
+        digits = {len(f"{abs(number):.0f}") for number in look.numbers}
+        is_numbering = look.distinct == look.rows or min(digits) >= LONG_NUMBER or _is_dense(look)
+        return "every row has a whole number of its own" if is_numbering else ""
+    if shape.kind == "levels":
+        return ""
+    return "nearly every row has a text of its own"
+
+
+def _is_code_of_few(look: Look) -> bool:
+    """Tell whether cells are codes with digits that few rows share."""
+    if look.values is None or look.numbers or look.distinct < MANY or look.present >= FEW_SHARE * look.distinct:
+        return False
+    with_digits = sum(any(map(str.isdigit, value)) for value in look.values)
+    return with_digits >= NEARLY_ALL * look.distinct
+
+
+def _are_years(look: Look) -> bool:
+    """Tell whether numbers are years."""
+    return look.is_whole and len(look.numbers) >= 2 and look.numbers[0] >= FIRST_YEAR and look.numbers[-1] <= LAST_YEAR
+
+
+def _is_dense(look: Look) -> bool:
+    """Tell whether nearly all whole numbers of a range occur, as in a numbering."""
+    return len(look.numbers) >= HALF * (look.numbers[-1] - look.numbers[0] + 1)

@@ -1,0 +1,79 @@
+"""Whose rows these are: the column that names the same people in several rows, by what stays the same in a life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from indistinct.policy.column_names import (
+    OTHERS_WORDS,
+    PERSON_WORDS,
+    is_one_of,
+    names_people,
+    number_people,
+    numbers_something,
+    words_of,
+)
+from indistinct.study.coded_cells import CodedColumn, Codes
+from indistinct.study.column_looks import Look
+from indistinct.study.column_roles import ColumnProfile
+from indistinct.study.risk.safe_harbor import identifiers_like
+
+LIFELONG = ("birth", "sex", "origin")
+"""What the name of a column is about whose value stays the same for a person."""
+SAME = 0.9
+"""Of so many people with several rows all rows must agree there; the rest are mistakes."""
+
+
+def find_person(
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+) -> str | None:
+    """Give the column that says whose row it is, where some people have several rows; None if there is none.
+
+    What numbers people has a name that says so, or does not differ, from row to row of one number, in what stays the
+    same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household.
+    """
+    candidates = [name for name, look in found.items() if _may_number(name, look)]
+    lifelong = [column.name for column in columns if column.topic in LIFELONG and column.distinct >= 2]
+    ranked = []
+    for name in candidates:
+        same = [
+            _share_that_agrees(coded[name].codes, coded[other].codes)
+            for other in lifelong
+            if other != name and name in coded and other in coded
+        ]
+        is_same = bool(same) and sum(share >= SAME for share in same) >= len(same) / 2
+        is_person = any(is_one_of(word, PERSON_WORDS) for word in words_of(name))
+        is_named = names_people(name) == "number" and (is_person or not same)
+        if not is_same and not is_named:
+            continue
+        ranked.append((not is_person, not is_same, -found[name].distinct, name))
+    return min(ranked)[-1] if ranked else None
+
+
+def _share_that_agrees(codes: Codes, others: Codes) -> float:
+    """Give the share of the values with several rows whose rows agree in another column."""
+    pairs, sizes = np.unique(np.stack([codes, others]), axis=1, return_counts=True)
+    rows, different = np.bincount(pairs[0], sizes), np.bincount(pairs[0])
+    is_several = rows >= 2
+    return float((different[is_several] == 1).mean()) if is_several.any() else 0.0
+
+
+def _may_number(name: str, look: Look) -> bool:
+    """Tell whether a column looks as if it numbered people of whom some have several rows."""
+    if look.missing or not number_people(look.rows, look.distinct):
+        return False
+    words = words_of(name)
+    if any(is_one_of(word, OTHERS_WORDS) for word in words):
+        return False
+    if names_people(name) == "number":
+        return True
+    return any(map(numbers_something, words)) and not look.has_few
+
+
+def person_profile(name: str, look: Look) -> ColumnProfile:
+    """Describe the column that says whose row it is."""
+    listed = tuple(identifiers_like(name, look.values))
+    reason = f"it names the same people in several rows ({look.distinct} different in {look.rows} rows)"
+    return ColumnProfile(name, "identifier", None, reason, look.distinct, look.missing, listed, "person")
