@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -249,6 +250,34 @@ def test_uploads_lie_in_a_private_folder_that_is_removed(tmp_path, ending, addre
         assert saved.is_relative_to(private)
         assert private.stat().st_mode & 0o077 == 0
         assert fetch(place, "/upload?name=b.csv", own | {"Content-Length": str(2 << 30)}, "POST")[0] == 413
+    assert list(tmp_path.iterdir()) == []
+
+
+ENDED_EARLY = """
+import os, signal
+from indistinct.cli import signals
+from indistinct.studio.server import serve
+
+class Freed:
+    def __del__(self):  # what is raised here is lost
+        os.kill(os.getpid(), signal.{signal})
+
+signals.listen()
+try:
+    serve(opens_browser=False, on_ready=lambda address: Freed() and None)
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT"])
+def test_a_signal_ends_the_studio_also_while_it_starts(ending, tmp_path):
+    code = ENDED_EARLY.format(signal=ending)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
     assert list(tmp_path.iterdir()) == []
 
 

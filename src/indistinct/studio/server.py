@@ -16,6 +16,8 @@ from indistinct.studio.guard import HOSTS, Guard
 from indistinct.studio.work import Work
 
 HOST = HOSTS[0]
+SECONDS_TO_END = 3
+"""How long pages that are still open may keep the studio from ending."""
 
 
 def serve(
@@ -58,15 +60,21 @@ def _serve(
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
     guarded = Guard(application(work), port=port, token=token)
-    server = uvicorn.Server(uvicorn.Config(guarded, ws="wsproto", log_level="warning", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            guarded, ws="wsproto", log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
+        )
+    )
     if table is not None:
         work.start("Opening the table", lambda watch: work.open(table, watch))
     address = f"http://{HOST}:{port}/?token={token}"
-    on_ready(address)
-    if opens_browser:
-        # the socket listens already: the browser waits in its queue until the server takes it up
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    server.run(sockets=[listening])
+    # From here on a signal is noted, not raised: an exception is lost if it comes while an object is freed.
+    with server.capture_signals():
+        on_ready(address)
+        if opens_browser:
+            # the socket listens already: the browser waits in its queue until the server takes it up
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        server.run(sockets=[listening])
 
 
 def _bind_socket(port: int) -> socket.socket:
