@@ -6,6 +6,7 @@ import functools
 import os
 import resource
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -35,12 +36,21 @@ SLOW_SECONDS = 0.2
 ODD_SECONDS = 10 * SLOW_SECONDS
 """From here a test that is not known as slow is named at the end of a run."""
 TOOK = "processor seconds"
+RAM_DISK = Path("/dev/shm")
+"""Where Linux keeps files in memory: no test waits there until a disk has what a release or a ledger flushes."""
+RAM_DISK_ROOM = 4 * 2**30
 _took: dict[str, float] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what writes the list of slow tests anew."""
     parser.addoption("--record-slow", action="store_true", help=f"write {SLOW_FILE.name} from this run, of all tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let ``tmp_path`` be in memory, if there is enough of it."""
+    if RAM_DISK.is_dir() and os.access(RAM_DISK, os.W_OK) and shutil.disk_usage(RAM_DISK).free > RAM_DISK_ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(RAM_DISK))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -156,11 +166,14 @@ def spark() -> Iterator[Any]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of a virtual environment that is not activated
     os.environ.setdefault("JAVA_TOOL_OPTIONS", QUICK_JAVA)
     settings: dict[str, bool | float | int | str | None] = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(postgres.free_port()),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.maxResultSize": "2m",
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",  # the same Java also serves Connect
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

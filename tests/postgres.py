@@ -28,7 +28,7 @@ def server() -> Iterator[str]:
     """Give the URL of a server that runs until the block ends, without the name of a database."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     user = _unprivileged(folder)
-    data, port = folder / "data", _free_port()
+    data, port = folder / "data", free_port()
     bin_folder = programs()
     assert bin_folder is not None
 
@@ -69,7 +69,8 @@ def _unprivileged(folder: Path) -> str | None:
     raise AssertionError("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Give a port of this machine that nobody listens at."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]

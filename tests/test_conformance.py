@@ -161,12 +161,16 @@ KINDS = {
 }
 
 
+RELEASED = ["lattice for precision", "samarati", "datafly", "regroup", "mondrian with ranges"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("model", ["k-anonymity", "alpha-k"])
-@pytest.mark.parametrize("name", ["lattice for precision", "samarati", "datafly", "regroup", "mondrian with ranges"])
-def test_every_algorithm_releases_every_kind_of_table(kind, model, name, tmp_path):
+@pytest.mark.parametrize("name", RELEASED)
+def test_every_algorithm_releases_every_kind_of_table(kind, name, tmp_path):
+    """Models take turns: each is released with each algorithm, and from each kind of table."""
     import duckdb
 
+    model = ["k-anonymity", "alpha-k"][([*KINDS].index(kind) + RELEASED.index(name)) % 2]
     with duckdb.connect() as connection:
         check_release(KINDS[kind](tmp_path, connection), model, name, tmp_path / "out")
 

@@ -88,7 +88,7 @@ def test_every_node_is_judged_as_loops_over_people_judge_it(tables, k, budget):
         assert search.recoding(node).suppressed_rows == unsafe_rows(node, sample, people, k)
 
 
-@examples(15)
+@examples(25, opens_tables=True)
 @given(sample_and_people(), st.integers(1, 5), st.integers(0, 2))
 def test_lattice_finds_the_optimum_of_trying_all_nodes(tables, k, budget):
     sample, people = tables
@@ -140,7 +140,7 @@ def fits(column: str, label: str | None, value: str) -> bool:
     return label in next(row for row in JOBS if row[0] == value)
 
 
-@examples(6)
+@examples(10, opens_tables=True)
 @given(sample_and_people(), st.integers(2, 4))
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=[f"{place} {one.name}" for place, one in enumerate(ALGORITHMS)])
 def test_in_every_release_each_row_fits_k_people(algorithm, tables, k):

@@ -151,7 +151,7 @@ def test_whatever_the_ledger_lets_through_an_adversary_who_holds_it_all_finds_no
                 again = world.dice.choice([None, "consistent", "consistent", "based"])
                 try:
                     release = ledger.anonymize(
-                        world.table(), policy, recipient="R", source=f"history {seed}", again=again, threads=1
+                        world.table(), policy, recipient="R", source=f"history {seed}", again=again
                     )
                 except RefusedError:
                     refused += 1
@@ -176,7 +176,7 @@ def test_without_the_ledger_the_same_histories_are_broken() -> None:
         for _ in range(STEPS):
             policy = world.policy()
             world.dice.choice([None, "consistent", "consistent", "based"])
-            with contextlib.suppress(InfeasibleError), ix.anonymize(world.table(), policy, threads=1) as release:
+            with contextlib.suppress(InfeasibleError), ix.anonymize(world.table(), policy) as release:
                 world.enter(policy.privacy[0].k, release.table.to_pylist())  # type: ignore[attr-defined]
             world.change()
         broken += smallest_candidate_set(world)[0] < 0

@@ -429,9 +429,7 @@ def test_whatever_is_let_through_hides_every_visit_among_k_people(first: int, ke
             for _ in range(STEPS):
                 asked = world.policy(["lattice", "mondrian", "regroup", "datafly"])
                 try:
-                    release = ledger.anonymize(
-                        world.table(), asked, recipient="R", source=f"history {seed}", key=key, threads=1
-                    )
+                    release = ledger.anonymize(world.table(), asked, recipient="R", source=f"history {seed}", key=key)
                 except RefusedError:
                     refused += 1
                 except InfeasibleError:
@@ -457,9 +455,9 @@ def test_a_check_finds_what_is_counted_by_hand(first: int, tmp_path: Path) -> No
             world.add(world.dice.randint(16, 40))
             for _ in range(STEPS):
                 asked, table = world.policy(["lattice", "samarati"]), world.table()
-                said: dict[str, Any] = {"recipient": "R", "source": f"history {seed}", "key": "visit", "threads": 1}
+                said: dict[str, Any] = {"recipient": "R", "source": f"history {seed}", "key": "visit"}
                 try:
-                    with ix.anonymize(table, with_fresh_pseudonyms(asked), threads=1) as release:
+                    with ix.anonymize(table, with_fresh_pseudonyms(asked)) as release:
                         world.enter(asked, release.table)
                         release.write(tmp_path / f"{seed}-{len(policies)}", replace=True)
                 except InfeasibleError:
@@ -486,7 +484,7 @@ def test_where_everybody_has_one_row_people_are_counted_as_rows_are(tmp_path: Pa
         for seed in range(TOGETHER // 2):
             world = World(random.Random(seed), several=False)
             world.add(world.dice.randint(16, 30))
-            said: dict[str, Any] = {"recipient": "R", "source": f"history {seed}", "key": "who", "threads": 1}
+            said: dict[str, Any] = {"recipient": "R", "source": f"history {seed}", "key": "who"}
             for _ in range(STEPS):
                 asked, table = world.policy(["lattice"]), world.table()
                 world.change()

@@ -171,7 +171,7 @@ def test_the_algorithm_satisfies_other_models_besides() -> None:
     testing.check_algorithm(ix.MInvariant(), models=models, examples=scaled(25))
 
 
-@examples(15)
+@examples(25, opens_tables=True)
 @given(st.randoms(use_true_random=False), st.integers(2, 4), st.booleans())
 def test_each_group_has_m_values_each_equally_often(dice: random.Random, m: int, two_tables: bool) -> None:
     world = World(dice, people=dice.randint(4, 60))

@@ -112,7 +112,7 @@ def groups_of(release, case, values):
 
 @pytest.mark.parametrize("name", [*FULL, *LOCAL])
 @given(one=asked())
-@examples(8)
+@examples(10, opens_tables=True)
 def test_every_group_of_every_algorithm_satisfies_every_model_in_people(name, one):
     case, values, names = one
     policy, table = policy_and_table(case, values, names)
@@ -133,7 +133,7 @@ def test_every_group_of_every_algorithm_satisfies_every_model_in_people(name, on
 
 
 @given(asked())
-@examples(60)
+@examples(60, opens_tables=True)
 def test_lattice_finds_the_best_node_for_every_model_in_people(one):
     """Every node is tried, and failing groups are taken out until none fails; the table of a model is what is left."""
     case, values, names = one
@@ -449,7 +449,7 @@ def test_the_exact_search_works_on_profiles(case):
 @pytest.mark.parametrize("suppress", ["people", "rows"])
 @pytest.mark.parametrize("algorithm", ["lattice", "samarati", "datafly", "mingen", "mondrian", "regroup"])
 @given(case=bf.cases(people=True, most_rows=14, most_columns=2))
-@examples(10)
+@examples(12, opens_tables=True)
 def test_every_profile_of_a_release_is_that_of_k_people(algorithm, suppress, case):
     policy = with_pseudonyms(linked(case), suppress=suppress)
     table = bf.table_of_case(case, number=range(len(case.rows)))

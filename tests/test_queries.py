@@ -197,7 +197,6 @@ SOME = st.fixed_dictionaries(
         "selectivity": st.sampled_from([0.02, 0.1, 0.4, 1.0]),
         "seed": st.integers(0, 5),
         "number": st.just(8),
-        "threads": st.just(1),
     }
 )
 
@@ -209,7 +208,7 @@ def test_estimates_on_local_recodings_and_two_tables_are_those_of_plain_python(
 ) -> None:
     policy = policy_of(ix.LDiversity(1), max_suppression=1.0)
     workload = queries(table_of(rows), policy, **some)
-    with ix.anonymize(table_of(rows), policy, algorithm=Drawn(groups, kind), allow_unsafe=True, threads=1) as release:
+    with ix.anonymize(table_of(rows), policy, algorithm=Drawn(groups, kind), allow_unsafe=True) as release:
         check_release(release, rows, workload)
 
 
@@ -234,7 +233,7 @@ def test_estimates_on_the_algorithms_own_releases_are_those_of_plain_python(
     if isinstance(algorithm, ix.MuArgus):
         assume(not any(None in row.values() for row in rows))  # its blanks could be either
     try:
-        release = ix.anonymize(table_of(rows), policy, algorithm=algorithm, allow_unsafe=True, threads=1)
+        release = ix.anonymize(table_of(rows), policy, algorithm=algorithm, allow_unsafe=True)
     except (ix.InfeasibleError, ix.PolicyError):
         assume(False)
     with release:
@@ -261,9 +260,7 @@ def test_the_papers_estimate_and_overlap_are_never_below_the_actual_count(
     policy = policy_of(ix.LDiversity(1))
     workload = queries(table_of(rows), policy, **some)
     for kind, estimator in (("classes", "paper"), ("hierarchy", "overlap"), ("ranges", "overlap")):
-        with ix.anonymize(
-            table_of(rows), policy, algorithm=Drawn(groups, kind), allow_unsafe=True, threads=1
-        ) as release:
+        with ix.anonymize(table_of(rows), policy, algorithm=Drawn(groups, kind), allow_unsafe=True) as release:
             found = workload.errors(release)
         assert (found.estimates[estimator] >= found.actual).all()
         assert (found.estimates[found.estimators[0]] <= found.estimates[estimator] + 1e-9).all()

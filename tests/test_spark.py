@@ -486,8 +486,8 @@ warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
 import pyarrow.parquet, indistinct as ix
 from pyspark.sql import SparkSession
 from indistinct.policy.policy_file import read_policy
-folder = sys.argv[1]
-session = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+address, folder = sys.argv[1:]
+session = SparkSession.builder.remote(address).getOrCreate()
 frame = session.createDataFrame(pyarrow.parquet.read_table(f"{folder}/people.parquet"))
 assert "connect" in type(frame).__module__
 policy = read_policy(f"{folder}/hospital.toml")
@@ -502,9 +502,9 @@ def test_frames_of_spark_connect_are_released_as_well(spark: Any, tmp_path: Path
     """In a process of its own, since a process has classic frames or those of Connect."""
     save_examples(tmp_path)
     pyarrow.parquet.write_table(TABLE.drop_columns("visits"), tmp_path / "people.parquet")
-    environment = os.environ | {"PYSPARK_SUBMIT_ARGS": "--driver-memory 1g pyspark-shell"}
+    address = f"sc://127.0.0.1:{spark.conf.get('spark.connect.grpc.binding.port')}"
     done = subprocess.run(
-        [sys.executable, "-c", CONNECTED, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+        [sys.executable, "-c", CONNECTED, address, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "released 12" in done.stdout
