@@ -18,9 +18,13 @@ USE = (
 )
 
 
-def run(code, cache, **more):
+def environment_of(cache, **more):
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    environment |= {"NUMBA_CACHE_DIR": str(cache)} | more
+    return environment | {"NUMBA_CACHE_DIR": str(cache)} | more
+
+
+def run(code, cache, **more):
+    environment = environment_of(cache, **more)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -30,6 +34,24 @@ def test_only_the_first_run_compiles_and_says_so(tmp_path):
     assert run(USE, tmp_path) == "True"
     assert run(ASK, tmp_path) == "True"
     assert run(USE, tmp_path) == "False"
+
+
+def test_of_several_processes_one_compiles_and_the_others_wait_for_it(tmp_path):
+    use = (
+        "import sys, numpy as np; from indistinct.kernels.counting import rows_in_small as f; sys.stdin.readline();"
+        "f(np.array([1, 5]), np.array([1, 5]), 2, 3); print(sum(f.stats.cache_misses.values()))"
+    )
+    environment = environment_of(tmp_path)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", use], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        process.stdin.write("now\n")
+        process.stdin.flush()
+    assert sorted(process.communicate()[0].strip() for process in processes) == ["0", "0", "1"]
 
 
 def test_without_compilation_nothing_is_said(tmp_path):
