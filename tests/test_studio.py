@@ -144,6 +144,9 @@ def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
     page.alive()
 
     page.go("Attack")
+    page.write("#row", "7")
+    page.click("#explain")
+    page.see("Row 7 ", "rows that share it")
     page.click("#voters")
     page.see("16 people in hospital-voters.csv")
     page.alive()

@@ -182,9 +182,7 @@ FEATURES = {
     "person.key_file": policy_with(
         'person = { column = "Problem", release = "pseudonym", key_file = "/secret/key" }', "identifier"
     ),
-    "person.stable": policy_with(
-        'person = { column = "Problem", release = "pseudonym", stable = true }', "identifier"
-    ),
+    "person.stable": policy_with('person = { column = "Problem", release = "pseudonym", stable = true }', "identifier"),
     "recipient_profile": policy_with("recipient_profile = { Race = 1, BirthDate = 0.5, Gender = 0, ZIP = 1 }"),
     "quasi_identifiers": policy_with('[quasi_identifiers]\na = ["Race", "ZIP"]\nb = ["Gender", "BirthDate"]'),
     "eligible": policy_with('[[eligible]]\ncolumn = "Problem"\nop = "!="\nvalue = "obesity"'),

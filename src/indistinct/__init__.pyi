@@ -97,6 +97,8 @@ from indistinct.study.profiling import Profile as Profile
 from indistinct.study.profiling import profile as profile
 from indistinct.study.query_errors import QueryErrors as QueryErrors
 from indistinct.study.risk import Risk as Risk
+from indistinct.study.risk import RowRisk as RowRisk
+from indistinct.study.risk import explain_row as explain_row
 from indistinct.study.risk import risk as risk
 from indistinct.study.suggesting import suggested_policy as suggested_policy
 from indistinct.study.workload import Workload as Workload

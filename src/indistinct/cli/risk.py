@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from indistinct.showing.words import counted
 if TYPE_CHECKING:
     from rich.table import Table as Shown
 
-    from indistinct.study.risk import Risk
+    from indistinct.study.risk import Risk, RowRisk
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where the bars of the distribution of group sizes begin."""
@@ -44,6 +45,10 @@ def risk(
     ] = 0.2,
     most: Annotated[int, typer.Option(min=0, help="Look at sets of so many columns at most.")] = 3,
     nearly: Annotated[float, typer.Option(min=0, max=1, help="The share of rows alone that is nearly all.")] = 0.95,
+    row: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="Why is this row at risk, and what would help? Shows its cells."),
+    ] = None,
     *,
     reading: Reading,
     as_json: AsJson = False,
@@ -52,6 +57,10 @@ def risk(
 
     Works on a private table, before anything is done to it, and on a release.
     """
+    if row is not None:
+        others = {"--quasi": quasi, "--person": person, "--population": population, "--weights": weights}
+        _explain(table, policy, row, others, reading, as_json)
+        return
     from indistinct.policy.policy_file import read_policy
     from indistinct.study.risk import risk as measured
 
@@ -70,6 +79,57 @@ def risk(
             **reading.arguments(),
         )
     show.either(found, _show, as_json)
+
+
+def _explain(
+    table: str, policy: Path | None, row: int, others: Mapping[str, object], reading: Reading, as_json: bool
+) -> None:
+    """Show why one row is at risk; without a policy, by the one that the table's profile suggests."""
+    from indistinct.errors import PolicyError
+    from indistinct.policy.policy_file import read_policy
+    from indistinct.study.profiling import profile
+    from indistinct.study.risk import explain_row
+    from indistinct.study.suggesting import suggested_policy
+
+    if said := [name for name, value in others.items() if value]:
+        raise PolicyError(f"{' and '.join(said)}: not with --row; a policy says what is asked of a row, see --policy")
+    with show.progress() as watch:
+        asked = (
+            suggested_policy(profile(table, watch=watch, **reading.arguments()))
+            if policy is None
+            else read_policy(policy)
+        )
+        found = explain_row(table, asked, row, **reading.arguments())
+    show.either(found, _show_row, as_json)
+
+
+def _show_row(found: RowRisk) -> None:
+    from indistinct.hierarchy.hierarchy import label_text
+    from indistinct.study.risk.row_risk import in_words
+
+    console = show.out()
+    heads = (f"{found.noun} that share it",)
+    made = show.table(f"Row {found.row}", "column", "cell", *heads, right=heads)
+    for name, cell in found.cells.items():
+        made.add_row(name, label_text(cell), figure(found.shares[name]))
+    console.print(made)
+    if found.singled_out_by:
+        made = show.table("What singles it out", "columns", *heads, right=heads)
+        for one in found.singled_out_by:
+            made.add_row(", ".join(one.columns), figure(one.size))
+        console.print(made)
+    if found.remedies:
+        made = show.table("What would help", "column", "level", "is", "cell", *heads, right=heads)
+        for place, remedy in enumerate(found.remedies):
+            if place:
+                made.add_section()
+            for step in remedy.steps:
+                made.add_row(step.column, str(step.level), step.level_name, label_text(step.label), figure(remedy.size))
+        console.print(made)
+    first, *_ = in_words(found)
+    show.say(first, show.BAD if found.is_at_risk else show.GOOD)
+    for note in found.notes:
+        show.say(f"note: {note}", show.QUIET)
 
 
 def _show(found: Risk) -> None:

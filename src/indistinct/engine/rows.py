@@ -156,6 +156,10 @@ class Rows(ABC):
     def head(self, rows: int) -> pa.Table:
         """Return the first rows, in the types of the table."""
 
+    def row_at(self, number: int) -> pa.Table:
+        """Return one row by its number, from 1, in the types of the table; none if there is no such row."""
+        return self.head(number).slice(number - 1)
+
     @abstractmethod
     def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """Return all rows as a stream of text cells, missing as null."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release
-    from indistinct.study.risk import Risk
+    from indistinct.study.risk import Risk, RowRisk
 
 SHOWN_ROWS = 20
 MOST_DRAWN = 1500
@@ -271,6 +271,10 @@ class Work(Opened):
             before = ix.risk(self.table, policy.quasi, person=policy.person_columns or None, most=2, watch=watch)
             after = ix.risk(released, policy.quasi, policy=policy, most=1, watch=watch)
         self.risks = before, after
+
+    def explain_row(self, row: int) -> RowRisk:
+        """Give why a row of the private table is at risk under the policy, and what would help."""
+        return ix.explain_row(self.table, self.policy(), row)
 
     def open_ledger(self, url: str, is_new: bool = False) -> None:
         """Open a ledger, or make a new one."""

@@ -174,6 +174,9 @@ class DuckRows(Rows):
     def head(self, rows: int) -> pa.Table:
         return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT {int(rows)}")
 
+    def row_at(self, number: int) -> pa.Table:
+        return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT 1 OFFSET {int(number) - 1}")
+
     def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         return self.source.session.stream(self.source.all_texts(columns))
 

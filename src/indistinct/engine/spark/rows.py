@@ -166,6 +166,9 @@ class SparkRows(Rows):
     def head(self, rows: int) -> pa.Table:
         return self.source.collect(self.source.given.limit(int(rows)))
 
+    def row_at(self, number: int) -> pa.Table:
+        raise TableError(f"{self.name}: rows of Spark have no order; name a row of a file")
+
     def texts(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """Return all rows as a stream, one partition at a time; for tables that leave Spark."""
         cells = [self.source.cell(column) for column in columns]

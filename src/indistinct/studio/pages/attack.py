@@ -14,6 +14,7 @@ from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio import controls
 from indistinct.studio.page_frame import Desk, frame, needs_release
+from indistinct.studio.pages.one_row import OneRow
 from indistinct.studio.work import External, Work
 
 LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."
@@ -24,6 +25,8 @@ KINDS = {"broken": "bad", "something": "note", "nothing": "good"}
 def page(work: Work, query: Mapping[str, str]) -> None:
     """Show the page."""
     with frame(work, "/attack", "Could somebody be found?", LEAD) as desk:
+        if work.table is not None and not work.mistakes():
+            OneRow(work, desk).show()
         if needs_release(work):
             return
         with controls.box("div", "halves"):
