@@ -104,7 +104,7 @@ main()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_in_the_middle_of_writing_leaves_nothing(examples: Path, ending: signal.Signals) -> None:
     temporary = examples / "temporary"
     temporary.mkdir()
@@ -122,3 +122,31 @@ def test_a_signal_in_the_middle_of_writing_leaves_nothing(examples: Path, ending
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in examples.iterdir()) == before
     assert list(temporary.iterdir()) == []
+
+
+LATE = """
+import os, signal, sys
+import indistinct.release.release as release
+
+def give_name(staging, goal):
+    os_replace(staging, goal)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+os_replace = release.give_name
+release.give_name = give_name
+sys.argv = ["indistinct", "anonymize", "hospital.toml", "hospital.csv", "-o", "out", *sys.argv[1:]]
+from indistinct.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_signal_after_writing_says_that_the_release_is_whole(examples: Path) -> None:
+    for more in ((), ("--replace",)):
+        done = subprocess.run(
+            [sys.executable, "-c", LATE, *more], capture_output=True, text=True, cwd=examples, timeout=60, check=False
+        )
+        assert done.returncode == 128 + signal.SIGTERM
+        assert "out was written before and is whole" in " ".join(done.stderr.split())
+        assert not [path.name for path in examples.iterdir() if path.name.startswith(".out")]
+    assert run("verify", "hospital.toml", "out", cwd=examples).returncode == 0

@@ -14,6 +14,26 @@ OWNER_ONLY = 0o600
 """For what tells about a private table."""
 
 
+_named: list[tuple[Path, int]] = []
+"""The places that something whole was to be named, each with the number of what it is on the disk."""
+
+
+def give_name(partial: Path, goal: Path) -> None:
+    """Rename what is whole to its goal, at once."""
+    _named.append((goal, partial.stat().st_ino))
+    os.replace(partial, goal)
+
+
+def forget_places() -> None:
+    """Begin anew to note what is written."""
+    _named.clear()
+
+
+def whole_places() -> list[Path]:
+    """Give the places that were written since the command began and are whole, also if it is ended just now."""
+    return [goal for goal, number in _named if goal.exists() and goal.stat().st_ino == number]
+
+
 def write_whole(goal: Path, content: str | Callable[[Path], object], *, mode: int = EVERYBODY) -> None:
     """Write a text, or let a file be written, and give it its name when it is whole; nothing is left of a failure."""
     partial: Path | None = None
@@ -27,7 +47,7 @@ def write_whole(goal: Path, content: str | Callable[[Path], object], *, mode: in
             content(partial)
         partial.chmod(mode)
         flush(partial)
-        os.replace(partial, goal)
+        give_name(partial, goal)
         flush(goal.absolute().parent)
     except OSError as error:
         raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None

@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 
 from indistinct.cli import show, signals
 from indistinct.errors import IndistinctError
+from indistinct.whole_files import forget_places, whole_places
 
 UNEXPECTED = 1
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,6 +73,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; leave with the exit code of the error that it raised, if any."""
+        forget_places()
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
@@ -88,7 +90,9 @@ def _kind_and_message(error: BaseException) -> tuple[str, str, int]:
     """Give the kind of an error, what to say about it, and the exit code."""
     if signals.received or isinstance(error, KeyboardInterrupt):
         number = signals.received[-1] if signals.received else signal.SIGINT
-        return "Interrupted", "interrupted; nothing was written", 128 + number
+        whole = " and ".join(map(str, whole_places()))
+        told = f"{whole} was written before and is whole" if whole else "nothing was written"
+        return "Interrupted", f"interrupted; {told}", 128 + number
     if isinstance(error, IndistinctError):
         return type(error).__name__, str(error), error.exit_code
     place = traceback.extract_tb(error.__traceback__)[-1]

@@ -11,9 +11,12 @@ received: list[int] = []
 
 
 def listen() -> None:
-    """End the command on Ctrl-C and on termination as an error does, so that nothing is left behind."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+    """End the command as an error does on Ctrl-C, termination, quitting and a closed terminal: nothing is left."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        # who starts a command with nohup wants it to outlive the terminal
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
+from indistinct.private_folders import private_folder
 from indistinct.release import Release
 from indistinct.released.manifest import read_manifest, refuse_occupied
 from indistinct.watch import Watch
@@ -88,7 +87,7 @@ class Ledger:
         terms = Terms(policy, recipient, source, purpose, key, colluding, again)
         with use_table(table, **reading) as given, as_declared(given, policy) as rows:
             while True:
-                with _private_folder() as private:
+                with private_folder() as private:
                     offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
                     try:
                         return self._give(offer, folder, replace)
@@ -115,7 +114,7 @@ class Ledger:
         with (
             use_table(table, **reading) as given,
             as_declared(given, policy) as rows,
-            _private_folder() as private,
+            private_folder() as private,
         ):
             earlier = self._earlier(terms, reading)
             offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
@@ -144,7 +143,7 @@ class Ledger:
         with (
             use_table(original, **reading) as given,
             as_declared(given, policy) as rows,
-            _private_folder() as private,
+            private_folder() as private,
         ):
             members = private / MEMBERS
             write_members_of(Path(release), rows, policy, recognition(terms, self.store.secret), members)
@@ -249,13 +248,6 @@ class Ledger:
 
 class _OvertakenError(Exception):
     """Another release was entered while this one was made, and this one must be made anew."""
-
-
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    """Give a folder for what must not be seen, which is gone after the block."""
-    with tempfile.TemporaryDirectory(prefix="indistinct-") as folder:
-        yield Path(folder)
 
 
 def _refuse_undoing(found: Linked, terms: Terms) -> None:

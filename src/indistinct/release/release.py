@@ -23,7 +23,7 @@ from indistinct.recoding.classes import TWO_TABLES
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
-from indistinct.whole_files import flush_all
+from indistinct.whole_files import flush_all, give_name
 
 
 class Release:
@@ -339,15 +339,16 @@ def _give_name(staging: Path, goal: Path) -> None:
     """Rename the staged folder to the goal; an earlier release there steps aside and comes back if that fails."""
     staging.chmod(0o755)
     if not goal.exists() or not any(goal.iterdir()):
-        os.replace(staging, goal)
+        give_name(staging, goal)
         return
     aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".old", dir=goal.absolute().parent))
     try:
         os.replace(goal, aside)
         try:
-            os.replace(staging, goal)
+            give_name(staging, goal)
         except BaseException:
-            os.replace(aside, goal)
+            if not goal.exists():  # a signal may come when the new one has its name already
+                os.replace(aside, goal)
             raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)

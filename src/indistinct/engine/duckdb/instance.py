@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import duckdb
 
 from indistinct.engine.rows import usable_threads
+from indistinct.private_folders import make_private_folder, remove_private_folder
 
 SETTINGS = (
     "enable_progress_bar = false",
@@ -52,7 +51,7 @@ class Instance:
             self._sessions += 1
             try:
                 if not self._folder:
-                    self._folder.append(Path(tempfile.mkdtemp(prefix="indistinct-")))
+                    self._folder.append(make_private_folder())
                     self._root.execute("SET temp_directory = ?", [str(self._folder[0] / SPILL)])
                 connection = self._root.cursor()
                 connection.execute("; ".join(f"SET {setting}" for setting in SETTINGS))
@@ -68,7 +67,7 @@ class Instance:
             if self._sessions == 0 and self._folder:
                 if (self._folder[0] / SPILL).exists():  # DuckDB keeps to the folder that it has used
                     forget(self)
-                shutil.rmtree(self._folder.pop(), ignore_errors=True)
+                remove_private_folder(self._folder.pop())
 
 
 _shared: weakref.WeakValueDictionary[Limits, Instance] = weakref.WeakValueDictionary()
@@ -104,4 +103,4 @@ def forget(instance: Instance) -> None:
 def _end(root: duckdb.DuckDBPyConnection, folder: list[Path]) -> None:
     root.close()
     for left in folder:
-        shutil.rmtree(left, ignore_errors=True)
+        remove_private_folder(left)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +15,7 @@ import pyarrow as pa
 
 from indistinct.engine.duckdb.instance import Instance, forget, instance_for
 from indistinct.errors import TableError
+from indistinct.private_folders import make_private_folder, remove_private_folder
 
 
 def quote(identifier: str) -> str:
@@ -63,16 +62,23 @@ class Session:
                 f"{name}: memory limit {memory_limit!r} or threads {threads!r} is not understood; "
                 "say for example '4GB' and 8"
             ) from None
-        self.folder = Path(tempfile.mkdtemp(prefix="indistinct-"))
+        self._folders: list[Path] = []  # one at most, made when something is copied
         self._schema = f"session_{next(_numbers)}"
         self._attached: list[str] = []
         self._names = itertools.count()
         self._users = 0
         # Runs when the last table is collected or at exit, so that the folder never outlives the process.
         self._finalizer = weakref.finalize(
-            self, _close, self._connection, self._schema, self._attached, self.folder, instance
+            self, _close, self._connection, self._schema, self._attached, self._folders, instance
         )
         self.execute(f"CREATE SCHEMA {self._schema}; SET schema = {literal(self._schema)}")
+
+    @property
+    def folder(self) -> Path:
+        """The private folder of this session, which goes with it."""
+        if not self._folders:
+            self._folders.append(make_private_folder())
+        return self._folders[0]
 
     def retain(self) -> None:
         """Count one more table that uses this connection."""
@@ -212,7 +218,7 @@ def _connect(memory_limit: str | None, threads: int | None) -> tuple[Instance, d
 
 
 def _close(
-    connection: duckdb.DuckDBPyConnection, schema: str, attached: list[str], folder: Path, instance: Instance
+    connection: duckdb.DuckDBPyConnection, schema: str, attached: list[str], folders: list[Path], instance: Instance
 ) -> None:
     """Take away all that a session made, and let its instance go, which is held until now."""
     with suppress(duckdb.Error):  # of an instance that a fatal error ended nothing is left
@@ -221,4 +227,5 @@ def _close(
             connection.execute(f"DETACH {database}")
     connection.close()
     instance.leave()
-    shutil.rmtree(folder, ignore_errors=True)
+    for folder in folders:
+        remove_private_folder(folder)

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from indistinct.engine.formats import name_formats
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names, refuse_cells_as_names
 from indistinct.errors import TableError
+from indistinct.whole_files import OWNER_ONLY
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
@@ -121,7 +123,8 @@ def _encoding(name: str, start: bytes, encoding: str | None) -> str:
 
 def _copy_as_utf8(path: Path, folder: Path, encoding: str) -> Path:
     copy = folder / "text.csv"
-    with _open_bytes(path) as source, copy.open("wb") as target:
+    handle = os.open(copy, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, OWNER_ONLY)
+    with _open_bytes(path) as source, open(handle, "wb") as target:
         if encoding in ("utf-8", "utf-8-sig"):
             shutil.copyfileobj(source, target, 1 << 20)
         else:
