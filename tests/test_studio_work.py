@@ -194,6 +194,7 @@ FEATURES = {
     "columns.missing.codes": policy_with(role="sensitive", said='missing = ["999", "?"]'),
     "columns.min_level": policy_with(role="quasi", said="min_level = 0"),
     "columns.max_level": policy_with(role="quasi", said='hierarchy = { suppress = true }, max_level = "suppressed"'),
+    "columns.recode": policy_with(role="other", said='recode = { prefix = 3, level = "1 character" }'),
     "columns.unreadable": policy_with(role="quasi", said='unreadable = "suppress"'),
     "columns.pseudonym": policy_with(role="identifier", said="pseudonym = true"),
 }

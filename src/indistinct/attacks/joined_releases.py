@@ -120,13 +120,22 @@ def _links(
     if mistakes:
         raise PolicyError(mistakes)
     plain = list(dict.fromkeys(name for shape in shapes for name in shape if name not in columns))
-    everywhere = tuple(name for name in plain if all(name in shape for shape in shapes))
+    unlike = [name for name in plain if len({_recoding(policy, name) for policy in policies}) > 1]
+    everywhere = tuple(name for name in plain if name not in unlike and all(name in shape for shape in shapes))
     links = everywhere if on is None else tuple(dict.fromkeys(on))
     unused = [name for name in plain if name not in links]
-    notes = [f"not used to link, since not every release has it: {name}" for name in unused if name not in everywhere]
+    absent = [name for name in unused if name not in everywhere and name not in unlike]
+    notes = [f"not used to link, since not every release has it: {name}" for name in absent]
+    notes += [f"not used to link, since it is not recoded alike in all releases: {name}" for name in unlike]
     if not links:
         notes.append("no column was released as it is in every release, so rows are linked by their labels alone")
     return links, notes
+
+
+def _recoding(policy: Policy, name: str) -> str:
+    """Give what tells how a column was recoded; nothing for one that was released as it is."""
+    column = policy.columns.get(name)
+    return "" if column is None or column.recode is None else f"{column.recode.digest()} {column.recode_level}"
 
 
 def _count_release(

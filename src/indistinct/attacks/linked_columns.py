@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 
 def hierarchy_of(policy: Policy, name: str) -> Hierarchy:
-    """Give the hierarchy of a released column; columns that are no quasi columns are released as they are."""
+    """Give the hierarchy of a released column; others than quasi columns are released as they are, or recoded."""
     from indistinct.hierarchy import keep
 
     column = policy.columns.get(name)
-    return column.hierarchy if column is not None and column.role == "quasi" else keep()
+    if column is None:
+        return keep()
+    return column.hierarchy if column.role == "quasi" else column.recode or keep()
 
 
 def column_pairs(

@@ -1,4 +1,5 @@
-"""Cells as a policy reads them: codes that mean missing are missing, and what no hierarchy reads is dealt with.
+"""Cells as a policy reads them: codes that mean missing are missing, what cannot be read is dealt with, and sensitive
+and other columns that are recoded have their labels.
 
 Whoever holds an original table against a policy reads it through here, once, so that a cell means the same to a search,
 to the proof, to risks, to attacks and to the ledger.
@@ -10,31 +11,75 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from indistinct.errors import PolicyError
+
 if TYPE_CHECKING:
     from indistinct.engine import Rows
     from indistinct.hierarchy import Hierarchy
-    from indistinct.policy import Policy
+    from indistinct.policy import Column, Policy
 
     Spared = Callable[[Hierarchy, Sequence[str], Sequence[str]], frozenset[str]]
+
+UNREADABLE = '; or say unreadable = "missing" or "suppress" of the column'
+"""What else can be done about cells that a hierarchy cannot read."""
 
 
 def read_as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -> Rows:
     """Give the rows with the cells that the policy declares; the same rows if it declares nothing, or they were read.
 
     Others are to be closed by themselves, before those that were given. Columns that the table lacks do not matter.
-    ``spared`` tells which of the texts that a hierarchy does not read stay as they are, given those that it reads.
+    ``spared`` tells which of the texts that a hierarchy does not read stay as they are, given those that it reads; it
+    is for tables that may be released already, whose cells are not recoded again.
     """
+    if rows.unreadable is not None:
+        return rows
     present = set(rows.columns())
     columns = {name: column for name, column in policy.columns.items() if name in present}
+    recoded = {name: column for name, column in columns.items() if column.recode is not None and spared is None}
+    read = _read_cells(rows, columns, spared, is_new=bool(recoded))
+    if not recoded:
+        return read
+    try:
+        labels = _labels(read, recoded)
+    except BaseException:
+        read.close()
+        raise
+    unreadable = read.unreadable
+    read = read.with_labels(labels)
+    read.unreadable = unreadable
+    return read
+
+
+def _labels(rows: Rows, recoded: Mapping[str, Column]) -> dict[str, dict[str | None, str | None]]:
+    """Give the label of each text of columns that are recoded; raise one error with every column that cannot be."""
+    labels: dict[str, dict[str | None, str | None]] = {}
+    mistakes: list[str] = []
+    with rows.encode(list(recoded)) as encoded:
+        for name, column in recoded.items():
+            values = encoded.values[name]
+            try:
+                labels[name] = dict(zip(values, column.recoded(values), strict=True))
+            except PolicyError as error:
+                mistakes += [f"column {name!r}: {mistake}" for mistake in error.mistakes]
+                if where := encoded.rows_with(name, getattr(error, "codes", ())):
+                    mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
+                    mistakes[-1] += UNREADABLE
+    if mistakes:
+        raise PolicyError(mistakes)
+    return labels
+
+
+def _read_cells(rows: Rows, columns: Mapping[str, Column], spared: Spared | None, *, is_new: bool) -> Rows:
+    """Give the rows with codes and unreadable cells as columns say; the same if that is nothing, unless ``is_new``."""
     codes = {name: column.missing_codes for name, column in columns.items() if column.missing_codes}
     rules = {name: column.unreadable for name, column in columns.items() if column.unreadable != "refuse"}
-    if rows.unreadable is not None or not (codes or rules):
+    if not (codes or rules or is_new):
         return rows
     read = rows.with_missing(codes, {})
     read.unreadable = {}
     if not rules:
         return read
-    hierarchies = {name: columns[name].hierarchy for name in rules}
+    hierarchies = {name: columns[name].recode or columns[name].hierarchy for name in rules}
     with read:
         unreadable = _unreadable_texts(read, hierarchies, spared)
     found = {name: tuple(texts) for name, texts in unreadable.items()}

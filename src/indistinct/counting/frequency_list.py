@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting.bottom import lowest_bottom, merged_codes
+from indistinct.counting.declared_cells import UNREADABLE
 from indistinct.counting.groups import Crowd, Groups, IntArray, Layout, Node, Tally, UIntArray
 from indistinct.counting.membership import People
 from indistinct.errors import PolicyError
@@ -34,9 +35,6 @@ class Sensitive:
 
     values: tuple[str | None, ...]
     hierarchy: CompiledHierarchy | None = None
-
-
-UNREADABLE = '; or say unreadable = "missing" or "suppress" of the column'
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation, localcontext
 
@@ -24,6 +25,18 @@ def cell_texts(texts: Iterable[str], *, are_numbers: bool) -> tuple[str, ...]:
     if not are_numbers:
         return tuple(dict.fromkeys(texts))
     return tuple(dict.fromkeys(form for text in texts for form in (text, *_forms(text))))
+
+
+def are_whole(texts: Iterable[str | None]) -> bool | None:
+    """Tell whether texts that are plain numbers are all whole ones; None if some are no plain numbers.
+
+    >>> are_whole(["1200", None]), are_whole(["12.5", "-3"]), are_whole([">=90"]), are_whole([None])
+    (True, False, None, None)
+    """
+    present = [text for text in texts if text is not None]
+    if not present or not all(re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,15})?", text) for text in present):
+        return None
+    return not any("." in text for text in present)
 
 
 def _forms(text: str) -> Iterable[str]:

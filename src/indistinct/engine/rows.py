@@ -105,6 +105,14 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> Rows:
+        """Return the same rows with a label in place of each cell of some columns; this table is closed by it.
+
+        Every text of a column, None for missing, has a label. A column of numbers whose labels are all numbers of its
+        type keeps the type; others hold texts afterwards.
+        """
+
+    @abstractmethod
     def give_back(self) -> object:
         """Return the rows as the kind of table that came in; for files, as a ``pyarrow.Table``."""
 

@@ -75,13 +75,14 @@ def check(
       - column 'town' of the table is not declared; give it a role under columns (identifier, quasi, sensitive or other)
     """
     watch = watch or Watch()
-    with use_table(table, **reading) as given, as_declared(given, policy) as rows:
+    with use_table(table, **reading) as given:
         watch.report("count")
         try:
-            task = Task.of(_count(rows, policy), policy)
-            refuse_other_levels(policy, algorithm_of(policy))
+            with as_declared(given, policy) as rows:
+                task = Task.of(_count(rows, policy), policy)
+                refuse_other_levels(policy, algorithm_of(policy))
         except PolicyError as error:
-            return PolicyCheck(error=error, unknown_values=_unknown_values(rows, policy) if show_values else {})
+            return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
         watch.report("search")
         return PolicyCheck(figures, refusal(task, watch))
@@ -124,7 +125,9 @@ def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
     fitting = _fitting_part(policy, rows.columns())
     if fitting is None:
         return {}
-    with encode_eligible(rows, fitting, fitting.quasi) as encoded:
+    known = {name: replace(column, recode=None) for name, column in fitting.columns.items()}
+    fitting = replace(fitting, columns=known)
+    with as_declared(rows, fitting) as read, encode_eligible(read, fitting, fitting.quasi) as encoded:
         values = encoded.values
     unknown: dict[str, list[str | None]] = {}
     for name in fitting.quasi:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
+from indistinct.hierarchy.exact_numbers import read_number
 
 Role = Literal["identifier", "quasi", "sensitive", "other"]
 Rule = Literal["value", "refuse"]
@@ -41,6 +42,9 @@ class Column:
     """The lowest level that may be released, by its number or name."""
     max_level: int | str | None = None
     """The highest."""
+    recode: Hierarchy | None = None
+    """Of a sensitive or other column: what its cells are recoded by before they are counted and released."""
+    recode_level: int | str = 1
 
     def __post_init__(self) -> None:
         if self.pseudonym not in (True, False, STABLE):
@@ -67,6 +71,7 @@ class Column:
                 "unreadable = 'missing' makes missing cells, which missing = 'refuse' refuses; say one of them"
             )
         self._check_levels()
+        self._check_recoding()
 
     def compile(self, values: Sequence[str | None]) -> CompiledHierarchy:
         """Compile the hierarchy for the values at hand, under the column's rule for missing values."""
@@ -93,10 +98,21 @@ class Column:
     @property
     def lowest_level(self) -> int | None:
         """The lowest level that may be released; None if only the values of the table tell which one is meant."""
-        if isinstance(self.min_level, str):
-            names = self.hierarchy.level_names
-            return names.index(self.min_level) if self.min_level in names else None
-        return self.min_level or 0
+        return _known_level(self.min_level, self.hierarchy)
+
+    def recoded(self, values: Sequence[str | None]) -> list[str | None]:
+        """Give the label of each value of a column that is recoded.
+
+        >>> from indistinct.hierarchy import rounding
+        >>> other(recode=rounding(100)).recoded(["1234", None])
+        ['1200', None]
+        """
+        assert self.recode is not None  # asked of columns that are recoded
+        columns = [values, *self.recode.climb(values)]
+        if self.recode.top is not None:
+            columns.append([self.recode.top] * len(values))
+        level = _level("recode", self.recode_level, self.recode.level_names, len(columns) - 1)
+        return list(columns[level])
 
     def shows_value(self, label: str) -> bool:
         """Tell whether a released text is a value that the hierarchy reads, and a label on no level that is allowed.
@@ -106,11 +122,24 @@ class Column:
         >>> birth.shows_value("1964-09-27"), birth.shows_value("1964")
         (True, False)
         """
-        if self.hierarchy.unreadable([label]) or label in self.hierarchy.all_labels(self.lowest_level or 0):
+        hierarchy = self.recode or self.hierarchy
+        lowest = _known_level(self.min_level if self.recode is None else self.recode_level, hierarchy)
+        if hierarchy.unreadable([label]) or label in hierarchy.all_labels(lowest or 0):
             return False
-        above = [self.hierarchy.top, *(climbed[0] for climbed in self.hierarchy.climb([label]))]
-        lowest = 1 if self.lowest_level is None else self.lowest_level
-        return lowest > 0 and label not in (above[0], *above[lowest:])
+        above = [hierarchy.top, *(climbed[0] for climbed in hierarchy.climb([label]))]
+        allowed = [above[0], *above[1 if lowest is None else lowest :]]
+        return lowest != 0 and not any(_is_same(label, one) for one in allowed)
+
+    def _check_recoding(self) -> None:
+        if self.recode is None:
+            return
+        if self.role not in ("sensitive", "other"):
+            raise PolicyError(f"recode: of a sensitive or other column; one that is {self.role} has another way")
+        if not isinstance(self.recode, Hierarchy):
+            raise PolicyError(f"recode must be a hierarchy, such as rounding(100), not {type(self.recode).__name__}")
+        height = self.recode.height
+        if height is not None:
+            _level("recode", self.recode_level, self.recode.level_names, height)
 
     def _check_levels(self) -> None:
         """Raise if a level is demanded that the hierarchy does not have, as far as it tells without values."""
@@ -136,6 +165,12 @@ class Column:
         said = {"min_level": self.min_level, "max_level": self.max_level}
         return {key: level for key, level in said.items() if level is not None}
 
+    def describe_recoding(self) -> dict[str, Any]:
+        """Give how the cells are recoded, as a policy file writes it."""
+        if self.recode is None:
+            return {}
+        return {"recode": self.recode.spec() | ({} if self.recode_level == 1 else {"level": self.recode_level})}
+
     def describe_missing(self) -> dict[str, Any]:
         """Give what is said of missing and unreadable cells, as a policy file writes it; the usual is left out."""
         said: dict[str, Any] = {} if self.missing == "value" else {"missing": self.missing}
@@ -157,6 +192,21 @@ def _level(key: str, given: int | str, names: Sequence[str], height: int) -> int
         return given
     named = f", or one of {', '.join(map(repr, names))}" if names else ""
     raise PolicyError(f"{key}: there is no level {given!r}; say a number from 0 to {height}{named}")
+
+
+def _known_level(given: int | str | None, hierarchy: Hierarchy) -> int | None:
+    """Give the number of a level as far as it is known without values, else None."""
+    if isinstance(given, str):
+        return hierarchy.level_names.index(given) if given in hierarchy.level_names else None
+    return given or 0
+
+
+def _is_same(label: str, other: str | None) -> bool:
+    """Tell whether two labels are the same text, or the same number: 1200 may stand as 1200.0 in a released column."""
+    if other is None or label == other:
+        return label == other
+    number = read_number(label)
+    return number is not None and number == read_number(other)
 
 
 def read_missing(given: object) -> tuple[Rule, tuple[str, ...]]:
@@ -224,16 +274,35 @@ def quasi(
 
 
 def sensitive(
-    hierarchy: Hierarchy | None = None, *, missing: Missing = "value", unreadable: Unreadable = "refuse"
+    hierarchy: Hierarchy | None = None,
+    *,
+    missing: Missing = "value",
+    unreadable: Unreadable = "refuse",
+    recode: Hierarchy | None = None,
+    recode_level: int | str = 1,
 ) -> Column:
     """A column whose value nobody should learn about a person (illness, salary): released as it is.
 
     A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
-    ``missing`` and ``unreadable`` are as in ``quasi``.
+    ``missing`` and ``unreadable`` are as in ``quasi``. With ``recode`` its cells are released, and counted by models,
+    as labels of that hierarchy at one level: rounded, top-coded, the month of a date.
     """
-    return Column("sensitive", keep() if hierarchy is None else hierarchy, missing=missing, unreadable=unreadable)
+    return Column(
+        "sensitive",
+        keep() if hierarchy is None else hierarchy,
+        missing=missing,
+        unreadable=unreadable,
+        recode=recode,
+        recode_level=recode_level,
+    )
 
 
-def other(*, missing: Missing = "value") -> Column:
-    """A column that neither identifies nor harms: released as it is; ``missing`` may list codes that mean missing."""
-    return Column("other", missing=missing)
+def other(
+    *,
+    missing: Missing = "value",
+    unreadable: Unreadable = "refuse",
+    recode: Hierarchy | None = None,
+    recode_level: int | str = 1,
+) -> Column:
+    """A column that neither identifies nor harms: released as it is, or recoded as a sensitive one can be."""
+    return Column("other", missing=missing, unreadable=unreadable, recode=recode, recode_level=recode_level)

@@ -119,6 +119,13 @@ class Policy:
                 mistakes.append(f"eligible: use where(column, op, value), not {type(condition).__name__}")
             elif condition.column not in (*self.columns, *self.person_columns):
                 mistakes.append(f"eligible: column {condition.column!r} is not declared under columns")
+            elif condition.op not in ("present", "missing") and getattr(
+                self.columns.get(condition.column), "recode", None
+            ):
+                mistakes.append(
+                    f"eligible: column {condition.column!r} is recoded, and conditions would compare with its labels; "
+                    "only present and missing can be asked of it"
+                )
         mistakes += self._quasi_identifier_mistakes(quasi_columns)
         if isinstance(self.person, Person) and not any("use identifier()" in mistake for mistake in mistakes):
             mistakes += self.person.mistakes(self.columns)

@@ -47,6 +47,9 @@ class ColumnEntry(Entries):
     )
     min_level: int | str | None = Field(None, description="The lowest level that may be released: number or name.")
     max_level: int | str | None = Field(None, description="The highest level that may be released: number or name.")
+    recode: dict[str, Any] | None = Field(
+        None, description="Of a sensitive or other column: one hierarchy, and the level (1) to which cells are recoded."
+    )
     pseudonym: bool | Literal["stable"] = Field(
         False,
         description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",

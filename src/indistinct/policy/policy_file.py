@@ -165,7 +165,11 @@ def _columns(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> dict[st
             hierarchy = mistakes.catch(f"columns.{name}.hierarchy", lambda spec=spec: from_spec(spec, base))  # type: ignore[misc]
         missing = mistakes.catch(f"columns.{name}.missing", lambda entry=entry: read_missing(entry.missing))  # type: ignore[misc]
         if hierarchy is not None and missing is not None:
-            made = entry.model_dump(exclude={"hierarchy"}) | {"hierarchy": hierarchy}
+            made = entry.model_dump(exclude={"hierarchy", "recode"}) | {"hierarchy": hierarchy}
+            if entry.recode is not None:
+                said = {key: value for key, value in entry.recode.items() if key != "level"}
+                made["recode"] = mistakes.catch(f"columns.{name}.recode", lambda said=said: from_spec(said, base))  # type: ignore[misc]
+                made["recode_level"] = entry.recode.get("level", 1)
             column = mistakes.catch(f"columns.{name}", lambda made=made: Column(**made))  # type: ignore[misc]
             if column is not None:
                 columns[name] = column
@@ -248,7 +252,7 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             entry |= {} if "keep" in spec else {"hierarchy": spec}
             entry |= {} if column.weight == 1 else {"weight": column.weight}
         entry |= column.describe_levels() | column.describe_missing()
-        entry |= {"pseudonym": column.pseudonym} if column.pseudonym else {}
+        entry |= column.describe_recoding() | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
         if comments and name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {_toml(entry)}")

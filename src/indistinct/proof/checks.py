@@ -118,15 +118,15 @@ def code_checks(released: Rows, policy: Policy, names: Sequence[str]) -> list[Ch
 def level_checks(released: Rows, policy: Policy) -> list[Check]:
     """Check that no released label is finer than the policy demands, as far as labels tell it without the original."""
     checks = []
-    for name in policy.quasi:
-        column = policy.columns[name]
-        if column.min_level is None or name not in released.columns():
+    for name, column in policy.columns.items():
+        level = column.min_level if column.recode is None else column.recode_level
+        if level is None or name not in released.columns():
             continue
         with released.encode([name]) as encoded:
             labels = [label for label in encoded.values[name] if label is not None]
         finer = sum(column.shows_value(label) for label in labels)
-        found = f"no value of the table is shown below level {column.min_level}"
-        wrong = f"{counted(finer, 'label is', 'labels are')} finer than {column.min_level!r}, which the policy demands"
+        found = f"no value of the table is shown below level {level}"
+        wrong = f"{counted(finer, 'label is', 'labels are')} finer than {level!r}, which the policy demands"
         checks.append(Check(f"level of {name}", not finer, wrong if finer else found))
     return checks
 

@@ -144,6 +144,8 @@ def policy_described(policy: Policy) -> dict[str, Any]:
                 "missing": column.missing,
             }
         columns[name] |= column.describe_levels()
+        if column.recode is not None:
+            columns[name] |= {"recode": column.recode.describe() | {"level": column.recode_level}}
         columns[name] |= {"missing_codes": len(column.missing_codes)} if column.missing_codes else {}
         columns[name] |= {} if column.unreadable == "refuse" else {"unreadable": column.unreadable}
     said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}

@@ -72,6 +72,11 @@ def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
         described["hierarchy"] = hierarchy_in_words(hierarchy["levels"] or ["value", "…"], hierarchy["kind"])
         described["missing"] = "a value of its own" if column.missing == "value" else "refused"
         described["weight"] = f"{column.weight:g}"
+    if column.recode is not None:
+        described["means"] = described["means"].replace("released as it is", "released in a coarser form")
+        recode = column.recode.describe()
+        levels = hierarchy_in_words(recode["levels"] or ["value", "…"], recode["kind"])
+        described["hierarchy"] = f"{levels}; recoded to level {column.recode_level}"
     if column.missing_codes or column.unreadable != "refuse":
         described["declared"] = _cells_in_words(column)
     return described

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from indistinct.engine.arrays import numbers
+from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.duckdb.encoded import DuckEncoded
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
@@ -64,7 +64,39 @@ class DuckRows(Rows):
         """Return these cells of a stored table as rows of the same kind; they own the table."""
         view = self.source.session.fresh("view")
         self.source.session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(cells)} FROM {stored}")
-        return DuckRows(self.source.session, view, self._origin, typed, stored, (view,))
+        return DuckRows(self.source.session, view, self._origin, typed & self._typed, stored, (view,))
+
+    def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> DuckRows:
+        session, source = self.source.session, self.source
+        told = session.fresh("labels")
+        places = [place for place, own in enumerate(labels.values()) for _ in own]
+        texts = text_column([text or "" for own in labels.values() for text in own])
+        shown = text_column([label for own in labels.values() for label in own.values()])
+        data = pa.table({"position": integers(np.array(places, np.int64)), "text": texts, "label": shown})
+        with session.registered_table(data) as given:
+            session.execute(f"CREATE TABLE {told} AS SELECT * FROM {given}")
+        types = {column: source.type_of_labels(column, own.values()) for column, own in labels.items()}
+        place_of = {column: place for place, column in enumerate(labels)}
+        cells = [
+            f"l{place_of[column]}.label::{types[column]} AS {quote(column)}"
+            if column in labels
+            else f"r.{quote(column)}"
+            for column in self.columns()
+        ]
+        keys = [f"{source.text(column)} AS t{place}" for column, place in place_of.items()]
+        joins = "".join(
+            f" LEFT JOIN (SELECT text, label FROM {told} WHERE position = {place}) AS l{place} "
+            f"ON r.t{place} = l{place}.text"
+            for place in range(len(labels))
+        )
+        view = session.create_view(
+            f"SELECT {', '.join(cells)} FROM (SELECT *, {', '.join(keys)} FROM {source.relation}) AS r{joins}"
+        )
+        typed = self._typed - {column for column, kind in types.items() if kind == "VARCHAR"}
+        rows = DuckRows(session, view, self._origin, typed, told, (view, *self._views), self.max_tuples)
+        self._views = ()
+        self.close()
+        return rows
 
     def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> DuckRows:
         cells = [

@@ -11,7 +11,7 @@ from decimal import Decimal
 from numbers import Real
 
 from indistinct.engine.duckdb.session import Session, literal, quote
-from indistinct.engine.number_texts import cell_texts
+from indistinct.engine.number_texts import are_whole, cell_texts
 from indistinct.engine.plans import OPERATORS, Condition
 from indistinct.errors import TableError
 
@@ -69,6 +69,12 @@ class DuckSource:
         are_numbers = self.types[column].startswith(NUMBERS)
         listed = ", ".join(literal(text) for text in cell_texts(texts, are_numbers=are_numbers) if text)
         return f"{self.text(column)} IN ({listed or 'NULL'}) IS TRUE"
+
+    def type_of_labels(self, column: str, labels: Iterable[str | None]) -> str:
+        """Return the type in which labels stand in place of a column's cells: its own if all are numbers of it."""
+        kind, whole = self.types[column], are_whole(labels)
+        is_own = kind in FLOATS or (kind.startswith(NUMBERS) and whole and not kind.startswith("DECIMAL"))
+        return kind if whole is not None and is_own else "VARCHAR"
 
     def all_texts(self, columns: Sequence[str]) -> str:
         """Return the SQL of all rows as text cells, missing as null."""

@@ -17,12 +17,13 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
+from indistinct.engine.number_texts import are_whole
 from indistinct.engine.plans import (
     Condition,
     ValueCounts,
 )
 from indistinct.engine.rows import Rows
-from indistinct.engine.spark.cells import FLOATING, Cell, text_of
+from indistinct.engine.spark.cells import FLOATING, PLAIN, Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.encoding import strings
 from indistinct.engine.spark.session import spark_errors, spark_path
@@ -80,6 +81,29 @@ class SparkRows(Rows):
         with spark_errors(self.name):
             frame = source.frame.where(f"NOT ({out or 'false'})").selectExpr(*cells).toDF(*self.columns())
         return SparkRows(frame, self.name, max_tuples=self.max_tuples)
+
+    def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> SparkRows:
+        source, frame = self.source, self.source.frame
+        cells = {number: f"x{number}" for number in range(len(self.columns()))}
+        with spark_errors(self.name):
+            for place, (column, own) in enumerate(labels.items()):
+                cell, number = source.cell(column), self.columns().index(column)
+                listed = pa.table(
+                    {"text": strings([text or "" for text in own]), f"l{place}": strings(list(own.values()))}
+                )
+                key = f"CAST(try_cast(text AS {cell.kind}) AS STRING)" if not cell.has_common_keys else "text"
+                known = source.send(listed).selectExpr(f"coalesce({key}, '') AS k{place}", f"l{place}")
+                frame = frame.selectExpr("*", f"{cell.key} AS k{place}").join(known, f"k{place}", "left")
+                whole = are_whole(own.values())
+                is_own = whole is not None and (
+                    cell.kind in FLOATING or (whole and cell.kind in PLAIN and cell.is_number)
+                )
+                cells[number] = f"CAST(l{place} AS {cell.kind})" if is_own else f"l{place}"
+            told = frame.selectExpr(*(f"{cell} AS x{number}" for number, cell in cells.items())).toDF(*self.columns())
+        rows = SparkRows(told, self.name, max_tuples=self.max_tuples)
+        rows._kept, self._kept = self._kept, None
+        self.close()
+        return rows
 
     def derive(self, kept: DataFrame) -> SparkRows:
         """Return a frame that was computed and stored for it as rows."""
