@@ -40,6 +40,8 @@ from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy.catalogue import CATALOGUE
 from indistinct.hierarchy.spec import FORMS
 from indistinct.policy import OPERATORS
+from indistinct.policy.policy_file import policy_of
+from indistinct.policy.tables_file import tables_policy_of
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -100,7 +102,9 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypat
         elif block.kind == "console":
             check_commands(block, where, monkeypatch)
         elif block.kind == "toml" and "version" in tomllib.loads(block.body):
-            ix.parse_policy(block.body, name=where)
+            content = tomllib.loads(block.body)
+            make = tables_policy_of if "tables" in content else policy_of
+            make(content, name=where)
 
 
 def check_session(block: Block, where: str, variables: dict[str, Any]) -> None:

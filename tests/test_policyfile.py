@@ -490,9 +490,9 @@ def spoiled(draw):
 @given(spoiled())
 @examples(300)
 def test_whatever_a_file_holds_the_answer_is_a_policy_or_a_policy_error(tmp_path_factory, content):
-    from indistinct.policy.policy_file import _toml
+    from indistinct.policy.policy_file import toml
 
-    text = "\n".join(f"{key} = {_toml(value)}" for key, value in content.items())
+    text = "\n".join(f"{key} = {toml(value)}" for key, value in content.items())
     folder = tmp_path_factory.getbasetemp()
     (folder / "race.csv").write_text("asian;person;*\n")
     try:

@@ -53,7 +53,10 @@ from indistinct.pipeline.mu_argus_session import MuArgusSession as MuArgusSessio
 from indistinct.pipeline.policy_check import PolicyCheck as PolicyCheck
 from indistinct.pipeline.policy_check import check as check
 from indistinct.pipeline.trials import Comparison as Comparison
+from indistinct.policy import DateShift as DateShift
+from indistinct.policy import LinkedTable as LinkedTable
 from indistinct.policy import Policy as Policy
+from indistinct.policy import TablesPolicy as TablesPolicy
 from indistinct.policy import identifier as identifier
 from indistinct.policy import other as other
 from indistinct.policy import quasi as quasi
@@ -66,6 +69,8 @@ from indistinct.policy.policy_file import policy_toml as policy_toml
 from indistinct.policy.policy_file import read_policy as read_policy
 from indistinct.policy.policy_schema import policy_schema as policy_schema
 from indistinct.policy.recipient_profile import for_recipient as for_recipient
+from indistinct.policy.tables_file import read_tables_policy as read_tables_policy
+from indistinct.policy.tables_file import tables_policy_toml as tables_policy_toml
 from indistinct.privacy import AlphaK as AlphaK
 from indistinct.privacy import AverageRisk as AverageRisk
 from indistinct.privacy import BetaLikeness as BetaLikeness

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from indistinct.cli import show
+from indistinct.cli.named_tables import Tables, tables_given
 from indistinct.cli.options import (
     LEDGER_HELP,
     AsJson,
@@ -17,21 +19,22 @@ from indistinct.cli.options import (
     Purpose,
     ReadingAnywhere,
     Recipient,
-    Table,
     Terms,
     TimeLimit,
 )
 from indistinct.showing.words import counted
 
+PLURALS = {"row": "rows", "person": "people"}
+
 if TYPE_CHECKING:
     from indistinct.algorithms import Algorithm
-    from indistinct.policy import Policy
+    from indistinct.policy import Policy, TablesPolicy
     from indistinct.release import Release
 
 
 def anonymize(
     policy_path: PolicyPath,
-    table: Table,
+    tables: Tables,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
     algorithm: Annotated[
         str | None,
@@ -67,17 +70,22 @@ def anonymize(
     """
     from indistinct import pipeline
     from indistinct.engine import open_table
-    from indistinct.policy.policy_file import read_policy
+    from indistinct.policy import Policy
+    from indistinct.policy.tables_file import read_any_policy
     from indistinct.released.manifest import refuse_occupied
 
     refuse_occupied(output, replace)
-    policy = read_policy(policy_path)
+    policy = read_any_policy(policy_path)
+    given = tables_given(policy, tables)
     chosen = _algorithm_asked_for(policy, algorithm, measure)
-    with (
-        show.progress(time_limit) as watch,
-        open_table(table, max_tuples=max_tuples, **reading.arguments()) as rows,
-    ):
-        if ledger is None:
+    if not isinstance(policy, Policy):
+        _refuse_for_several({"--ledger": ledger, "--max-tuples": max_tuples, "--engine": reading.engine})
+    with ExitStack() as stack:
+        watch = stack.enter_context(show.progress(time_limit))
+        rows: Any = given
+        if isinstance(policy, Policy):
+            rows = stack.enter_context(open_table(given, max_tuples=max_tuples, **reading.arguments()))
+        if ledger is None or not isinstance(policy, Policy):
             _refuse_ledger_options(
                 {
                     "--recipient": recipient,
@@ -86,7 +94,10 @@ def anonymize(
                     "--colluding": terms.colluding,
                 }
             )
-            with pipeline.anonymize(rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch) as release:
+            how = {} if isinstance(policy, Policy) else reading.arguments()
+            with pipeline.anonymize(
+                rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch, **how
+            ) as release:
                 watch.report("write")
                 release.write(output, replace=replace, allow_unsafe=allow_unsafe)
         else:
@@ -114,7 +125,16 @@ def anonymize(
     summarize(release, output)
     where = [] if reading.engine is None else ["--engine", reading.engine]
     where += [] if reading.master is None else ["--master", reading.master]
-    show.next_steps(["verify", policy_path, output, "--original", table, *where])
+    originals = [part for table in tables for part in ("--original", table)]
+    show.next_steps(["verify", policy_path, output, *originals, *where])
+
+
+def _refuse_for_several(given: Mapping[str, object]) -> None:
+    """Raise if something was said that several tables which belong together cannot heed."""
+    from indistinct.errors import PolicyError
+
+    if said := [name for name, value in given.items() if value not in (None, "duckdb")]:
+        raise PolicyError(f"{' and '.join(said)}: not offered for several tables that belong together; leave it out")
 
 
 def _refuse_ledger_options(given: Mapping[str, object]) -> None:
@@ -136,7 +156,9 @@ def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
     return recipient
 
 
-def _algorithm_asked_for(policy: Policy, algorithm: str | None, measure: str | None) -> Algorithm | str | None:
+def _algorithm_asked_for(
+    policy: Policy | TablesPolicy, algorithm: str | None, measure: str | None
+) -> Algorithm | str | None:
     """Give the algorithm that was asked for; a measure is an option of some."""
     from indistinct.algorithms import algorithm_named
     from indistinct.algorithms.algorithm import options_of
@@ -177,11 +199,21 @@ def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
+def table_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give how many rows of each of several tables are released."""
+    return [
+        (f"rows of {name}", f"{table['released']:,} of {table['eligible']:,} eligible")
+        for name, table in facts.get("linked_tables", {}).items()
+    ]
+
+
 def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
     facts = release.facts
-    noun = "classes" if "not_protected" in facts else "groups"
+    noun, unit = ("classes", "row") if "not_protected" in facts else ("groups", "row")
+    if "linked_tables" in facts:
+        noun, unit = "profiles", "person"
     console = show.out()
     console.print(show.levels(facts))
     console.print(show.measures(facts["measures"]))
@@ -192,7 +224,8 @@ def summarize(release: Release, written: Path) -> None:
                 ("algorithm", release.algorithm),
                 ("rows released", f"{facts['released']:,} of {facts['eligible']:,} eligible"),
                 ("rows suppressed", facts["suppressed"]),
-                (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], 'row')}"),
+                *table_lines(facts),
+                (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], unit, PLURALS[unit])}"),
                 *people_lines(facts),
                 ("written to", written),
             ]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere, Table
+from indistinct.cli.named_tables import Tables, tables_given
+from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
 
 if TYPE_CHECKING:
     from indistinct.pipeline.policy_check import PolicyCheck
@@ -18,7 +19,7 @@ MOST_SHOWN = 50
 
 def check(
     policy_path: PolicyPath,
-    table: Table,
+    tables: Tables,
     show_values: Annotated[
         bool,
         typer.Option("--show-values", help="Show the values that a hierarchy lacks: cells of the private table."),
@@ -32,12 +33,13 @@ def check(
     Exit code 2 says that there are mistakes, 3 that no release can satisfy the policy.
     """
     from indistinct.pipeline.policy_check import check as check_policy
-    from indistinct.policy.policy_file import read_policy
+    from indistinct.policy.tables_file import read_any_policy
 
-    policy = read_policy(policy_path)
+    policy = read_any_policy(policy_path)
+    given = tables_given(policy, tables)
     limits = reading.arguments()
     with show.progress() as watch:
-        found = check_policy(table, policy, show_values=show_values, watch=watch, **limits)
+        found = check_policy(given, policy, show_values=show_values, watch=watch, **limits)
     if as_json:
         _print_document(found)
         return
@@ -47,7 +49,7 @@ def check(
         _print_figures(found.figures)
     found.raise_if_infeasible()
     show.say(str(found), show.GOOD)
-    show.next_steps(["anonymize", policy_path, table, "-o", "release"])
+    show.next_steps(["anonymize", policy_path, *tables, "-o", "release"])
 
 
 def _print_document(found: PolicyCheck) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import show
+from indistinct.cli.named_tables import tables_given
 from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
 from indistinct.errors import VerificationError
 
@@ -24,7 +25,11 @@ def verify(
         ),
     ] = None,
     original: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="The private table, to prove that the release is true.")
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="The private table, to prove that the release is true; each of several as NAME=TABLE.",
+        ),
     ] = None,
     *,
     reading: ReadingAnywhere,
@@ -34,15 +39,16 @@ def verify(
 
     Exit code 4 says that a check failed.
     """
-    from indistinct.policy.policy_file import read_policy
+    from indistinct.policy.tables_file import read_any_policy
     from indistinct.proof.verdict import verify as recount
 
-    policy = read_policy(policy_path)
+    policy = read_any_policy(policy_path)
+    given = tables_given(policy, original, "--original") if original else None
     options = reading.arguments()
     tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
     with show.progress() as watch:
         watch.report("verify")
-        verdict = recount(tables, policy, original=original, **options)
+        verdict = recount(tables, policy, original=given, **options)
     if as_json:
         show.document(verdict.to_dict())
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)
@@ -53,6 +59,6 @@ def verify(
         show.say(f"FAILED: {found}. Do not hand this table out.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)
     show.say(f"verified: {found}", show.GOOD)
-    if original is None:
+    if given is None:
         second = [] if sensitive is None else ["--sensitive", sensitive]
         show.next_steps(["verify", policy_path, release, *second, "--original", "TABLE"])

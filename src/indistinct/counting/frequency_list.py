@@ -76,6 +76,8 @@ class FrequencyList:
     """The rows of each value of each column, where the tuples do not tell."""
     unreadable: Mapping[str, int] = field(default_factory=dict)
     """The rows by column whose cell the policy's hierarchy cannot read, as it was dealt with before counting."""
+    has_absent: bool = False
+    """The last value of each column, which keeps a label of its own, is that of rows that have no such column."""
     _memory: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -87,19 +89,7 @@ class FrequencyList:
         columns, asked, person = tuple(policy.quasi), policy.asked_sensitive, policy.person_columns
         values = encoded.values
         refuse_nobodies(encoded, person)
-        compiled, mistakes = {}, []
-        for column in (*columns, *asked):
-            try:
-                compiled[column] = policy.columns[column].compile(values[column])
-            except PolicyError as error:
-                codes: tuple[int, ...] = getattr(error, "codes", ())
-                mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
-                if codes and (where := encoded.rows_with(column, codes)):
-                    mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
-                    if any(values[column][code] is not None for code in codes):
-                        mistakes[-1] += UNREADABLE
-        if mistakes:
-            raise PolicyError(mistakes)
+        compiled = compile_columns(encoded, policy, (*columns, *asked))
         quasi = {column: compiled[column] for column in columns}
         apart = (*asked, *person)
         bottom = lowest_bottom(encoded, quasi, apart) if may_merge and encoded.max_tuples is not None else ()
@@ -256,6 +246,10 @@ class FrequencyList:
 
         return self.remember("people", count) if is_left is None else count()
 
+    def rows_of(self, column: int) -> int:
+        """Give the number of rows that have a column at all."""
+        return self.rows - int(self.value_counts(column)[-1]) if self.has_absent else self.rows
+
     def value_counts(self, column: int) -> IntArray:
         """Give the number of rows that carry each value of a column."""
         if self.value_rows:
@@ -317,6 +311,24 @@ class FrequencyList:
             self._memory[key] = compute()
         value: T = self._memory[key]
         return value
+
+
+def compile_columns(encoded: Encoded, policy: Policy, columns: Sequence[str]) -> dict[str, CompiledHierarchy]:
+    """Give the hierarchies of some columns for the values at hand, or raise one error with all that do not fit."""
+    compiled, mistakes = {}, []
+    for column in columns:
+        try:
+            compiled[column] = policy.columns[column].compile(encoded.values[column])
+        except PolicyError as error:
+            codes: tuple[int, ...] = getattr(error, "codes", ())
+            mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
+            if codes and (where := encoded.rows_with(column, codes)):
+                mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
+                if any(encoded.values[column][code] is not None for code in codes):
+                    mistakes[-1] += UNREADABLE
+    if mistakes:
+        raise PolicyError(mistakes)
+    return compiled
 
 
 def refuse_nobodies(encoded: Encoded, person: Sequence[str]) -> None:

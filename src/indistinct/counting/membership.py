@@ -21,6 +21,34 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
+class Tree:
+    """How rows of several tables belong to each other: a prescription to its visit, a visit to its patient.
+
+    Entries stand in an order in which those of deeper tables come first. One that others belong to is one row.
+    """
+
+    order: IntArray
+    """The entries, deepest first."""
+    parents: IntArray
+    """In that order: the place of the entry that each belongs to, or -1 where that is the person."""
+    tables: IntArray
+    """In that order: the number of each entry's table."""
+
+    @classmethod
+    def of(cls, rows: IntArray, parents: IntArray, tables: IntArray, depths: IntArray) -> Tree:
+        """Take the number of each entry's row and of the row that it belongs to, below 0 where there is none.
+
+        >>> Tree.of(np.array([0, -1]), np.array([-1, 0]), np.array([0, 1]), np.array([0, 1])).parents
+        array([ 1, -1])
+        """
+        order = np.argsort(-depths, kind="stable")
+        place_of = np.full(int(rows.max(initial=-1)) + 2, -1)  # the last is for entries without a parent
+        is_row = rows[order] >= 0
+        place_of[rows[order][is_row]] = np.flatnonzero(is_row)
+        return cls(order, place_of[parents[order]], tables[order])
+
+
+@dataclass(frozen=True, slots=True)
 class People:
     """The person and the group of each entry, and its sensitive values; entries are in any order.
 
@@ -34,18 +62,29 @@ class People:
     totals: Mapping[str, tuple[IntArray, int]] = field(default_factory=dict)
     rows: IntArray | None = None
     """The rows of each entry; where it says nothing each has one."""
+    tree: Tree | None = None
+    """How the rows of a person belong to each other, where they are of several tables."""
 
     def by_profile(self) -> tuple[People, IntArray]:
         """Give people in classes of those who have the same profile: as many rows in the same groups.
 
-        Also give the class of each person; of somebody who has no row left it is NOWHERE.
+        Where rows of several tables belong to each other, they also do so in the same way. Also give the class of
+        each person; of somebody who has no row left it is NOWHERE.
         """
         from indistinct.kernels import people_counts
 
         number = int(self.persons.max(initial=-1)) + 1
         rows = np.ones(len(self.groups), np.int64) if self.rows is None else self.rows
         with np.errstate(over="ignore"):  # sums wrap around, which NumPy remarks on when numba is switched off
-            class_of: IntArray = people_counts.number_profiles(self.persons, self.groups, rows, number)
+            class_of: IntArray
+            if self.tree is None:
+                class_of = people_counts.number_profiles(self.persons, self.groups, rows, number)
+            else:
+                order, tables = self.tree.order, self.tree.tables
+                groups = self.groups[order]
+                places = np.where(groups < 0, NOWHERE, groups * (int(tables.max(initial=0)) + 1) + tables)
+                persons = self.persons[order]
+                class_of = people_counts.number_trees(places, rows[order], self.tree.parents, persons, number)
         return replace(self, groups=np.where(self.groups < 0, NOWHERE, class_of[self.persons])), class_of
 
     def merge(self, group_of: IntArray) -> People:

@@ -16,5 +16,6 @@ from indistinct.engine.plans import FragmentPlan as FragmentPlan
 from indistinct.engine.plans import LocalPlan as LocalPlan
 from indistinct.engine.plans import Plan as Plan
 from indistinct.engine.plans import Recognition as Recognition
+from indistinct.engine.plans import Shifts as Shifts
 from indistinct.engine.plans import ValueCounts as ValueCounts
 from indistinct.engine.rows import Rows as Rows

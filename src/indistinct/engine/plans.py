@@ -54,6 +54,20 @@ class PlacedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Shifts:
+    """How dates move: by a number of days for each combination of values of some encoded columns.
+
+    ``formats``  column -> the format of its dates, None for ISO dates and timestamps; these columns are copied
+    ``codes``    encoded column -> (people,) value codes
+    ``days``     (people,) the days by which the dates of rows with these values move
+    """
+
+    formats: Mapping[str, str | None]
+    codes: Mapping[str, NDArray[np.int64]]
+    days: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How eligible rows become released rows; every encoded column has a map.
 
@@ -64,6 +78,7 @@ class Plan:
     ``suppressed``  column -> (groups,) label codes: a row that equals one of these tuples is suppressed
     ``blank``       False: suppressed rows are left out. True: they stay, with every mapped column missing
     ``unblanked``   mapped columns that suppressed rows keep all the same
+    ``shifts``      how the dates of copied columns move, if they do
     """
 
     columns: tuple[str, ...]
@@ -73,6 +88,7 @@ class Plan:
     suppressed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     blank: bool = False
     unblanked: frozenset[str] = frozenset()
+    shifts: Shifts | None = None
 
     @property
     def copied(self) -> tuple[str, ...]:

@@ -145,6 +145,13 @@ class Rows(ABC):
     def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
         """Return the eligible rows that lack none of these cells, and the different combinations of the cells there."""
 
+    def unreadable_dates(self, column: str, form: str | None, where: Sequence[Condition] = ()) -> int:
+        """Return how many eligible rows hold something that is no date of this format, None for ISO dates.
+
+        Dates of the years before 20 and after 9980 are none: those are most likely codes.
+        """
+        raise TableError(f"{self.name}: dates do not move in a {self.kind} table; write it to Parquet first")
+
     @abstractmethod
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         """Return how often each value of a column occurs in each group over ``columns``, counted from the cells.

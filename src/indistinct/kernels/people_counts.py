@@ -75,6 +75,49 @@ def number_profiles(persons: IntArray, groups: IntArray, rows: IntArray, number:
             first[person] += times * _mix(group, np.uint64(0x9E3779B97F4A7C15))
             second[person] += times * _mix(group, np.uint64(0xD1B54A32D192ED03))
             class_of[person] = 0
+    return _number_sums(first, second, class_of)
+
+
+@kernel
+def number_trees(places: IntArray, rows: IntArray, parents: IntArray, persons: IntArray, number: int) -> Any:
+    """Number the profiles of people whose rows belong to each other: two have the same if their trees are equal.
+
+    An entry with a parent stands under that one, others under their person. Two trees are equal if as many rows stand
+    in the same places, each over equal trees. They are compared by two sums of 64 bits each, as profiles are.
+
+    IN   places, rows  (entries,) int64; entries below place 0 do not count, nor what stands under them
+    IN   parents       (entries,) int64: a later entry, or -1
+    IN   persons       (entries,) int64
+    IN   number        of people
+    OUT  class_of      (number,) int64: -1 for somebody without entries
+    """
+    first, second = np.zeros(number, np.uint64), np.zeros(number, np.uint64)
+    entries = places.shape[0]
+    below, beneath = np.zeros(entries, np.uint64), np.zeros(entries, np.uint64)
+    class_of = np.full(number, -1, np.int64)
+    for entry in range(entries):
+        if places[entry] < 0:
+            continue
+        place, times = np.uint64(places[entry]), np.uint64(rows[entry])
+        one = _mix(place, np.uint64(0x9E3779B97F4A7C15)) + below[entry]
+        two = _mix(place, np.uint64(0xD1B54A32D192ED03)) + beneath[entry]
+        one = times * _mix(one, np.uint64(0xA0761D6478BD642F))
+        two = times * _mix(two, np.uint64(0xE7037ED1A0B428DB))
+        parent, person = parents[entry], persons[entry]
+        if parent >= 0:
+            below[parent] += one
+            beneath[parent] += two
+        else:
+            first[person] += one
+            second[person] += two
+        class_of[person] = 0
+    return _number_sums(first, second, class_of)
+
+
+@kernel
+def _number_sums(first: Any, second: Any, class_of: Any) -> Any:
+    """Number people by two sums each, those whose number is not below 0; equal sums have equal numbers."""
+    number = first.shape[0]
     capacity = 16
     while capacity < 2 * number:
         capacity *= 2

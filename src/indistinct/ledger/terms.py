@@ -56,6 +56,11 @@ class Terms:
             raise LedgerError(
                 "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
             )
+        if self.policy.shifted:
+            raise LedgerError(
+                "shift: the ledger does not know what dates that move reveal from one release to the next; release "
+                "them without it"
+            )
         if self.person:
             self._refuse_what_needs_one_row()
         for column in promised_columns(self.policy):

@@ -7,8 +7,9 @@ from typing import Any
 from indistinct.algorithms import Algorithm
 from indistinct.engine import use_table
 from indistinct.pipeline.in_fragments import recode_in_fragments
+from indistinct.pipeline.several_tables import anonymize_tables
 from indistinct.pipeline.stages import choose_algorithm, count, recode, recount, refuse_other_levels, search
-from indistinct.policy import Policy
+from indistinct.policy import Policy, TablesPolicy
 from indistinct.release import Release
 from indistinct.release.pseudonyms import refuse_without_ledger
 from indistinct.watch import Watch
@@ -16,7 +17,7 @@ from indistinct.watch import Watch
 
 def anonymize(
     table: Any,
-    policy: Policy,
+    policy: Policy | TablesPolicy,
     *,
     algorithm: Algorithm | str | None = None,
     allow_unsafe: bool = False,
@@ -26,12 +27,15 @@ def anonymize(
     """Give a release of a table that satisfies a policy, recounted; raise if there is none.
 
     ``table`` is a path (CSV, Parquet, Arrow, ``file.duckdb::table``), a pandas or Polars frame, an Arrow table or a
-    DuckDB relation; the release holds a table of the same kind. ``algorithm`` is an algorithm, its name, or None for
-    the one that the policy names. With ``allow_unsafe`` a release that fails its recount, as µ-Argus's may, is given
-    all the same; its verdict says what failed. ``reading`` goes to the engine: memory_limit, threads, delimiter,
+    DuckDB relation; the release holds a table of the same kind. For a policy of several tables that belong together
+    give each of them by its name; ``release.tables`` does so, too. ``algorithm`` is an algorithm, its name, or None
+    for the one that the policy names. With ``allow_unsafe`` a release that fails its recount, as µ-Argus's may, is
+    given all the same; its verdict says what failed. ``reading`` goes to the engine: memory_limit, threads, delimiter,
     encoding.
     """
     watch = watch or Watch()
+    if isinstance(policy, TablesPolicy):
+        return anonymize_tables(table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, watch=watch, **reading)
     chosen = choose_algorithm(algorithm, policy)
     refuse_without_ledger(policy)
     with use_table(table, **reading) as rows:  # the release holds its own rows

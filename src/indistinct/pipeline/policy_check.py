@@ -14,9 +14,11 @@ from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
+from indistinct.pipeline.readable_dates import unreadable_dates
 from indistinct.pipeline.repeated_people import refuse_repeated_people
+from indistinct.pipeline.several_tables import check_tables
 from indistinct.pipeline.stages import refuse_other_levels
-from indistinct.policy import Policy
+from indistinct.policy import Policy, TablesPolicy
 from indistinct.privacy import KAnonymity
 from indistinct.watch import Watch
 
@@ -57,12 +59,12 @@ class PolicyCheck:
 
 
 def check(
-    table: Any, policy: Policy, *, show_values: bool = False, watch: Watch | None = None, **reading: Any
+    table: Any, policy: Policy | TablesPolicy, *, show_values: bool = False, watch: Watch | None = None, **reading: Any
 ) -> PolicyCheck:
     """Tell every mistake of a policy on a table, or else whether a release can satisfy it.
 
     With ``show_values`` the result also holds the values that a hierarchy lacks, which are cells of the private table.
-    ``reading`` goes to the engine, as for ``anonymize``.
+    ``reading`` goes to the engine, as for ``anonymize``. Several tables that belong together are given by name.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, suppress
@@ -75,6 +77,9 @@ def check(
       - column 'town' of the table is not declared; give it a role under columns (identifier, quasi, sensitive or other)
     """
     watch = watch or Watch()
+    if isinstance(policy, TablesPolicy):
+        counted, all_rows, error = check_tables(table, policy, watch, reading)
+        return PolicyCheck({} if counted is None else _figures(counted, all_rows), error)
     with use_table(table, **reading) as given:
         watch.report("count")
         try:
@@ -93,6 +98,8 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
     try:
         policy.check(rows.columns())
         refuse_repeated_people(rows, policy)
+        if mistakes := unreadable_dates(rows, policy):
+            raise PolicyError(mistakes)
         with encode_eligible(rows, policy) as encoded:
             return count_with_population(encoded, policy)
     except PolicyError as error:

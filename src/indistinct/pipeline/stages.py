@@ -16,6 +16,7 @@ from indistinct.counting import encode_eligible, kernels_are_compiled, read_as_d
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
+from indistinct.pipeline.readable_dates import unreadable_dates
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Person, Policy
 from indistinct.recoding import Recoding
@@ -81,6 +82,8 @@ def count(
         if read is not rows:
             opened.enter_context(read)
         refuse_repeated_people(read, policy)
+        if mistakes := unreadable_dates(read, policy):
+            raise PolicyError(mistakes)
         encoded = opened.enter_context(encode_eligible(read, policy))
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
         frequencies = count_with_population(encoded, policy, may_merge=may_merge)
@@ -93,20 +96,29 @@ def count(
 
 def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
     """Have an algorithm find a recoding of what was counted; its time limit begins here."""
-    if counted.task.counts_people and not declaration_of(algorithm).counts_people:
+    if counted.policy.shifted and declaration_of(algorithm).kind != "full-domain":
+        raise PolicyError(
+            f"shift: the algorithm {algorithm.name!r} does not move dates; choose lattice, samarati, mingen or datafly"
+        )
+    return search_task(counted.task, algorithm, watch)
+
+
+def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
+    """Have an algorithm find a recoding for a task; its time limit begins here."""
+    if task.counts_people and not declaration_of(algorithm).counts_people:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
             "mondrian or regroup"
         )
-    if counted.policy.links_rows and not declaration_of(algorithm).links_rows:
+    if task.policy.links_rows and not declaration_of(algorithm).links_rows:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
             "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
         )
-    refuse_other_levels(counted.policy, algorithm)
+    refuse_other_levels(task.policy, algorithm)
     watch.start()
     watch.report("search")
-    recoding = algorithm.run(counted.task, watch)
+    recoding = algorithm.run(task, watch)
     refuse_nothing(recoding)
     return recoding
 

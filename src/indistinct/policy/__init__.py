@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
 from indistinct.policy.column import Column, Role, identifier, other, quasi, sensitive
+from indistinct.policy.condition import Condition, where
+from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.policy import (
     ALL_QUASI,
-    Condition,
     Policy,
     sensitive_columns,
-    suppression_in_rows,
-    suppression_mistakes,
-    where,
 )
+from indistinct.policy.suppression_limit import suppression_in_rows, suppression_mistakes
+from indistinct.policy.tables_policy import LinkedTable, Part, TablesPolicy
 
 __all__ = [
     "ALL_QUASI",
@@ -21,9 +21,13 @@ __all__ = [
     "PSEUDONYM",
     "Column",
     "Condition",
+    "DateShift",
+    "LinkedTable",
+    "Part",
     "Person",
     "Policy",
     "Role",
+    "TablesPolicy",
     "identifier",
     "other",
     "quasi",

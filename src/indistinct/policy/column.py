@@ -9,6 +9,7 @@ from typing import Any, Literal
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
 from indistinct.hierarchy.exact_numbers import read_number
+from indistinct.policy.date_shift import DateShift
 
 Role = Literal["identifier", "quasi", "sensitive", "other"]
 Rule = Literal["value", "refuse"]
@@ -17,6 +18,8 @@ Unreadable = Literal["refuse", "missing", "suppress"]
 """What becomes of a cell that the hierarchy cannot read: a mistake, a missing cell, or a row that is left out."""
 Missing = Rule | Sequence[str | int | float] | Mapping[str, Any]
 """The rule, the codes that mean a missing cell, or both as ``{"codes": […], "rule": …}``."""
+Shift = DateShift | Mapping[str, Any] | int
+"""How dates move: as it is, as a policy file says it, or by at most so many days."""
 STABLE = "stable"
 """A pseudonym that stays the same from release to release."""
 RULES = ("value", "refuse")
@@ -45,8 +48,21 @@ class Column:
     recode: Hierarchy | None = None
     """Of a sensitive or other column: what its cells are recoded by before they are counted and released."""
     recode_level: int | str = 1
+    shift: DateShift | None = None
+    """By how much the dates of a person move."""
 
     def __post_init__(self) -> None:
+        if self.shift is not None:
+            object.__setattr__(self, "shift", DateShift.of(self.shift))
+            if self.role not in ("sensitive", "other"):
+                raise PolicyError(
+                    f"shift: only dates of a sensitive or another column move; its role is {self.role}; a quasi column "
+                    "is generalized with dates()"
+                )
+            if self.recode is not None:
+                raise PolicyError(
+                    "shift: its cells are recoded as well; dates move as they are, so drop one of the two"
+                )
         if self.pseudonym not in (True, False, STABLE):
             raise PolicyError(f"pseudonym: must be true, false or {STABLE!r}, got {self.pseudonym!r}")
         if self.pseudonym and self.role != "identifier":
@@ -280,12 +296,14 @@ def sensitive(
     unreadable: Unreadable = "refuse",
     recode: Hierarchy | None = None,
     recode_level: int | str = 1,
+    shift: Shift | None = None,
 ) -> Column:
     """A column whose value nobody should learn about a person (illness, salary): released as it is.
 
     A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
     ``missing`` and ``unreadable`` are as in ``quasi``. With ``recode`` its cells are released, and counted by models,
-    as labels of that hierarchy at one level: rounded, top-coded, the month of a date.
+    as labels of that hierarchy at one level: rounded, top-coded, the month of a date. ``shift`` is for dates as in
+    ``other``.
     """
     return Column(
         "sensitive",
@@ -294,6 +312,7 @@ def sensitive(
         unreadable=unreadable,
         recode=recode,
         recode_level=recode_level,
+        shift=None if shift is None else DateShift.of(shift),
     )
 
 
@@ -303,6 +322,14 @@ def other(
     unreadable: Unreadable = "refuse",
     recode: Hierarchy | None = None,
     recode_level: int | str = 1,
+    shift: Shift | None = None,
 ) -> Column:
-    """A column that neither identifies nor harms: released as it is, or recoded as a sensitive one can be."""
-    return Column("other", missing=missing, unreadable=unreadable, recode=recode, recode_level=recode_level)
+    """A column that neither identifies nor harms: released as it is, or recoded as a sensitive one can be.
+
+    With ``shift``, a number of days, its dates move by up to so many: by one random number for all rows of a person,
+    so that what lies between them stays.
+    """
+    moved = None if shift is None else DateShift.of(shift)
+    return Column(
+        "other", missing=missing, unreadable=unreadable, recode=recode, recode_level=recode_level, shift=moved
+    )

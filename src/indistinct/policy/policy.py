@@ -2,59 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from indistinct.engine.plans import OPERATORS
 from indistinct.errors import PolicyError
 from indistinct.policy.column import STABLE, Column, Role, identifier
+from indistinct.policy.condition import Condition
+from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
+from indistinct.policy.suppression_limit import suppression_in_rows, suppression_mistakes
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
 ALL_QUASI = "quasi-identifier"
 """The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A test that an eligible row passes: a column, an operator and a value."""
-
-    column: str
-    op: str
-    value: Any = None
-
-    def __post_init__(self) -> None:
-        if self.op not in OPERATORS:
-            raise PolicyError(f"op must be one of {', '.join(OPERATORS)}; got {self.op!r}")
-        if self.op in ("present", "missing"):
-            if self.value is not None:
-                raise PolicyError(f"op {self.op!r} takes no value")
-        elif self.op in ("in", "not in"):
-            if isinstance(self.value, str) or not isinstance(self.value, Sequence) or not self.value:
-                raise PolicyError(f"op {self.op!r} takes a list of values")
-            object.__setattr__(self, "value", tuple(self.value))
-            if not all(isinstance(v, str | int | float | datetime.date) for v in self.value):
-                raise PolicyError(f"op {self.op!r} compares with texts, numbers and dates only")
-        elif not isinstance(self.value, str | int | float | datetime.date):
-            raise PolicyError(f"op {self.op!r} takes a text, a number or a date")
-
-    def as_triple(self) -> tuple[str, str, Any]:
-        """Give the condition as the engines take it."""
-        return self.column, self.op, self.value
-
-
-def where(column: str, op: str, value: Any = None) -> Condition:
-    """A condition on eligible rows: Datafly's data holder declares which tuples may be released at all.
-
-    >>> where("age", ">=", 18)
-    Condition(column='age', op='>=', value=18)
-    """
-    return Condition(column, op, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +31,9 @@ class Policy:
     ``person`` names the column, or the columns, that say whose row it is: models then count people instead of rows.
     ``one_row_per_person`` says that every row is of somebody else, also where the identifiers of rows are equal.
     """
+
+    needs_quasi: ClassVar[bool] = True
+    """Without a quasi column there is nothing to search for; one of several tables may have none."""
 
     columns: Mapping[str, Column]
     privacy: Sequence[PrivacyModel]
@@ -101,7 +68,7 @@ class Policy:
             if not isinstance(column, Column):
                 mistakes.append(f"columns.{name}: use identifier(), quasi(), sensitive() or other()")
         quasi_columns = [n for n, c in self.columns.items() if isinstance(c, Column) and c.role == "quasi"]
-        if not quasi_columns:
+        if not quasi_columns and self.needs_quasi:
             mistakes.append("columns: no quasi column; say which columns others could link by, with quasi(…)")
         if not self.privacy:
             mistakes.append("privacy: no model; add for example KAnonymity(5)")
@@ -133,10 +100,34 @@ class Policy:
             mistakes.append("person: k-map counts people for one row each, not for all of a pseudonym together")
         if self.links_rows and self.suppressed_rows == "blank":
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
+        mistakes += self._shift_mistakes()
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
                 "one_row_per_person: nobody has several rows, it says, and person says whose they are; drop one"
             )
+        return mistakes
+
+    def _shift_mistakes(self) -> list[str]:
+        """List what is wrong with dates that move."""
+        if not all(isinstance(column, Column) for column in self.columns.values()):
+            return []  # said already
+        moved = list(self.shifted)
+        if not moved:
+            return []
+        mistakes = []
+        if self.needs_quasi and not (self.links_rows and not self.suppresses_single_rows):
+            mistakes.append(
+                f"columns.{moved[0]}.shift: all dates of a person move together, so it is told whose rows they are: "
+                "say person = { column = …, release = 'pseudonym' }, which suppresses people and not single rows"
+            )
+        if len({shift.days for shift in self.shifted.values()}) > 1:
+            mistakes.append("columns: all dates of a person move together, so shift has the same days everywhere")
+        asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
+        mistakes += [
+            f"columns.{name}.shift: a model asks about its values, which would be others; drop one of the two"
+            for name in moved
+            if name in asked
+        ]
         return mistakes
 
     def _sensitive_mistakes(self) -> list[str]:
@@ -183,6 +174,16 @@ class Policy:
     def quasi(self) -> tuple[str, ...]:
         """The quasi columns, in the policy's order: the components of a node."""
         return self.with_role("quasi")
+
+    @property
+    def shifted(self) -> dict[str, DateShift]:
+        """The columns whose dates move by a number of days for each person."""
+        return {name: column.shift for name, column in self.columns.items() if column.shift is not None}
+
+    @property
+    def unshifted_columns(self) -> tuple[str, ...]:
+        """The released columns whose cells are those of the original, or labels of them."""
+        return tuple(name for name in self.with_role("quasi", "sensitive", "other") if name not in self.shifted)
 
     @property
     def person_columns(self) -> tuple[str, ...]:
@@ -271,31 +272,6 @@ def sensitive_columns(model: PrivacyModel, policy: Policy) -> tuple[str, ...]:
         return ()
     column = getattr(model, "column", None)
     return policy.with_role("sensitive") if column is None else (column,)
-
-
-def suppression_mistakes(value: object) -> list[str]:
-    """Tell what is wrong with a suppression limit."""
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-        return []
-    if isinstance(value, float) and 0 <= value <= 1:
-        return []
-    return [
-        f"max_suppression: must be a share of the rows from 0.0 to 1.0 (0.02 is 2 %) "
-        f"or a whole number of rows, got {value!r}"
-    ]
-
-
-def suppression_in_rows(value: int | float | None, rows: int) -> int:
-    """Turn a suppression limit into rows.
-
-    >>> suppression_in_rows(0.02, 30_162), suppression_in_rows(3, 11), suppression_in_rows(None, 11)
-    (603, 3, 0)
-    """
-    if value is None:
-        return 0
-    if isinstance(value, float):
-        return int(value * rows + 1e-9)  # 0.29 * 100 is 28.999999999999996
-    return min(value, rows)
 
 
 def _closest(name: str, columns: Sequence[str]) -> str:

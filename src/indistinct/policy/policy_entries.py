@@ -34,6 +34,11 @@ class Entries(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
+class ShiftEntry(Entries):
+    days: int = Field(description="Dates of a person move by one random number of days, at most so many.")
+    format: str | None = Field(None, description="The format of the dates, as strptime reads it. Else ISO dates.")
+
+
 class ColumnEntry(Entries):
     role: Literal["identifier", "quasi", "sensitive", "other"]
     hierarchy: dict[str, Any] | None = Field(
@@ -54,6 +59,7 @@ class ColumnEntry(Entries):
         False,
         description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",
     )
+    shift: ShiftEntry | None = Field(None, description="Of dates: all of a person move by one random number of days.")
 
 
 class ConditionEntry(Entries):
@@ -97,6 +103,28 @@ class PolicyEntries(Entries):
     recipient_profile: dict[str, float] | None = Field(
         None, description="How likely the recipient links by each quasi column, 0 to 1 (Datafly)."
     )
+
+
+class TableEntry(Entries):
+    columns: dict[str, ColumnEntry]
+    person: str | list[str] | None = Field(
+        None, description="The columns that say whose row it is, if they are not those that the policy names for all."
+    )
+    key: str | None = Field(None, description="The column that no two rows have equal.")
+    references: dict[str, str] = Field(
+        default_factory=dict, description="The column that holds the key of a row of another table, and that table."
+    )
+    eligible: list[ConditionEntry] = Field(default_factory=list)
+
+
+class TablesEntries(Entries):
+    version: int = Field(ge=VERSION, le=VERSION)
+    tables: dict[str, TableEntry] = Field(min_length=1)
+    privacy: list[dict[str, Any]] = Field(min_length=1)
+    person: str | list[str] | PersonEntry = Field(description="The column, or the columns, that say whose row it is.")
+    max_suppression: Any = Field(None, description="A share of the rows of all tables (0.02) or a number of rows (3).")
+    algorithm: str = "lattice"
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
 
 
 class AtLevelEntry(Entries):

@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from pydantic import ValidationError
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.policy.column import Column, read_missing
+from indistinct.policy.condition import Condition
 from indistinct.policy.person import Person
-from indistinct.policy.policy import ALL_QUASI, Condition, Policy, suppression_mistakes
+from indistinct.policy.policy import ALL_QUASI, Policy
 from indistinct.policy.policy_entries import (
     VERSION,
     AtLevelEntry,
@@ -24,9 +25,12 @@ from indistinct.policy.policy_entries import (
     ConditionEntry,
     PersonEntry,
     PolicyEntries,
+    TableEntry,
+    TablesEntries,
     model_entries,
 )
 from indistinct.policy.recipient_profile import for_recipient
+from indistinct.policy.suppression_limit import suppression_mistakes
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 
 if TYPE_CHECKING:
@@ -42,42 +46,53 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
     Raises one PolicyError that lists every mistake with its path in the file.
     """
     path = Path(path)
+    return parse_policy(text_of(path), base=path.parent, name=path.name)
+
+
+def text_of(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise PolicyError(f"cannot read the policy {path}: {error.strerror}") from None
     except ValueError as error:  # a NUL
         if not isinstance(error, UnicodeDecodeError):
             raise PolicyError("cannot read the policy: its path holds a NUL character") from None
         raise PolicyError(f"the policy {path} is not UTF-8 text") from None
-    return parse_policy(text, base=path.parent, name=path.name)
 
 
 def parse_policy(text: str, *, base: Path | None = None, name: str = "policy") -> Policy:
     """Read a policy from the text of a policy file."""
+    return policy_of(content_of(text, name), base=base, name=name)
+
+
+def content_of(text: str, name: str) -> dict[str, Any]:
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{name} is not TOML: {error}") from None
     except RecursionError:
         raise PolicyError(f"{name} is no policy: lists or tables stand in each other too deep") from None
     except ValueError:
         raise PolicyError(f"{name} is no policy: it holds a number of too many digits") from None
-    return policy_of(content, base=base, name=name)
 
 
 def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str = "policy") -> Policy:
     """Make a policy from the content of a policy file, or of a form that asks the same."""
-    mistakes = _Mistakes()
+    if "tables" in content:
+        raise PolicyError(
+            f"{name}: describes several tables that belong together: anonymize, check and verify take such a policy "
+            "(read_tables_policy in Python), all else one of one table"
+        )
+    mistakes = Mistakes()
     try:
         entries = PolicyEntries.model_validate(content)
     except ValidationError as error:
         mistakes.add_foreign(error)
         # what can still be understood is checked too, so that one run shows all there is to mend
         entries = PolicyEntries.model_construct(**{k: v for k, v in content.items() if k in PolicyEntries.model_fields})
-    columns = _columns(entries, base or Path(), mistakes)
-    privacy = _privacy(entries, base or Path(), mistakes)
-    eligible = _eligible(entries, mistakes)
+    columns = columns_of(entries, base or Path(), mistakes)
+    privacy = privacy_of(entries, base or Path(), mistakes)
+    eligible = eligible_of(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
         mistakes.catch("", lambda: ALGORITHMS.make(entries.algorithm, **entries.options))
     mistakes.items += suppression_mistakes(entries.max_suppression)
@@ -92,7 +107,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             suppressed_rows=entries.suppressed_rows,
             algorithm=entries.algorithm,
             options=entries.options,
-            person=_person(entries, base or Path()),
+            person=person_of(entries, base or Path()),
             one_row_per_person=entries.one_row_per_person,
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
@@ -102,7 +117,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
         raise
 
 
-class _Mistakes:
+class Mistakes:
     """Everything that is wrong with a file so far."""
 
     def __init__(self) -> None:
@@ -147,7 +162,9 @@ def _place(parts: tuple[int | str, ...]) -> str:
     return text or "file"
 
 
-def _columns(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> dict[str, Column]:
+def columns_of(
+    entries: PolicyEntries | TableEntry, base: Path, mistakes: Mistakes, place: str = ""
+) -> dict[str, Column]:
     columns = {}
     given = entries.columns if isinstance(getattr(entries, "columns", None), Mapping) else {}
     for name, entry in given.items():
@@ -159,24 +176,35 @@ def _columns(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> dict[st
         if entry.hierarchy is not None:
             if entry.role not in WITH_HIERARCHY:
                 mistakes.items.append(
-                    f"columns.{name}.hierarchy: only a quasi or a sensitive column has one; its role is {entry.role}"
+                    f"{place}columns.{name}.hierarchy: only a quasi or a sensitive column has one; its role is "
+                    f"{entry.role}"
                 )
             spec = entry.hierarchy
-            hierarchy = mistakes.catch(f"columns.{name}.hierarchy", lambda spec=spec: from_spec(spec, base))  # type: ignore[misc]
-        missing = mistakes.catch(f"columns.{name}.missing", lambda entry=entry: read_missing(entry.missing))  # type: ignore[misc]
+            hierarchy = mistakes.catch(
+                f"{place}columns.{name}.hierarchy",
+                lambda spec=spec: from_spec(spec, base),  # type: ignore[misc]
+            )
+        missing = mistakes.catch(
+            f"{place}columns.{name}.missing",
+            lambda entry=entry: read_missing(entry.missing),  # type: ignore[misc]
+        )
         if hierarchy is not None and missing is not None:
-            made = entry.model_dump(exclude={"hierarchy", "recode"}) | {"hierarchy": hierarchy}
+            shift = None if entry.shift is None else entry.shift.model_dump(exclude_none=True)
+            made = entry.model_dump(exclude={"hierarchy", "recode", "shift"}) | {"hierarchy": hierarchy, "shift": shift}
             if entry.recode is not None:
                 said = {key: value for key, value in entry.recode.items() if key != "level"}
-                made["recode"] = mistakes.catch(f"columns.{name}.recode", lambda said=said: from_spec(said, base))  # type: ignore[misc]
+                made["recode"] = mistakes.catch(
+                    f"{place}columns.{name}.recode",
+                    lambda said=said: from_spec(said, base),  # type: ignore[misc]
+                )
                 made["recode_level"] = entry.recode.get("level", 1)
-            column = mistakes.catch(f"columns.{name}", lambda made=made: Column(**made))  # type: ignore[misc]
+            column = mistakes.catch(f"{place}columns.{name}", lambda made=made: Column(**made))  # type: ignore[misc]
             if column is not None:
                 columns[name] = column
     return columns
 
 
-def _privacy(entries: PolicyEntries, base: Path, mistakes: _Mistakes) -> list[PrivacyModel]:
+def privacy_of(entries: PolicyEntries | TablesEntries, base: Path, mistakes: Mistakes) -> list[PrivacyModel]:
     models = []
     given = entries.privacy if isinstance(getattr(entries, "privacy", None), list) else []
     for position, entry in enumerate(given):
@@ -207,22 +235,24 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
     return made
 
 
-def _person(entries: PolicyEntries, base: Path) -> Person | None:
+def person_of(
+    entries: PolicyEntries | TablesEntries, base: Path, make: Callable[[Any], Person] = Person.of
+) -> Person | None:
     """Give whose rows they are, as the file says it."""
     given = entries.person
     if given is None:
         return None
     said = given.model_dump(exclude_none=True) if isinstance(given, PersonEntry) else given
-    return Person.of(said).relative_to(base)
+    return make(said).relative_to(base)
 
 
-def _eligible(entries: PolicyEntries, mistakes: _Mistakes) -> list[Condition]:
+def eligible_of(entries: PolicyEntries | TableEntry, mistakes: Mistakes, place: str = "") -> list[Condition]:
     conditions = []
     given = entries.eligible if isinstance(entries.eligible, list) else []
     for position, entry in enumerate(given):
         if isinstance(entry, ConditionEntry):
             made = mistakes.catch(
-                f"eligible[{position}]",
+                f"{place}eligible[{position}]",
                 lambda entry=entry: Condition(entry.column, entry.op, entry.value),  # type: ignore[misc]
             )
             if made is not None:
@@ -234,18 +264,28 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
     """Write a policy as the text of a policy file; ``comments`` are put beside the columns they name."""
     lines = [f"version = {VERSION}"]
     if policy.max_suppression is not None:
-        lines.append(f"max_suppression = {_toml(policy.max_suppression)}")
+        lines.append(f"max_suppression = {toml(policy.max_suppression)}")
     if policy.suppressed_rows != "remove":
-        lines.append(f"suppressed_rows = {_toml(policy.suppressed_rows)}")
-    lines.append(f"algorithm = {_toml(policy.algorithm)}")
+        lines.append(f"suppressed_rows = {toml(policy.suppressed_rows)}")
+    lines.append(f"algorithm = {toml(policy.algorithm)}")
     if policy.options:
-        lines.append(f"options = {_toml(policy.options)}")
+        lines.append(f"options = {toml(policy.options)}")
     if isinstance(policy.person, Person):
-        lines.append(f"person = {_toml(policy.person.describe())}")
+        lines.append(f"person = {toml(policy.person.describe())}")
     if policy.one_row_per_person:
         lines.append("one_row_per_person = true")
-    lines += ["", "[columns]"]
-    for name, column in policy.columns.items():
+    lines += ["", "[columns]", *column_lines(policy.columns, comments or {})]
+    assert policy.quasi_identifiers is not None  # set when the policy was made
+    if dict(policy.quasi_identifiers) != {ALL_QUASI: policy.quasi}:
+        lines += ["", "[quasi_identifiers]"]
+        lines += [f"{_key(name)} = {toml(list(names))}" for name, names in policy.quasi_identifiers.items()]
+    return "\n".join([*lines, *condition_lines(policy.eligible, "eligible"), *model_lines(policy.privacy)]) + "\n"
+
+
+def column_lines(columns: Mapping[str, Column], comments: Mapping[str, str]) -> list[str]:
+    """Write the columns of a table, a line each."""
+    lines = []
+    for name, column in columns.items():
         entry: dict[str, Any] = {"role": column.role}
         if column.role in WITH_HIERARCHY:
             spec = column.hierarchy.spec()
@@ -253,33 +293,42 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
             entry |= {} if column.weight == 1 else {"weight": column.weight}
         entry |= column.describe_levels() | column.describe_missing()
         entry |= column.describe_recoding() | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
-        if comments and name in comments:
+        entry |= {} if column.shift is None else {"shift": column.shift.describe()}
+        if name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
-        lines.append(f"{_key(name)} = {_toml(entry)}")
-    assert policy.quasi_identifiers is not None  # set when the policy was made
-    if dict(policy.quasi_identifiers) != {ALL_QUASI: policy.quasi}:
-        lines += ["", "[quasi_identifiers]"]
-        lines += [f"{_key(name)} = {_toml(list(names))}" for name, names in policy.quasi_identifiers.items()]
-    for condition in policy.eligible:
-        lines += ["", "[[eligible]]", f"column = {_toml(condition.column)}", f"op = {_toml(condition.op)}"]
+        lines.append(f"{_key(name)} = {toml(entry)}")
+    return lines
+
+
+def condition_lines(conditions: Sequence[Condition], place: str) -> list[str]:
+    """Write the conditions on eligible rows."""
+    lines = []
+    for condition in conditions:
+        lines += ["", f"[[{place}]]", f"column = {toml(condition.column)}", f"op = {toml(condition.op)}"]
         if condition.value is not None:
-            lines.append(f"value = {_toml(condition.value)}")
-    for model in policy.privacy:
+            lines.append(f"value = {toml(condition.value)}")
+    return lines
+
+
+def model_lines(models: Sequence[PrivacyModel]) -> list[str]:
+    """Write the privacy models."""
+    lines: list[str] = []
+    for model in models:
         if model.asks_population and getattr(model, "path", None) is None:
             raise PolicyError(
                 f"privacy: the population of {model.name} is a table in memory, which a policy file cannot name; "
                 "save it, and give its path"
             )
-        lines += ["", "[[privacy]]", *(f"{_key(key)} = {_toml(value)}" for key, value in model.describe().items())]
-    return "\n".join(lines) + "\n"
+        lines += ["", "[[privacy]]", *(f"{_key(key)} = {toml(value)}" for key, value in model.describe().items())]
+    return lines
 
 
 def _key(name: str) -> str:
     is_bare = name.isascii() and name and all(c.isalnum() or c in "-_" for c in name)
-    return name if is_bare else _toml(name)
+    return name if is_bare else toml(name)
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
     """Write a value as TOML on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -290,10 +339,10 @@ def _toml(value: Any) -> str:
     if isinstance(value, datetime.date | datetime.datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(str(k))} = {_toml(v)}" for k, v in value.items()) + " }" if value else "{}"
+        return "{ " + ", ".join(f"{_key(str(k))} = {toml(v)}" for k, v in value.items()) + " }" if value else "{}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(toml(item) for item in value) + "]"
     name = getattr(value, "name", None)
     if isinstance(name, str) and name in MEASURES and value == MEASURES[name]():
-        return _toml(name)
+        return toml(name)
     raise PolicyError(f"a {type(value).__name__} cannot be written in a policy file")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice, product
 
 import numpy as np
@@ -13,7 +13,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.least_suppression import least_suppression_check
-from indistinct.proof.linked_rows import linked_rows_check
+from indistinct.proof.linked_rows import linked_rows_checks
 from indistinct.proof.people_recount import people_checks
 
 MOST_NODES_TRIED = 256
@@ -33,18 +33,47 @@ def _prove_encoded(
     released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, claimed: int | None
 ) -> list[Check]:
     """Check the same of an original that was encoded."""
-    hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
     eligible = source.rows
+    rows = released.count()
+    general, check, blank = _general_like(released, source, policy, hint, policy.person_columns)
+    if general is None:
+        return [check]
+    suppressed = eligible - rows + blank
+    return [
+        check,
+        *claim_checks(claimed, suppressed),
+        *limit_checks(policy, suppressed, eligible),
+        least_suppression_check(general, policy, suppressed),
+        *_checks_of_people(released, general, policy),
+    ]
+
+
+def general_like(
+    released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, extra: Sequence[str]
+) -> tuple[Rows | None, Check]:
+    """Give the original at the levels of a release, if every released row generalizes a row of its own, and the check.
+
+    ``extra`` columns are encoded and stay as they are. No row was left blank.
+    """
+    general, check, _ = _general_like(released, source, policy, hint, extra)
+    return general, check
+
+
+def _general_like(
+    released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, extra: Sequence[str]
+) -> tuple[Rows | None, Check, int]:
+    """Give the same, and the number of rows that were suppressed and left blank."""
+    hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
     rows = released.count()
     blank = count_blank_rows(released, policy)
     possible, lost = _possible_nodes(released, policy, hierarchies, blank > 0, hint)
     if lost:
         wrong = "labels that no single level has, of those that may be released"
-        return [Check("truthful", False, f"{', '.join(map(repr, lost))}: {wrong}")]
+        return None, Check("truthful", False, f"{', '.join(map(repr, lost))}: {wrong}"), blank
     fewest, general = rows, None
     for node in possible:
-        candidate = source.recode(_generalization(node, policy, hierarchies))
-        unmatched = released.difference(candidate, policy.with_role("quasi", "sensitive", "other"))
+        candidate = source.recode(_generalization(node, policy, hierarchies, source, extra))
+        unmatched = released.difference(candidate, policy.unshifted_columns)
         if unmatched == 0:
             blank = 0  # rows are blank by nature, none was suppressed and left so
         false_rows = max(0, unmatched - blank)
@@ -53,29 +82,22 @@ def _prove_encoded(
         if false_rows == 0:
             break
     assert general is not None  # there is at least one possible node
-    others = policy.with_role("sensitive", "other")
+    others = [name for name in policy.unshifted_columns if name not in policy.quasi]
     if fewest == 0 and blank and others:
         fewest = released.difference(general, others)
     if blank and count_blank_rows(general, policy):
         detail = "rows whose quasi cells are all missing cannot be told from suppressed rows that were left blank"
-        return [Check("truthful", False, detail)]
+        return None, Check("truthful", False, detail), blank
     if fewest:
-        return [Check("truthful", False, f"{fewest} released rows generalize no row of the original, one to one")]
-    suppressed = eligible - rows + blank
-    detail = f"each of {rows} rows generalizes a row of its own of the original"
-    return [
-        Check("truthful", True, detail),
-        *claim_checks(claimed, suppressed),
-        *limit_checks(policy, suppressed, eligible),
-        least_suppression_check(general, policy, suppressed),
-        *_checks_of_people(released, general, policy),
-    ]
+        detail = f"{fewest} released rows generalize no row of the original, one to one"
+        return None, Check("truthful", False, detail), blank
+    return general, Check("truthful", True, f"each of {rows} rows generalizes a row of its own of the original"), blank
 
 
 def _checks_of_people(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     """Check the people behind a release, or that its pseudonyms stand for them."""
     if policy.links_rows:
-        return [linked_rows_check(released, general, policy)]
+        return linked_rows_checks(released, general, policy)
     return people_checks(released, general, policy) if policy.person_columns else []
 
 
@@ -105,14 +127,19 @@ def _possible_nodes(
     return list(islice(product(*per_column), MOST_NODES_TRIED)), lost
 
 
-def _generalization(node: Node, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]) -> Plan:
+def _generalization(
+    node: Node, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy], source: Encoded, extra: Sequence[str]
+) -> Plan:
     """Give the plan that takes every eligible row to a node and suppresses none."""
     levels = dict(zip(policy.quasi, node, strict=True))
+    apart = [name for name in extra if name in source.values]
+    maps = {name: hierarchies[name].maps[level] for name, level in levels.items()}
+    labels = {name: hierarchies[name].labels[level] for name, level in levels.items()}
     return Plan(
-        columns=(*policy.with_role("quasi", "sensitive", "other"), *policy.person_columns),
-        maps={name: hierarchies[name].maps[level] for name, level in levels.items()},
-        labels={name: hierarchies[name].labels[level] for name, level in levels.items()},
-        kept=frozenset(name for name, level in levels.items() if level == 0),
+        columns=(*policy.with_role("quasi", "sensitive", "other"), *extra),
+        maps=maps | {name: np.arange(len(source.values[name])) for name in apart},
+        labels=labels | {name: source.values[name] for name in apart},
+        kept=frozenset([*(name for name, level in levels.items() if level == 0), *apart]),
         suppressed={name: np.zeros(0, np.int64) for name in levels},
         blank=False,
     )

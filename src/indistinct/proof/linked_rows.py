@@ -9,16 +9,20 @@ from indistinct.engine import Rows
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.checks import Check
+from indistinct.proof.linked_people import linked_people_checks
 from indistinct.proof.people_recount import PROFILE, groups_in_people
+from indistinct.proof.person_trees import Numbers, OneTable, PersonTrees
 from indistinct.proof.tuples import Tuples
 
 
-def linked_rows_check(released: Rows, general: Rows, policy: Policy) -> Check:
+def linked_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     """Check that the rows of each pseudonym are all rows of one person, whom no other pseudonym stands for."""
     if type(released) is not type(general):
-        return Check("linked rows", True, "not compared: the release and the original are in different engines")
+        return [Check("linked rows", True, "not compared: the release and the original are in different engines")]
     if policy.suppresses_single_rows:
-        return Check("linked rows", True, "not compared: people may have lost single rows, and nothing tells which")
+        return [Check("linked rows", True, "not compared: people may have lost single rows, and nothing tells which")]
+    if policy.shifted:
+        return _moved_rows_checks(released, general, policy)
     columns = policy.with_role("quasi", "sensitive", "other")
     with (
         released.with_profiles(columns, (PSEUDONYM,), PROFILE) as mine,
@@ -26,7 +30,15 @@ def linked_rows_check(released: Rows, general: Rows, policy: Policy) -> Check:
     ):
         false = mine.difference(theirs, (PROFILE,))
     found = "the rows of each pseudonym are all rows of a person of her own"
-    return Check("linked rows", not false, f"{false} rows are linked that are not one person's" if false else found)
+    return [Check("linked rows", not false, f"{false} rows are linked that are not one person's" if false else found)]
+
+
+def _moved_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
+    """Check the same where dates move, and that those of a person have moved together."""
+    numbers, tied = Numbers(), OneTable.of(policy)
+    mine = PersonTrees.of({"table": released}, tied, numbers, is_released=True)
+    theirs = PersonTrees.of({"table": general}, tied, numbers, is_released=False)
+    return linked_people_checks(mine, theirs, numbers)
 
 
 def people_who_stay(tuples: Tuples, policy: Policy) -> BoolArray:

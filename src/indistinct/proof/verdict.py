@@ -15,8 +15,9 @@ import numpy as np
 
 from indistinct.counting import Groups, IntArray, as_declared
 from indistinct.engine import Rows, use_table
+from indistinct.errors import TableError
 from indistinct.linkage.population import counted_people
-from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
+from indistinct.policy import PSEUDONYM, Policy, TablesPolicy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.by_column import prove_by_column
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
@@ -35,6 +36,7 @@ from indistinct.proof.checks import (
     unreadable_checks,
 )
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
+from indistinct.proof.tables_verdict import judge_tables
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
 from indistinct.released.folder_contents import strange_parts
 from indistinct.released.released_tables import ReleasedTables
@@ -89,7 +91,7 @@ class Verdict(Checked):
 
 def verify(
     table: Any,
-    policy: Policy,
+    policy: Policy | TablesPolicy,
     *,
     original: Any = None,
     suppressed: int | None = None,
@@ -104,9 +106,13 @@ def verify(
     and no more rows were suppressed than must be. ``suppressed``, ``node`` and ``is_local`` (cells were generalized
     one by one) are what the release says of itself; ``node`` is only a hint and is not believed. ``reading`` goes to
     the engine: memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says
-    how its own table is written.
+    how its own table is written. Several tables that belong together, and their originals, are given by name.
     """
+    if isinstance(policy, TablesPolicy):
+        return _verify_tables(table, policy, original, suppressed, reading)
     released = ReleasedTables.of(table, **reading)
+    if released.is_linked:
+        raise TableError("the release holds several tables that belong together; give the policy of all of them")
     claims = _Claims.of(released, suppressed, node, is_local)
     checks = _folder_checks(released, policy)
     is_removed = released.is_apart or policy.suppressed_rows == "remove"
@@ -132,6 +138,22 @@ def verify(
     return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun)
 
 
+def _verify_tables(
+    table: Any, policy: TablesPolicy, original: Any, suppressed: int | None, reading: Mapping[str, Any]
+) -> Verdict:
+    """Judge several tables that belong together."""
+    if original is not None and not isinstance(original, Mapping):
+        raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
+    released = ReleasedTables.of_linked(table, **reading)
+    checks = _folder_checks(released, policy)
+    with released.rows() as tables:
+        for name, part in policy.parts.items():
+            if name in tables:
+                checks += _reader_checks(released.sources[name], tables[name], part.policy)
+        found, rows, sizes = judge_tables((released, tables), policy, original, suppressed, **reading)
+    return Verdict((*checks, *found), rows, len(sizes), int(sizes.min()) if len(sizes) else 0, "profile")
+
+
 class _Claims(NamedTuple):
     """What a release says of itself, which is compared with what is found."""
 
@@ -152,12 +174,12 @@ class _Claims(NamedTuple):
         return cls(released.said["suppressed"] if suppressed is None else suppressed, node, node is None)
 
 
-def _folder_checks(released: ReleasedTables, policy: Policy) -> list[Check]:
+def _folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy) -> list[Check]:
     """Check that the tables of a release folder are those of its manifest, and that it was made for this policy."""
     if released.manifest is None:
         return []
     same, changed = ("the table is the one of", "the table was changed after")
-    if released.is_apart:
+    if released.is_apart or released.is_linked:
         same, changed = ("the tables are those of", "a table was changed after")
     is_same_file, is_same_policy = released.is_as_stated(), released.is_of(policy)
     strange = released.strange_contents()
@@ -228,7 +250,7 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
     checks += [
         *pseudonym_checks(released, policy),
         *level_checks(released, policy),
-        *code_checks(released, policy, policy.with_role("sensitive", "other")),
+        *code_checks(released, policy, [name for name in policy.unshifted_columns if name not in policy.quasi]),
     ]
     if policy.links_rows and PSEUDONYM in released.columns():
         checks += count_people(released, policy, (PSEUDONYM,))

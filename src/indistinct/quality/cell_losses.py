@@ -51,6 +51,9 @@ class CellMeasure(QualityMeasure):
                 weight * self.kept(frequencies, column, Labels.at_level(frequencies, column, level))
                 for level in range(frequencies.heights[column] + 1)
             ]
+            if frequencies.has_absent:
+                for kept in labels:
+                    kept[-1] = 0.0  # no cell is there
             counts = frequencies.value_counts(column)
             maps = frequencies.hierarchies[column].maps
             per_label.append(labels)

@@ -28,7 +28,7 @@ class NonUniformEntropy(CellMeasure):
     title: ClassVar[str] = "what labels leave open, by how frequent values are, 0 to 1"
 
     def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
-        bits: FloatArray = np.log2(frequencies.rows / np.maximum(labels.rows, 1))
+        bits: FloatArray = np.log2(max(1, frequencies.rows_of(column)) / np.maximum(labels.rows, 1))
         return bits
 
     def value(self, recoding: Outcome) -> float:

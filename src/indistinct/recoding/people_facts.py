@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from indistinct.counting.membership import People
+from indistinct.counting.membership import NOWHERE, People, Tree
 
 if TYPE_CHECKING:
     from indistinct.counting.frequency_list import Entries
@@ -31,7 +31,9 @@ class PeopleFacts:
     """The fewest people who share a profile, where pseudonyms link the rows of a person."""
 
     @classmethod
-    def of(cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False) -> PeopleFacts | None:
+    def of(
+        cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False, tree: Tree | None = None
+    ) -> PeopleFacts | None:
         """Count people by which rows of whom go where; None where each row is of somebody else."""
         if entries.persons is None:
             return None
@@ -42,6 +44,8 @@ class PeopleFacts:
         groups, numbers = np.unique(pieces.groups[is_kept], return_inverse=True)
         people = People(persons[is_kept], numbers.ravel(), rows=pieces.rows[is_kept])
         sizes = people.sizes(len(groups))
+        if tree is not None:  # entries are whole, and stand in their own order
+            people = People(persons, np.where(is_kept, pieces.groups, NOWHERE), rows=pieces.rows, tree=tree)
         released = len(np.unique(persons[is_kept]))
         return cls(
             eligible=eligible,

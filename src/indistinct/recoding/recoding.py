@@ -275,7 +275,9 @@ class Recoding(ABC):
 
     def people_facts(self, policy: Policy) -> PeopleFacts | None:
         """Say how many people are released and left out; None where each row is of somebody else."""
-        return PeopleFacts.of(self.frequencies.entries, self.as_pieces(), is_linked=policy.links_rows)
+        people = self.frequencies.base.people
+        tree = None if people is None else people.tree
+        return PeopleFacts.of(self.frequencies.entries, self.as_pieces(), is_linked=policy.links_rows, tree=tree)
 
     def suppressed_as_one(self) -> Groups:
         """Give all suppressed rows as one group, with their sensitive values."""

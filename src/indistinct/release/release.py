@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from indistinct.engine import ClassPlan, Encoded, Rows
-from indistinct.errors import InfeasibleError, OutputError, TableError
+from indistinct.engine import ClassPlan, Encoded, LocalPlan, Plan, Rows
+from indistinct.errors import InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import count_people, released_people_check
@@ -20,6 +20,7 @@ from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import TWO_TABLES
+from indistinct.recoding.table_plans import with_shifts
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
@@ -91,6 +92,8 @@ class Release:
             facts["tables"] = {name: list(rows.columns()) for name, rows in self._parts.items()}
         if unreadable := self.recoding.frequencies.unreadable:
             facts["unreadable"] = dict(unreadable)
+        if shifted := self.policy.shifted:
+            facts["dates_moved"] = {"days": next(iter(shifted.values())).days}
         if self._salt is not None:
             facts["pseudonym_salt"] = self._salt
         return facts | {"measures": dict(self.measures)}
@@ -259,11 +262,21 @@ class Release:
 def recode_rows(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
     plan = recoding.plan(policy, extra)
+    if policy.shifted:
+        plan = _with_moved_dates(plan, recoding, policy)
     if isinstance(plan, ClassPlan):
         return encoded.divide(plan)
     if plan.blank:
         _refuse_unsafe_blanks(recoding, policy)
     return {"table": encoded.recode(plan)}
+
+
+def _with_moved_dates(plan: Plan | LocalPlan | ClassPlan, recoding: Recoding, policy: Policy) -> Plan:
+    """Give the plan in which the dates of each person move by a number of days of her own."""
+    entries = recoding.frequencies.entries
+    if not isinstance(plan, Plan) or entries.persons is None:
+        raise PolicyError("shift: dates move only where every column has one level and it is said whose rows they are")
+    return with_shifts(plan, policy, entries.codes, entries.persons)
 
 
 def count_and_hide_people(

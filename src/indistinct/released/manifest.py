@@ -15,7 +15,7 @@ from typing import Any
 
 import indistinct
 from indistinct.errors import OutputError, TableError
-from indistinct.policy import Person, Policy
+from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding.classes import TWO_TABLES
 
 MANIFEST = "manifest.json"
@@ -25,8 +25,12 @@ PARTS = ("quasi", "sensitive")
 """The tables of a release that keeps quasi and sensitive columns apart."""
 
 
+LINKED_TABLES = "linked tables"
+"""The form of a release of several tables that belong together."""
+
+
 def manifest(
-    policy: Policy,
+    policy: Policy | TablesPolicy,
     *,
     algorithm: str,
     facts: Mapping[str, Any],
@@ -70,6 +74,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def table_files(folder: Path, said: Mapping[str, Any]) -> dict[str, Path]:
     """Give the paths of the tables that a manifest lists: ``table``, or ``quasi`` and ``sensitive``."""
     names = list(said["files"])
+    if said.get("form") == LINKED_TABLES:
+        return {Path(name).stem: folder / name for name in names}
     if said.get("form") == TWO_TABLES:
         return {part: folder / name for part, name in zip(PARTS, sorted(names, key=_place_of_part), strict=True)}
     (only,) = names
@@ -125,16 +131,58 @@ def _names_of_release(folder: Path) -> set[str]:
         return {MANIFEST}
 
 
-def policy_described(policy: Policy) -> dict[str, Any]:
+def policy_described(policy: Policy | TablesPolicy) -> dict[str, Any]:
     """Give a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
 
     Ground values that a hierarchy lists, values that a filter compares with, and codes that mean missing could be cells
     of the private table, so they are left out.
     """
+    if isinstance(policy, TablesPolicy):
+        return _tables_described(policy)
     assert policy.quasi_identifiers is not None  # set when the policy was made
+    said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
+    said |= {"one_row_per_person": True} if policy.one_row_per_person else {}
+    return {
+        "columns": _columns_described(policy),
+        "quasi_identifiers": {name: list(names) for name, names in policy.quasi_identifiers.items()},
+        "privacy": [model.terms() for model in policy.privacy],
+        "max_suppression": policy.max_suppression,
+        "suppressed_rows": policy.suppressed_rows,
+        "eligible": _conditions_described(policy),
+        "algorithm": policy.algorithm,
+        **said,
+    }
+
+
+def _tables_described(policy: TablesPolicy) -> dict[str, Any]:
+    """Give a policy of several tables as a public manifest may state it."""
+    assert isinstance(policy.person, Person)  # set when the policy was made
+    tables = {
+        name: {
+            "columns": _columns_described(part.policy),
+            **policy.tables[name].describe(),
+            "eligible": _conditions_described(part.policy),
+        }
+        for name, part in policy.parts.items()
+    }
+    return {
+        "tables": tables,
+        "privacy": [model.terms() for model in policy.privacy],
+        "max_suppression": policy.max_suppression,
+        "algorithm": policy.algorithm,
+        "person": policy.person.terms(),
+    }
+
+
+def _conditions_described(policy: Policy) -> list[dict[str, str]]:
+    return [{"column": condition.column, "op": condition.op} for condition in policy.eligible]
+
+
+def _columns_described(policy: Policy) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for name, column in policy.columns.items():
         columns[name] = {"role": column.role} | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
+        columns[name] |= {} if column.shift is None else {"shift": column.shift.describe()}
         if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
             columns[name] |= {"hierarchy": column.hierarchy.describe()}
         if column.role == "quasi":
@@ -148,27 +196,25 @@ def policy_described(policy: Policy) -> dict[str, Any]:
             columns[name] |= {"recode": column.recode.describe() | {"level": column.recode_level}}
         columns[name] |= {"missing_codes": len(column.missing_codes)} if column.missing_codes else {}
         columns[name] |= {} if column.unreadable == "refuse" else {"unreadable": column.unreadable}
-    said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
-    said |= {"one_row_per_person": True} if policy.one_row_per_person else {}
-    return {
-        "columns": columns,
-        "quasi_identifiers": {name: list(names) for name, names in policy.quasi_identifiers.items()},
-        "privacy": [model.terms() for model in policy.privacy],
-        "max_suppression": policy.max_suppression,
-        "suppressed_rows": policy.suppressed_rows,
-        "eligible": [{"column": condition.column, "op": condition.op} for condition in policy.eligible],
-        "algorithm": policy.algorithm,
-        **said,
-    }
+    return columns
 
 
-def policy_digest(policy: Policy) -> str:
+def policy_digest(policy: Policy | TablesPolicy) -> str:
     """Give the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it."""
     described = policy_described(policy)
     del described["algorithm"]
-    described["eligible"] = [[c.column, c.op, str(c.value)] for c in policy.eligible]
+    if isinstance(policy, TablesPolicy):
+        for name, part in policy.parts.items():
+            _tell_all(described["tables"][name], part.policy)
+    else:
+        _tell_all(described, policy)
     described["privacy"] = [model.describe() for model in policy.privacy]
+    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _tell_all(described: dict[str, Any], policy: Policy) -> None:
+    """Add what a public manifest leaves out of a table: values of filters, and codes that mean missing."""
+    described["eligible"] = [[c.column, c.op, str(c.value)] for c in policy.eligible]
     for name, column in policy.columns.items():
         if column.missing_codes:
             described["columns"][name]["missing_codes"] = sorted(column.missing_codes)
-    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()

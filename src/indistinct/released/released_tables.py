@@ -14,9 +14,17 @@ from typing import Any, Protocol, TypeGuard
 
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
-from indistinct.policy import Policy
+from indistinct.policy import Policy, TablesPolicy
 from indistinct.released.folder_contents import strange_contents
-from indistinct.released.manifest import PARTS, file_digest, has_manifest, policy_digest, read_manifest, table_files
+from indistinct.released.manifest import (
+    LINKED_TABLES,
+    PARTS,
+    file_digest,
+    has_manifest,
+    policy_digest,
+    read_manifest,
+    table_files,
+)
 
 ONE_TABLE = ("table",)
 
@@ -55,8 +63,11 @@ class ReleasedTables:
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the engine is to read them."""
 
+    is_linked: bool = False
+    """They are several tables that belong together, by the names that their policy gives them."""
+
     def __post_init__(self) -> None:
-        if set(self.sources) not in ({*ONE_TABLE}, {*PARTS}):
+        if not self.is_linked and set(self.sources) not in ({*ONE_TABLE}, {*PARTS}):
             names = ", ".join(map(repr, self.sources)) or "none"
             raise TableError(
                 f"a release is one table, or two; one of two has the tables 'quasi' and 'sensitive'; given: {names}"
@@ -81,8 +92,18 @@ class ReleasedTables:
                 if path.parent != folder or not path.exists():
                     raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
             own = {**reading, "delimiter": said.get("delimiter"), "encoding": None}
-            return cls(paths, said, folder, own)
+            return cls(paths, said, folder, own, is_linked=said.get("form") == LINKED_TABLES)
         return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
+
+    @classmethod
+    def of_linked(cls, release: Any, **reading: Any) -> ReleasedTables:
+        """Take a release of several tables that belong together, or the tables by name."""
+        if isinstance(release, Mapping):
+            return cls(release, reading=reading, is_linked=True)
+        found = cls.of(release, **reading)
+        if not found.is_linked:
+            raise TableError("the policy describes several tables: give the release folder, or the tables by name")
+        return found
 
     @property
     def is_apart(self) -> bool:
@@ -103,7 +124,7 @@ class ReleasedTables:
         """Say what a release folder holds that is no row of its tables; nothing for other releases."""
         return [] if self.folder is None else strange_contents(self.folder, self.sources.values())
 
-    def is_of(self, policy: Policy) -> bool:
+    def is_of(self, policy: Policy | TablesPolicy) -> bool:
         """Tell whether the release was made for a policy, as it says; True if it says nothing."""
         return not self.said or self.said.get("policy_sha256") == policy_digest(policy)
 
@@ -112,20 +133,33 @@ class ReleasedTables:
         """Give the rows of each table for the time of the block; those that were open before stay open."""
         with ExitStack() as stack:
             yield {
-                name: stack.enter_context(use_table(source, **self.reading)) for name, source in self.sources.items()
+                name: stack.enter_context(use_table(source, **self._reading_of(name)))
+                for name, source in self.sources.items()
             }
+
+    def _reading_of(self, name: str) -> Mapping[str, Any]:
+        """Give how the engine is to read one of the tables: each of several that belong together may differ."""
+        if not self.is_linked or self.folder is None:
+            return self.reading
+        said = self.said.get("linked_tables")
+        own = said.get(name) if isinstance(said, Mapping) else None
+        return {**self.reading, "delimiter": own.get("delimiter") if isinstance(own, Mapping) else None}
 
     @contextmanager
     def only_rows(self) -> Iterator[Rows]:
         """Give the rows of a release of one table for the time of the block; raise a TableError if it has two."""
-        if self.is_apart:
+        if self.is_apart or self.is_linked:
             where = self.folder or "the release"
-            raise TableError(f"{where} holds 2 tables; only a release of one table has generalized cells")
+            raise TableError(
+                f"{where} holds {len(self.sources)} tables; only a release of one table has generalized cells"
+            )
         with use_table(self.sources["table"], **self.reading) as rows:
             yield rows
 
     @contextmanager
     def quasi_rows(self) -> Iterator[Rows]:
         """Give the rows with the quasi columns for the time of the block."""
+        if self.is_linked:
+            raise TableError("the release holds several tables that belong together; this takes a release of one")
         with use_table(self.sources["quasi" if self.is_apart else "table"], **self.reading) as rows:
             yield rows

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
 from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, count_known_codes
+from indistinct.engine.duckdb.moving_dates import shifted_sql
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
+from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
 
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text,
 # unless the rows are so few that to make the type takes longer.
@@ -88,9 +89,17 @@ def _labelled_by_column(source: DuckSource, encoding: Encoding, coded: str, labe
         f"l{encoding.position(column)}.label = s.g{position}" for position, column in enumerate(plan.suppressed)
     )
     cells = ", ".join(
-        f"{_shown_cell(column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
+        f"{_shown_cell(source, column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
     )
-    with source.session.registered_table(_suppressed_groups(plan)) as suppressed:
+    with (
+        source.session.registered_table(_suppressed_groups(plan)) as suppressed,
+        source.session.registered_table(_days_of_people(plan)) as days,
+    ):
+        if plan.shifts is not None:
+            of_person = " AND ".join(
+                f"rows.c{encoding.position(name)} = m.{name_of}" for name_of, name in _names(plan.shifts)
+            )
+            joins += f" LEFT JOIN {days} AS m ON {of_person}"
         source.session.execute(
             f"CREATE TABLE {unordered} AS SELECT {cells} FROM {coded} AS rows{joins} "
             f"LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {suppressed}) AS s ON {same or 'false'}"
@@ -197,10 +206,13 @@ def _storage(source: DuckSource, encoding: Encoding, column: str, plan: Plan | L
     return enum
 
 
-def _shown_cell(column: str, plan: Plan, encoding: Encoding) -> str:
+def _shown_cell(source: DuckSource, column: str, plan: Plan, encoding: Encoding) -> str:
     """Return the SQL of one released cell."""
     if column not in plan.maps:
-        return f"rows.o{plan.copied.index(column)}"
+        cell = f"rows.o{plan.copied.index(column)}"
+        if plan.shifts is None or column not in plan.shifts.formats:
+            return cell
+        return shifted_sql(source.types[column], cell, plan.shifts.formats[column], "m.days")
     cell = f"l{encoding.position(column)}.shown"
     is_blanked = plan.blank and column not in plan.unblanked
     return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if is_blanked else cell
@@ -210,6 +222,18 @@ def _suppressed_groups(plan: Plan) -> pa.Table:
     """Return the suppressed tuples of label codes as columns g0, g1, …"""
     codes = [integers(np.asarray(codes, dtype=np.int64)) for codes in plan.suppressed.values()]
     return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
+
+
+def _names(shifts: Shifts) -> list[tuple[str, str]]:
+    return [(f"k{position}", column) for position, column in enumerate(shifts.codes)]
+
+
+def _days_of_people(plan: Plan) -> pa.Table:
+    """Return the days by which dates move, beside the codes k0, k1, … of whose dates they are."""
+    if plan.shifts is None:
+        return pa.table({"days": integers(np.empty(0, "i8"))})
+    codes = {name: integers(np.asarray(plan.shifts.codes[column], np.int64)) for name, column in _names(plan.shifts)}
+    return pa.table({**codes, "days": integers(np.asarray(plan.shifts.days, np.int64))})
 
 
 def _shuffled_rows(source: DuckSource, unordered: str) -> str:

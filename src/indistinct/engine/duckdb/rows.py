@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.duckdb.moving_dates import moment_sql
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
 from indistinct.engine.duckdb.session import Session, literal, quote
@@ -150,6 +151,16 @@ class DuckRows(Rows):
             parameters,
         )[0]
         return int(rows), int(distinct)
+
+    def unreadable_dates(self, column: str, form: str | None, where: Sequence[Condition] = ()) -> int:
+        condition, parameters = eligible(where, self.source.text)
+        moment = moment_sql(self.source.types[column], self.source.own_cell(column), form)
+        found = self.source.session.fetch(
+            f"SELECT count(*) FROM {self.source.relation} WHERE {condition} AND {self.source.text(column)} <> '' "
+            f"AND {moment} IS NULL",
+            parameters,
+        )
+        return int(found[0][0])
 
     def _told_apart(self, columns: Sequence[str], person: Sequence[str], *more: str) -> tuple[str, str]:
         """Return the names g0, g1, … of some columns, and the SQL of each person with each combination of cells."""

@@ -1,0 +1,47 @@
+"""Tables on the command line: one, or several that belong together, each as NAME=TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy, TablesPolicy
+
+Tables = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE...",
+        help="The private table: CSV, Parquet, Arrow or file.duckdb::table. Of a policy of several tables each one, as "
+        "NAME=TABLE.",
+        show_default=False,
+    ),
+]
+
+
+def tables_given(policy: Policy | TablesPolicy, given: Sequence[str], what: str = "TABLE") -> str | dict[str, str]:
+    """Give the one table that a policy describes, or each of several by its name."""
+    from indistinct.policy import TablesPolicy
+
+    if not isinstance(policy, TablesPolicy):
+        if len(given) != 1:
+            raise PolicyError(f"{what}: the policy describes one table, but {len(given)} are given")
+        return given[0]
+    found: dict[str, str] = {}
+    mistakes = []
+    for one in given:
+        name, is_named, path = one.partition("=")
+        if not is_named or not name or not path:
+            mistakes.append(
+                f"{what}: the policy describes several tables ({', '.join(policy.parts)}); give each as NAME=TABLE"
+            )
+        elif name in found:
+            mistakes.append(f"{what}: {name!r} is given twice")
+        found[name] = path
+    if mistakes:
+        raise PolicyError(list(dict.fromkeys(mistakes)))
+    return found

@@ -1,0 +1,121 @@
+"""The path of several tables that belong together: the same stages as for one, with one search for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from indistinct.algorithms import Algorithm, Task
+from indistinct.algorithms.algorithm import algorithm_of, declaration_of
+from indistinct.algorithms.feasibility import refusal
+from indistinct.counting import encode_eligible, kernels_are_compiled
+from indistinct.counting.declared_cells import as_declared
+from indistinct.counting.joined_tables import JoinedCount, count_tables
+from indistinct.engine import Encoded, Rows, use_table
+from indistinct.errors import IndistinctError, PolicyError, TableError
+from indistinct.pipeline.readable_dates import unreadable_dates
+from indistinct.pipeline.stages import choose_algorithm, recount, search_task
+from indistinct.policy import Person, TablesPolicy
+from indistinct.proof.tables_verdict import refuse_other_engines
+from indistinct.recoding import LinkedRecoding
+from indistinct.release.pseudonyms import read_key
+from indistinct.release.tables_release import TablesRelease, recode_tables
+from indistinct.watch import Watch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTables:
+    """Several tables that were counted for a policy: what a search is asked, and the rows its answer can recode."""
+
+    encoded: Mapping[str, Encoded]
+    joined: JoinedCount
+    task: Task
+    rows: int
+    """The rows of all tables, eligible or not."""
+
+
+def anonymize_tables(
+    tables: Any,
+    policy: TablesPolicy,
+    *,
+    algorithm: Algorithm | str | None = None,
+    allow_unsafe: bool = False,
+    watch: Watch | None = None,
+    **reading: Any,
+) -> TablesRelease:
+    """Give a release of several tables that satisfies a policy, recounted; raise if there is none."""
+    watch = watch or Watch()
+    joint = policy.joint()
+    chosen = choose_algorithm(algorithm, joint)
+    refuse_algorithm(chosen)
+    with _count_given(tables, policy, watch, reading) as counted:
+        task = counted.task
+        if task.number_of_people() < max(1, task.largest_k()):
+            raise task.infeasible(task.budget)
+        recoding = search_task(task, chosen, watch)
+        assert isinstance(recoding, LinkedRecoding)  # every column has one level
+        watch.report("release")
+        parts, salt = recode_tables(counted.encoded, counted.joined, recoding, policy)
+        release = TablesRelease(parts, counted.joined, recoding, (policy, chosen.name), salt)
+    recount(release, watch, allow_unsafe=allow_unsafe)
+    return release
+
+
+def check_tables(
+    tables: Any, policy: TablesPolicy, watch: Watch, reading: Mapping[str, Any]
+) -> tuple[Task | None, int, IndistinctError | None]:
+    """Give what was counted, all rows, and what anonymize would raise, if anything."""
+    try:
+        refuse_algorithm(algorithm_of(policy.joint()))
+        with _count_given(tables, policy, watch, reading) as counted:
+            watch.report("search")
+            return counted.task, counted.rows, refusal(counted.task, watch)
+    except PolicyError as error:
+        return None, 0, error
+
+
+def refuse_algorithm(algorithm: Algorithm) -> None:
+    """Raise if an algorithm cannot look at all rows of a person in several tables."""
+    declared = declaration_of(algorithm)
+    if not declared.links_rows or declared.kind != "full-domain":
+        raise PolicyError(
+            f"tables: the algorithm {algorithm.name!r} does not look at all rows of a person in several tables; choose "
+            "lattice, samarati, mingen or datafly"
+        )
+
+
+@contextmanager
+def _count_given(
+    tables: Any, policy: TablesPolicy, watch: Watch, reading: Mapping[str, Any]
+) -> Iterator[CountedTables]:
+    """Count tables for the time of the block, or raise one error with every way in which they do not fit."""
+    if not isinstance(tables, Mapping):
+        raise TableError(f"the policy describes several tables; give each by its name: {', '.join(policy.parts)}")
+    with ExitStack() as stack:
+        rows: dict[str, Rows] = {
+            name: stack.enter_context(use_table(source, **reading)) for name, source in tables.items()
+        }
+        refuse_other_engines(rows)
+        policy.check_tables({name: opened.columns() for name, opened in rows.items()})
+        assert isinstance(policy.person, Person)  # set when the policy was made
+        read_key(policy.person)  # a key that is no good is said before the work
+        if not kernels_are_compiled():
+            watch.report("compile")
+        watch.report("count")
+        read = {name: stack.enter_context(as_declared(rows[name], part.policy)) for name, part in policy.parts.items()}
+        mistakes = [
+            f"tables.{name}: {mistake}"
+            for name, part in policy.parts.items()
+            for mistake in unreadable_dates(read[name], part.policy)
+        ]
+        if mistakes:
+            raise PolicyError(mistakes)
+        encoded = {
+            name: stack.enter_context(encode_eligible(read[name], part.policy, (*part.policy.quasi, *part.identity)))
+            for name, part in policy.parts.items()
+        }
+        joined = count_tables(encoded, policy)
+        task = Task.of(joined.frequencies, policy.joint())
+        yield CountedTables(encoded, joined, task, sum(opened.count() for opened in rows.values()))

@@ -1,0 +1,86 @@
+"""Recoding of several tables: one answer for all of them, put in the engine's terms for each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from indistinct.counting import IntArray
+from indistinct.counting.joined_tables import JoinedCount, TableCount
+from indistinct.engine.plans import Plan, Shifts
+from indistinct.policy import Policy
+from indistinct.recoding.linked import LinkedRecoding
+from indistinct.recoding.recoding import BoolArray
+
+
+def people_gone(recoding: LinkedRecoding) -> BoolArray:
+    """Tell which people are suppressed, with their rows in all tables."""
+    people = recoding.groups.people
+    assert people is not None  # rows are linked
+    is_gone = np.zeros(int(people.persons.max(initial=-1)) + 1, np.bool_)
+    is_gone[people.persons[recoding.is_gone]] = True
+    return is_gone
+
+
+def table_plans(joined: JoinedCount, recoding: LinkedRecoding) -> dict[str, Plan]:
+    """Give the plan of each table; what says whose rows they are stays, until pseudonyms take its place."""
+    is_gone = people_gone(recoding)
+    shifts = [shift for table in joined.tables.values() for shift in table.part.policy.shifted.values()]
+    days = draw_days(len(is_gone), shifts[0].days) if shifts else None
+    levels = recoding.levels
+    plans = {}
+    for name, table in joined.tables.items():
+        own = {column: levels[f"{name}.{column}"] for column in table.part.policy.quasi}
+        plans[name] = _table_plan(table, own, is_gone, days)
+    return plans
+
+
+def _table_plan(table: TableCount, levels: Mapping[str, int], is_gone: BoolArray, days: IntArray | None) -> Plan:
+    """Give the plan of one table: labels at these levels, without the rows of people who are gone."""
+    part, policy = table.part, table.part.policy
+    maps = {column: table.hierarchies[column].maps[level] for column, level in levels.items()}
+    labels = {column: table.hierarchies[column].labels[level] for column, level in levels.items()}
+    for column in part.identity:
+        maps[column] = np.arange(len(table.values[column]))
+        labels[column] = tuple(table.values[column])
+    goes = is_gone[table.persons]
+    shifts = None
+    if days is not None and policy.shifted:
+        formats = {column: shift.format for column, shift in policy.shifted.items()}
+        shifts = shifts_by(formats, {column: table.codes[column] for column in table.told_by}, days[table.persons])
+    released = (*policy.with_role("quasi", "sensitive", "other"), *policy.pseudonymous, *part.person)
+    return Plan(
+        columns=released,
+        maps=maps,
+        labels=labels,
+        kept=frozenset([*(column for column, level in levels.items() if level == 0), *part.identity]),
+        suppressed={column: table.codes[column][goes] for column in table.told_by},
+        shifts=shifts,
+    )
+
+
+def with_shifts(plan: Plan, policy: Policy, codes: Mapping[str, IntArray], persons: IntArray) -> Plan:
+    """Give the plan of one table in which the dates of each person move by a number of days of her own."""
+    shifted = policy.shifted
+    days = draw_days(int(persons.max(initial=-1)) + 1, next(iter(shifted.values())).days)
+    formats = {column: shift.format for column, shift in shifted.items()}
+    apart = {column: codes[column] for column in policy.person_columns}
+    return replace(plan, shifts=shifts_by(formats, apart, days[persons]))
+
+
+def shifts_by(formats: Mapping[str, str | None], codes: Mapping[str, IntArray], days: IntArray) -> Shifts:
+    """Give the days of each combination of codes once; entries with equal codes have equal days."""
+    distinct, first = np.unique(np.stack(list(codes.values())), axis=1, return_index=True)
+    return Shifts(formats, dict(zip(codes, distinct, strict=True)), days[first])
+
+
+def draw_days(people: int, most: int) -> IntArray:
+    """Draw a number of days from -most to most for each person, from the system's secure generator.
+
+    A remainder of 64 bits is uniform up to one in 2**51. Nobody keeps the numbers.
+    """
+    drawn = np.frombuffer(os.urandom(8 * people), np.uint64) % np.uint64(2 * most + 1)
+    return drawn.astype(np.int64) - most
