@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.counting import FrequencyList, encode_eligible
-from indistinct.engine import open_table
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.study import coded_cells, column_looks
 from indistinct.study.column_roles import ColumnProfile
@@ -121,7 +119,7 @@ def test_postal_codes_and_codes_with_leading_zeros_lose_their_last_characters() 
 @pytest.mark.parametrize(
     ("values", "widths"),
     [
-        ([str(age) for age in range(17, 91)], [5, 10, 20, 40]),
+        ([str(age) for age in range(17, 90)], [5, 10, 20, 40]),
         ([str(visits) for visits in (0, 1, 2, 3, 9)], [2, 4, 8]),
         (["0.5", "0.75", "2.5"], [0.1, 0.2, 0.4, 0.8]),
         (["1000", "250000", "90000", "1"], [20000, 40000, 80000, 160000]),
@@ -205,5 +203,5 @@ def test_the_suggested_policy_fits_any_table_and_survives_its_file(table: pa.Tab
     found = profile(table)
     policy = parse_policy(policy_toml(suggested_policy(found, k=2), comments(found)))
     policy.check(table.column_names)
-    with open_table(table) as rows:
-        assert FrequencyList.count(encode_eligible(rows, policy), policy).rows == table.num_rows
+    found_wrong = ix.check(table, policy).mistakes
+    assert all(one.startswith("person: ") and "the same in several rows" in one for one in found_wrong)

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.column_names import names_people, number_people
-
-NAMESAKES = 0.05
-"""Names may be those of several people; where more rows than this share repeat one, they are taken for one person's."""
+from indistinct.policy.column_names import NAMESAKES, names_people, number_people
 
 
 def refuse_repeated_people(rows: Rows, policy: Policy) -> None:

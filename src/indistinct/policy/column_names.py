@@ -56,6 +56,10 @@ FEWEST = 0.01
 """Of so many different values for each row at least one thinks that they number people: who has hundreds of rows?"""
 
 
+NAMESAKES = 0.05
+"""Names may be those of several people; where more rows than this share repeat one, they are taken for one person's."""
+
+
 def number_people(rows: int, distinct: int) -> bool:
     """Tell whether so many different numbers in so many rows look as if they were those of people with several rows.
 

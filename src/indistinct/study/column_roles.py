@@ -9,6 +9,7 @@ from typing import Any
 
 from indistinct.hierarchy import Hierarchy
 from indistinct.policy import Role, role_words
+from indistinct.policy.column import Unreadable
 from indistinct.policy.column_names import OTHERS_WORDS, PERSON_WORDS, is_one_of, numbers_something, words_of
 from indistinct.study.column_looks import MANY, Look
 from indistinct.study.column_shapes import Shape, shape_of
@@ -49,6 +50,15 @@ class ColumnProfile:
     """What its name is about: birth, age, sex, health, money …; None if it says nothing."""
     largest_share: float = 0.0
     """The share of the rows that have its most frequent value."""
+    missing_codes: tuple[str, ...] = ()
+    """Values that seem to mean a missing cell."""
+    unreadable: Unreadable = "refuse"
+    """What is to become of the few values that the hierarchy cannot read."""
+
+    def as_quasi(self, shape: Shape, reason: str) -> ColumnProfile:
+        """Give the column as a quasi one of a shape."""
+        said = {"missing_codes": shape.missing_codes, "unreadable": shape.unreadable}
+        return replace(self, role="quasi", hierarchy=shape.hierarchy, reason=reason, **said)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Give the column as JSON takes it."""
@@ -60,6 +70,8 @@ class ColumnProfile:
             "distinct": self.distinct,
             "missing": self.missing,
             "safe_harbor": [one.letter for one in self.safe_harbor],
+            "missing_codes": len(self.missing_codes),
+            "unreadable": self.unreadable,
         }
 
 
@@ -72,12 +84,8 @@ def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
     def give(role: Role, reason: str) -> ColumnProfile:
         if listed and role != "other":
             reason += f"; HIPAA ({', '.join(one.letter for one in listed)})"
-        hierarchy = shape.hierarchy if role == "quasi" else None
-        if role == "quasi":
-            reason = f"{reason}; {shape.words}"
-        return ColumnProfile(
-            name, role, hierarchy, reason, look.distinct, look.missing, listed, topic, look.largest_share
-        )
+        made = ColumnProfile(name, role, None, reason, look.distinct, look.missing, listed, topic, look.largest_share)
+        return made.as_quasi(shape, f"{reason}; {shape.words}") if role == "quasi" else made
 
     naming = _naming(name, look, shape, listed)
     if naming:

@@ -13,10 +13,14 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, dates, intervals, levels, prefix, suppress
+from indistinct.hierarchy.catalogue import recognise
 from indistinct.policy import role_words
+from indistinct.policy.column import Unreadable
 from indistinct.policy.column_names import is_one_of, words_of
+from indistinct.showing.words import counted
 from indistinct.study.column_looks import MANY, MOST_DISTINCT, Look
 from indistinct.study.ordered_ranges import order_ranges
+from indistinct.study.risk.safe_harbor import OLDEST
 
 POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz cp cap codepostal"
 
@@ -45,10 +49,28 @@ FEW_KINDS = 12
 """Whole numbers of unknown meaning that are no more, and small, are codes of kinds."""
 MOST_KINDS = 60
 """More numbered kinds than these stand in a code book, whose neighbours are related."""
+OLDEST_OF_ALL = 130
 MANY_ROWS = 100
 OUTLIERS = 0.01
 """With many rows the highest and the lowest hundredth do not set the widths of intervals."""
 SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
+MOST_UNREADABLE = 0.02
+"""Such a share of the cells may be unreadable, and is then read as missing."""
+MOST_KNOWN = 5_000
+EXPECTED = {
+    "countries": "country countries nation* land pays pais paese nationality birthplace pobp citizen*",
+    "us_states": "state states stateabb statefip",
+    "education": "educ* isced",
+    "isco": "isco*",
+    "nace": "nace*",
+    "naics": "naics*",
+    "icd9": "icd*",
+    "icd10": "icd* diag*",
+    "nuts": "nuts*",
+}
+"""What words of a column's name make codes of the catalogue likely."""
+LEFT_TO_OTHERS = ("us_zip", "age")
+"""Prefixes and intervals keep more of these."""
 CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./-]*", re.ASCII)
 
 
@@ -58,6 +80,10 @@ class Shape:
 
     hierarchy: Hierarchy
     words: str
+    missing_codes: tuple[str, ...] = ()
+    """Values that mean a missing cell, to be declared so."""
+    unreadable: Unreadable = "refuse"
+    """What becomes of the few values that the hierarchy cannot read."""
 
     @property
     def kind(self) -> str:
@@ -70,16 +96,61 @@ def shape_of(name: str, look: Look) -> Shape:
     if look.values is None:
         return Shape(suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at")
     values = look.meaningful
-    for found in (_dates(values), _codes(name, look), _ranges(look), _numbers(name, look), _code_texts(look)):
+    for found in (
+        _dates(values),
+        _known_codes(name, look),
+        _codes(name, look),
+        _ranges(look),
+        _numbers(name, look),
+        _code_texts(look),
+    ):
         if found is not None:
-            try:
-                found.hierarchy.compile(look.values)
-                return found
-            except HierarchyError:
-                break  # a value that the shape does not cover: nothing but suppression is safe to suggest
+            fitting = _declare_others(found, look)
+            if fitting is not None:
+                return fitting
+            break  # a value that the shape does not cover: nothing but suppression is safe to suggest
     if look.distinct <= MANY:
         return Shape(suppress(), f"{look.distinct} categories")
     return Shape(suppress(), "texts without a common shape; to keep more of them list their labels with levels")
+
+
+def _declare_others(shape: Shape, look: Look) -> Shape | None:
+    """Declare what a shape does not cover: codes for missing, and a few unreadable cells; None if there is more."""
+    values = look.values or ()
+    codes = tuple(code for code in look.codes_for_missing if _is_apart(shape, code))
+    others = [value for value in values if value not in codes]
+    unreadable = set(shape.hierarchy.unreadable(others))
+    try:
+        shape.hierarchy.compile([value for value in others if value not in unreadable])
+    except HierarchyError:
+        return None
+    if look.counts is not None and unreadable:
+        rows = sum(n for value, n in zip(values, look.counts.tolist(), strict=True) if value in unreadable)
+        if rows > MOST_UNREADABLE * look.present:
+            return None
+    words = [shape.words]
+    if codes:
+        words.append(counted(len(codes), "code is read as missing", "codes are read as missing"))
+    if unreadable:
+        words.append(f"{counted(len(unreadable), 'value that is none', 'values that are none')} are read as missing")
+    return Shape(shape.hierarchy, "; ".join(words), codes, "missing" if unreadable else "refuse")
+
+
+def _is_apart(shape: Shape, code: str) -> bool:
+    """Tell whether a code for missing must be declared: the shape cannot read it, or reads it as an amount."""
+    return shape.kind == "intervals" or code in shape.hierarchy.unreadable([code])
+
+
+def _known_codes(name: str, look: Look) -> Shape | None:
+    """Recognize codes and names of the catalogue: countries, states, occupations, industries, diagnoses, education."""
+    values = look.meaningful
+    if not values or look.distinct > MOST_KNOWN:
+        return None
+    expected = [kind for kind, known in EXPECTED.items() if any(is_one_of(word, known, 7) for word in words_of(name))]
+    found = recognise(values, expected=expected)
+    if found is None or found.name in LEFT_TO_OTHERS or (look.numbers and found.name not in expected):
+        return None
+    return Shape(found.hierarchy, f"known codes or names ({found.name})")
 
 
 def _dates(values: Sequence[str]) -> Shape | None:
@@ -158,7 +229,11 @@ def _numbers(name: str, look: Look) -> Shape | None:
     width = _nice(reach / INTERVALS_ACROSS)
     narrowest = max(2, int(width)) if look.is_whole else width
     widths = [narrowest * factor for factor in (1, 2, 4, 8) if factor == 1 or narrowest * factor < reach]
-    return Shape(intervals(*widths), f"{'whole ' if look.is_whole else ''}numbers")
+    words = f"{'whole ' if look.is_whole else ''}numbers"
+    is_age = any(is_one_of(word, role_words.AGES, 9) for word in words_of(name))
+    if is_age and look.is_whole and OLDEST < numbers[-1] <= OLDEST_OF_ALL and numbers[0] >= 0:
+        return Shape(intervals(*widths, high=OLDEST + 1), f"{words}, {OLDEST + 1} and more together")
+    return Shape(intervals(*widths), words)
 
 
 def is_of_kinds(name: str, look: Look) -> bool:

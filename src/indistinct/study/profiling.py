@@ -16,7 +16,7 @@ from indistinct.study.column_looks import MANY, Look, looks
 from indistinct.study.column_roles import ColumnProfile, items_among, judge
 from indistinct.study.column_shapes import shape_of
 from indistinct.study.dependencies import Dependency, dependencies_between
-from indistinct.study.repeated_rows import find_person, person_profile
+from indistinct.study.repeated_rows import find_person, names_that_repeat, person_profile
 from indistinct.study.risk.combinations import Combination, Counted, minimal_combinations
 from indistinct.watch import Watch
 
@@ -38,6 +38,8 @@ class Profile:
     """The smallest sets of up to three quasi columns by which most rows stand alone."""
     person: str | None = None
     """The column that names the people of several rows each, if there seems to be one."""
+    names: tuple[str, ...] = ()
+    """The columns that name people, if nothing numbers them and the same names stand in many rows."""
     dependencies: tuple[Dependency, ...] = ()
     """Columns that would be released as they are, and tell a quasi column."""
 
@@ -57,7 +59,7 @@ class Profile:
             "rows": self.rows,
             "columns": [column.to_dict() for column in self.columns],
             "identifying": identifying,
-            "person": self.person,
+            "person": self.person if self.person is not None else list(self.names) or None,
             "dependencies": [one.to_dict() for one in self.dependencies],
         }
 
@@ -91,9 +93,10 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         watch.report("dependencies")
         columns, dependencies = _without_dependencies(coded, columns, found)
         columns = _with_some_quasi(columns, person)
+        names = () if person is not None else names_that_repeat(coded, columns, found)
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
     described = [_with_company(column, identifying) for column in columns]
-    return Profile(count, tuple(described), identifying, person, dependencies)
+    return Profile(count, tuple(described), identifying, person, names, dependencies)
 
 
 def comments(profile: Profile) -> dict[str, str]:
@@ -131,7 +134,7 @@ def _without_dependencies(
         if column.role == "other":
             shape = shape_of(column.name, found[column.name])
             reason = f"it tells {which}, which is quasi; {shape.words}"
-            changed.append(replace(column, role="quasi", hierarchy=shape.hierarchy, reason=reason))
+            changed.append(column.as_quasi(shape, reason))
         else:
             changed.append(replace(column, reason=f"{column.reason}; it tells {which}: consider to make it quasi"))
     roles = {column.name: column.role for column in changed}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from indistinct.policy.column_names import (
+    NAMESAKES,
     OTHERS_WORDS,
     PERSON_WORDS,
     is_one_of,
@@ -45,11 +46,24 @@ def find_person(
         ]
         is_same = bool(same) and sum(share >= SAME for share in same) >= len(same) / 2
         is_person = any(is_one_of(word, PERSON_WORDS) for word in words_of(name))
-        is_named = names_people(name) == "number" and (is_person or not same)
+        is_named = names_people(name) == "number"
         if not is_same and not is_named:
             continue
-        ranked.append((not is_person, not is_same, -found[name].distinct, name))
+        is_doubtful = bool(same) and not is_same
+        ranked.append((not is_person, is_doubtful, -found[name].distinct, name))
     return min(ranked)[-1] if ranked else None
+
+
+def names_that_repeat(
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+) -> tuple[str, ...]:
+    """Give the columns that name people, if the same names stand in many rows: namesakes pass for one person."""
+    names = [one.name for one in columns if one.role == "identifier" and names_people(one.name) == "name"]
+    if not names or any(found[name].missing or name not in coded for name in names):
+        return ()
+    together = np.unique(np.stack([coded[name].codes for name in names]), axis=1).shape[1]
+    rows = found[names[0]].rows
+    return tuple(names) if rows - together > NAMESAKES * rows else ()
 
 
 def _share_that_agrees(codes: Codes, others: Codes) -> float:

@@ -21,7 +21,9 @@ MOST_ROWS = 400_000
 def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02) -> Policy:
     """Give the policy that a profile suggests; it fits the table that was looked at."""
     columns = {
-        column.name: quasi(column.hierarchy) if column.role == "quasi" else Column(column.role)
+        column.name: quasi(column.hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
+        if column.role == "quasi"
+        else Column(column.role)
         for column in profile.columns
     }
     algorithm = suggested_algorithm(profile)
@@ -31,7 +33,7 @@ def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float 
         max_suppression=max_suppression,
         algorithm=algorithm,
         options={"measure": "loss"} if algorithm == "regroup" else {},
-        person=profile.person,
+        person=profile.person or list(profile.names) or None,
     )
 
 
