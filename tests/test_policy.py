@@ -77,7 +77,7 @@ def test_every_mistake_is_told_at_once():
     )
     assert len(found) == 7
     for words in (
-        "columns.sex: use identifier(), quasi(), sensitive() or other()",
+        "columns.sex: use identifier(), quasi(), sensitive(), other() or drop()",
         "no quasi column",
         "privacy: no model",
         "max_suppression: must be a share",

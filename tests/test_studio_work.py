@@ -188,6 +188,7 @@ FEATURES = {
     "eligible": policy_with('[[eligible]]\ncolumn = "Problem"\nop = "!="\nvalue = "obesity"'),
     "privacy": policy_with() + '[[privacy]]\nmodel = "t-closeness"\nt = 0.5\ncolumn = "Problem"\n',
     "columns.role": policy_with(role="other"),
+    "columns.role.drop": policy_with(role="drop"),
     "columns.hierarchy": policy_with(said='hierarchy = { tree = { "*" = ["obesity", "chest pain"] } }'),
     "columns.weight": policy_with(role="quasi", said="weight = 3.5"),
     "columns.missing": policy_with(role="quasi", said='missing = "refuse"'),

@@ -57,6 +57,7 @@ from indistinct.policy import DateShift as DateShift
 from indistinct.policy import LinkedTable as LinkedTable
 from indistinct.policy import Policy as Policy
 from indistinct.policy import TablesPolicy as TablesPolicy
+from indistinct.policy import drop as drop
 from indistinct.policy import identifier as identifier
 from indistinct.policy import other as other
 from indistinct.policy import quasi as quasi

@@ -80,7 +80,7 @@ class Signatures:
 
 def shows(policy: Policy, column: str) -> bool:
     """Tell whether a release under this policy shows a column."""
-    return column in policy.columns and policy.columns[column].role != "identifier"
+    return column in policy.columns and policy.columns[column].role not in ("identifier", "drop")
 
 
 def others_shown(policy: Policy, column: str) -> list[str]:

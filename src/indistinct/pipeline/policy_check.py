@@ -74,7 +74,7 @@ def check(
     >>> print(check(pa.table({"town": ["Cambridge"]}), policy))
     2 mistakes in the policy:
       - columns.zip: the table has no such column
-      - column 'town' of the table is not declared; give it a role under columns (identifier, quasi, sensitive or other)
+      - column 'town' of the table is not declared; give it a role (identifier, quasi, sensitive, other or drop)
     """
     watch = watch or Watch()
     if isinstance(policy, TablesPolicy):

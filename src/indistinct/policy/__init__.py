@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
-from indistinct.policy.column import Column, Role, identifier, other, quasi, sensitive
+from indistinct.policy.column import Column, Role, drop, identifier, other, quasi, sensitive
 from indistinct.policy.condition import Condition, where
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
@@ -28,6 +28,7 @@ __all__ = [
     "Policy",
     "Role",
     "TablesPolicy",
+    "drop",
     "identifier",
     "other",
     "quasi",

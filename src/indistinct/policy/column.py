@@ -11,7 +11,7 @@ from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
 from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.policy.date_shift import DateShift
 
-Role = Literal["identifier", "quasi", "sensitive", "other"]
+Role = Literal["identifier", "quasi", "sensitive", "other", "drop"]
 Rule = Literal["value", "refuse"]
 """What a missing cell is: a value of its own, or a mistake."""
 Unreadable = Literal["refuse", "missing", "suppress"]
@@ -314,6 +314,14 @@ def sensitive(
         recode_level=recode_level,
         shift=None if shift is None else DateShift.of(shift),
     )
+
+
+def drop() -> Column:
+    """A column that names nobody and is not released all the same: free text, say, or what the recipient need not know.
+
+    Conditions on eligible rows may still ask about it.
+    """
+    return Column("drop")
 
 
 def other(

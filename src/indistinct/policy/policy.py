@@ -66,7 +66,7 @@ class Policy:
         mistakes = []
         for name, column in self.columns.items():
             if not isinstance(column, Column):
-                mistakes.append(f"columns.{name}: use identifier(), quasi(), sensitive() or other()")
+                mistakes.append(f"columns.{name}: use identifier(), quasi(), sensitive(), other() or drop()")
         quasi_columns = [n for n, c in self.columns.items() if isinstance(c, Column) and c.role == "quasi"]
         if not quasi_columns and self.needs_quasi:
             mistakes.append("columns: no quasi column; say which columns others could link by, with quasi(…)")
@@ -257,8 +257,8 @@ class Policy:
             if name not in columns
         ]
         mistakes += [
-            f"column {name!r} of the table is not declared; give it a role under columns "
-            f"(identifier, quasi, sensitive or other)"
+            f"column {name!r} of the table is not declared; give it a role "
+            f"(identifier, quasi, sensitive, other or drop)"
             for name in columns
             if name not in self.columns
         ]

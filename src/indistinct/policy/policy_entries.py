@@ -40,7 +40,7 @@ class ShiftEntry(Entries):
 
 
 class ColumnEntry(Entries):
-    role: Literal["identifier", "quasi", "sensitive", "other"]
+    role: Literal["identifier", "quasi", "sensitive", "other", "drop"]
     hierarchy: dict[str, Any] | None = Field(
         None,
         description="One builder, such as intervals or tree, or kind of the catalogue, such as countries.",

@@ -13,6 +13,7 @@ ROLES = {
     "quasi": "others may know it and link by it: made coarser",
     "sensitive": "nobody should learn it about a person: released as it is",
     "other": "neither identifies nor harms: released as it is",
+    "drop": "not released, though it names nobody",
 }
 PUBLISHED = "others may know it and link by it: published as it is, apart from what is sensitive"
 """What a quasi column is to a release of two tables."""

@@ -67,7 +67,7 @@ def distributions(work: Work, names: Iterable[str]) -> dict[str, Distribution]:
 
 
 def _can_be_shown(choice: Choice) -> bool:
-    return choice.role != "identifier" and choice.distinct <= MOST_DISTINCT
+    return choice.role not in ("identifier", "drop") and choice.distinct <= MOST_DISTINCT
 
 
 def _order(choice: Choice, values: Counted) -> Mapping[str | None, Any] | None:

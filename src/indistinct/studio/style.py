@@ -56,6 +56,7 @@ html, body { background: var(--ground); color: var(--ink);
 .legend dt { padding: 0 8px; border-radius: 5px; display: inline-block; }
 .role-identifier { --role: #4a5560; --role-soft: #eceff2; } .role-quasi { --role: #0b5c99; --role-soft: #e8f1f8; }
 .role-sensitive { --role: #a63a00; --role-soft: #fdeee4; } .role-other { --role: #00694e; --role-soft: #e3f3ee; }
+.role-drop { --role: #5c4a00; --role-soft: #f6f1de; }
 .legend dt, table select.control[class*=role-] { background: var(--role-soft); color: var(--role); font-weight: 600; }
 table select.control[class*=role-] { border-color: var(--role); }
 table.grid tr[class*=role-] > td:first-child { border-left: 4px solid var(--role) !important;

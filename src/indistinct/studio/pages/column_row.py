@@ -20,6 +20,7 @@ ROLES = {
     "quasi": "others may know it; generalized",
     "sensitive": "nobody should learn it; released as it is",
     "other": "neither; released as it is",
+    "drop": "not released, though it names nobody",
 }
 """What each role means."""
 COLOURED = [f"role-{role}" for role in ROLES]
