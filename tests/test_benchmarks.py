@@ -75,6 +75,8 @@ def test_a_quick_run_writes_figures_of_every_part(quick, modules):
             assert one["smallest_profile"] >= one["k"]
         else:
             assert one["groups_below_k"] == 0 or not one["counts_people"]
+    for one in content["parts"]["tables"]["figures"]:
+        assert one["smallest_profile"] >= one["k"]
 
 
 def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick):
@@ -89,6 +91,7 @@ def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick)
         "Start",
         "Cell by cell",
         "Counting people",
+        "Tables that belong together",
     ):
         assert heading in text
     for name in ("benchmark-rows.svg", "benchmark-columns.svg", "benchmark-k.svg", "benchmark-local-adult.svg"):
