@@ -133,7 +133,7 @@ def test_homogeneity_shows_groups_with_one_value(hospital: dict[str, Path], tmp_
 
 def test_all_runs_every_attack_that_applies(hospital: dict[str, Path]) -> None:
     arguments = (hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--original", hospital["gt1"])
-    content = answer("all", *arguments)
+    content = answer("all", *arguments, exit_code=6)
     assert content["severity"] == "broken"
     assert [(one["attack"], one["severity"]) for one in content["outcomes"]] == [
         ("complementary", "broken"),
@@ -164,7 +164,7 @@ class Tags(HTMLParser):
 def test_the_report_of_all_attacks_is_one_page_without_scripts(hospital: dict[str, Path], tmp_path: Path) -> None:
     page = tmp_path / "attacks.html"
     assert (
-        run("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report", page).exit_code == 0
+        run("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report", page).exit_code == 6
     )
     tags = Tags()
     tags.feed(page.read_text("utf-8"))
@@ -178,11 +178,11 @@ def test_the_report_of_all_attacks_is_one_page_without_scripts(hospital: dict[st
 
 def test_the_report_is_also_written_as_markdown_and_json(hospital: dict[str, Path], tmp_path: Path) -> None:
     arguments = ("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report")
-    assert run(*arguments, tmp_path / "attacks.md").exit_code == 0
+    assert run(*arguments, tmp_path / "attacks.md").exit_code == 6
     markdown = (tmp_path / "attacks.md").read_text("utf-8")
     assert markdown.startswith("# Attacks on gt3.csv\n")
     assert "ZIP 0213\\*" in markdown
-    assert run(*arguments, tmp_path / "attacks.json").exit_code == 0
+    assert run(*arguments, tmp_path / "attacks.json").exit_code == 6
     assert json.loads((tmp_path / "attacks.json").read_text("utf-8"))["severity"] == "broken"
     for path in (tmp_path / "attacks.doc", tmp_path / "nowhere" / "attacks.md"):
         refused = run(*arguments, path)

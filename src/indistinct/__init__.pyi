@@ -21,6 +21,7 @@ from indistinct.algorithms import TopDown as TopDown
 from indistinct.algorithms.distance_matrix import DistanceMatrix as DistanceMatrix
 from indistinct.algorithms.frontier import Frontier as Frontier
 from indistinct.algorithms.solutions import Solution as Solution
+from indistinct.errors import ExposedError as ExposedError
 from indistinct.errors import HierarchyError as HierarchyError
 from indistinct.errors import IndistinctError as IndistinctError
 from indistinct.errors import InfeasibleError as InfeasibleError

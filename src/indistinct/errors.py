@@ -10,6 +10,7 @@
     ├── InfeasibleError             3  no release of this table can satisfy the policy
     ├── VerificationError           4  a recount found that a release, or a ledger, does not hold what it promises
     ├── RefusedError                5  the release is refused because of an earlier one
+    ├── ExposedError                6  an attack exposes people of a release
     └── InterruptedSearchError      1  a time limit or a cancellation stopped the search before it had any answer
 
 Messages say what is wrong, where, and what to do next. They never quote a cell of the private table.
@@ -90,6 +91,12 @@ class RefusedError(IndistinctError):
     """The release is refused because of an earlier one; the message says which, and why."""
 
     exit_code = 5
+
+
+class ExposedError(IndistinctError):
+    """An attack exposes people of a release; the message says which."""
+
+    exit_code = 6
 
 
 class InterruptedSearchError(IndistinctError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, Literal
 
 from indistinct.algorithms.task import Task
@@ -151,6 +152,34 @@ def exact_measure_of(policy: Policy) -> str | None:
         return None
     own = policy.options.get("measure")
     return own if isinstance(own, str) else None
+
+
+def options_said(algorithm: Any) -> dict[str, Any]:
+    """Give the options of an algorithm that are not the usual ones, as JSON and a policy file take them.
+
+    >>> from indistinct.algorithms import Lattice, Samarati
+    >>> options_said(Lattice("loss")), options_said(Samarati()), options_said(Samarati(satisfies="matrix"))
+    ({'measure': 'loss'}, {}, {'satisfies': 'matrix'})
+    """
+    if not dataclasses.is_dataclass(algorithm):
+        return {}
+    said = {}
+    for option in dataclasses.fields(algorithm):
+        value, made = getattr(algorithm, option.name), option.default_factory
+        if value != (option.default if made is dataclasses.MISSING else made()):
+            said[option.name] = _plain_value(value)
+    return said
+
+
+def _plain_value(value: object) -> Any:
+    """Give the value of an option as JSON takes it: whatever has a name by its name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain_value(one) for key, one in value.items()}
+    if isinstance(value, Sequence | Set):
+        return [_plain_value(one) for one in (sorted(value, key=str) if isinstance(value, Set) else value)]
+    return str(getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__)
 
 
 def options_of(algorithm: type) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from indistinct.errors import OutputError
+from indistinct.errors import ExposedError, OutputError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 from indistinct.whole_files import OWNER_ONLY, write_whole
@@ -106,6 +106,11 @@ class AttackRun:
     def is_broken(self) -> bool:
         """Some attack exposes people."""
         return self.severity == "broken"
+
+    def raise_if_broken(self) -> None:
+        """Raise an ExposedError that names every attack that exposes people."""
+        if self.is_broken:
+            raise ExposedError(self.summary)
 
     @property
     def summary(self) -> str:

@@ -22,6 +22,7 @@ from indistinct.cli.options import (
     Terms,
     TimeLimit,
 )
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 PLURALS = {"row": "rows", "person": "people"}
@@ -170,7 +171,8 @@ def _algorithm_asked_for(
     name = algorithm or policy.algorithm
     if name in ALGORITHMS and "measure" not in options_of(ALGORITHMS[name]):
         raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
-    return algorithm_named(name, measure=measure)
+    own = policy.options if name == policy.algorithm else {}
+    return algorithm_named(name, **{**own, "measure": measure})
 
 
 def release_facts(release: Release, written: Path) -> dict[str, object]:
@@ -178,7 +180,6 @@ def release_facts(release: Release, written: Path) -> dict[str, object]:
     return {
         "written": str(written),
         **({} if release.entry is None else {"entry": release.entry}),
-        "algorithm": release.algorithm,
         **release.facts,
         "verdict": release.verdict.to_dict(),
     }
@@ -235,7 +236,7 @@ def summarize(release: Release, written: Path) -> None:
         raised = ", ".join(f"{name} at level {level}" for name, level in facts["bottom"].items() if level)
         show.say(f"there were too many tuples to count them all: the search began with {raised}", "yellow")
     if facts.get("is_proven") is False:
-        lower = "" if facts["gap"] is None else f": a release may have a loss lower by up to {facts['gap']:.4f}"
+        lower = "" if facts["gap"] is None else f": a release may have a loss lower by up to {figure(facts['gap'])}"
         show.say(f"not proven to be the best{lower}", "yellow")
     if "is_cut_short" in facts:
         show.say("cut short by the time limit: with more time the algorithm gives another release", "yellow")

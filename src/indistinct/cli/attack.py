@@ -92,7 +92,7 @@ def _show(report: DowncodingReport) -> None:
     if report.kinds:
         console.print(_findings(report))
         for number, finding in enumerate(report.findings, 1):
-            console.print(f"  {number}. {finding.sentence}", soft_wrap=True)
+            show.tell(f"  {number}. {finding.sentence}")
         console.print()
     is_sharpened = report.sharpened_cells > 0 or report.smallest_crowd < report.k
     show.say(report.summary, show.BAD if is_sharpened else show.GOOD)

@@ -10,6 +10,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.attack_complementary import policies_of
 from indistinct.cli.options import AsJson, EarlierPolicies, PolicyPath, Reading, ReleasePath
+from indistinct.errors import ExposedError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,7 +42,7 @@ def run_all(
 ) -> None:
     """Run every attack that applies, and say what was assumed known, what was found and what to do.
 
-    Exit code 0 also with findings.
+    Exit code 6 says that an attack exposes people: do not hand the release out. Lesser findings leave it at 0.
     """
     from indistinct.attacks import run
     from indistinct.policy.policy_file import read_policy
@@ -61,8 +62,10 @@ def run_all(
         found.write(report)
     if as_json:
         show.document(found.to_dict())
-        return
-    _show(found, report)
+    else:
+        _show(found, report)
+    if found.is_broken:
+        raise typer.Exit(ExposedError.exit_code)
 
 
 def _show(found: AttackRun, path: Path | None) -> None:
@@ -72,7 +75,7 @@ def _show(found: AttackRun, path: Path | None) -> None:
         if outcome.findings:
             console.print(outcome.title, style="bold")
             for finding in outcome.findings:
-                console.print(f"  - {finding}", soft_wrap=True)
+                show.tell(f"  - {finding}")
     style = {"broken": show.BAD, "something": "", "nothing": show.GOOD}[found.severity]
     show.say(found.summary, style)
     if path is not None:

@@ -80,7 +80,7 @@ def _show(report: ComplementaryReport) -> None:
     console = show.out()
     console.print(_releases(report))
     for number, finding in enumerate(report.findings, 1):
-        console.print(f"  {number}. {finding.sentence}", soft_wrap=True)
+        show.tell(f"  {number}. {finding.sentence}")
     if report.findings:
         console.print()
     style = show.BAD if report.is_broken else "" if report.kinds else show.GOOD

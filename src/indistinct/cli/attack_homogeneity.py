@@ -46,7 +46,7 @@ def _show(report: HomogeneityReport) -> None:
     console = show.out()
     console.print(_columns(report))
     for number, finding in enumerate(report.findings, 1):
-        console.print(f"  {number}. {finding.sentence}", soft_wrap=True)
+        show.tell(f"  {number}. {finding.sentence}")
     if report.findings:
         console.print()
     show.say(report.summary, show.BAD if report.is_broken else "" if report.findings else show.GOOD)

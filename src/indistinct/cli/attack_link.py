@@ -88,8 +88,8 @@ def _show(report: LinkReport) -> None:
     is_found = report.one_to_one > 0
     show.say(report.summary, show.BAD if is_found else show.GOOD if not report.unique_people else "")
     show.say(
-        f"guessing names {report.expected_matches:,.1f} of {counted(report.rows, 'row')} right on average, if all of "
-        "them are on the list",
+        f"guessing names {figure(report.expected_matches)} of {counted(report.rows, 'row')} right on average, "
+        "if all of them are on the list",
     )
     show.caveats(report.notes, ADVICE if report.unique_rows or report.unique_people else (), SCOPE)
 
@@ -129,5 +129,5 @@ def _worst(report: LinkReport) -> Table:
             for person in group.persons
         ]
         more = ["…"] if group.people > len(fits) else []
-        made.add_row(*labels, str(group.rows), str(group.people), f"{group.chance:.2g}", "; ".join([*fits, *more]))
+        made.add_row(*labels, figure(group.rows), figure(group.people), figure(group.chance), "; ".join([*fits, *more]))
     return made

@@ -66,6 +66,6 @@ def _signals(report: UnsortedReport) -> Table:
     title = f"Order of {counted(report.rows, 'row')} against {counted(report.earlier_rows, 'earlier row')}"
     made = show.table(title, "", "what the order could tell", *numbers, right=numbers)
     for signal in report.signals:
-        figures = (figure(signal.found), figure(signal.expected), f"{signal.chance:.2g}")
+        figures = (figure(signal.found), figure(signal.expected), figure(signal.chance))
         made.add_row(show.mark(not signal.is_telling), signal.name, *figures)
     return made

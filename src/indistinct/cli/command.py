@@ -9,16 +9,17 @@ from dataclasses import is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from indistinct.cli import show, signals
 from indistinct.errors import IndistinctError
 from indistinct.whole_files import forget_places, whole_places
 
 UNEXPECTED = 1
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -27,6 +28,9 @@ class CommandLine(typer.Typer):
 
     A command may take groups of options, such as ``Reading``, as one parameter each.
     """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"cls": Group, **settings})
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
         """Add a function as a command."""
@@ -40,7 +44,10 @@ class CommandLine(typer.Typer):
 
 
 def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command as Typer takes it: the options of a group, which is a dataclass, stand in the group's place."""
+    """Give a command as Typer takes it: the options of a group, which is a dataclass, stand in the group's place.
+
+    Every command also takes ``--quiet``.
+    """
     parameters = signature(function, eval_str=True).parameters
     groups = {name: taken.annotation for name, taken in parameters.items() if _is_group(taken.annotation)}
     options = {name: signature(group, eval_str=True).parameters for name, group in groups.items()}
@@ -49,10 +56,12 @@ def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
         spread |= options.get(name, {name: taken})
 
     @wraps(function)
-    def call(**given: Any) -> Any:
+    def call(*, is_quiet: bool = False, **given: Any) -> Any:
         made = {name: _take(groups[name], options[name], given) for name in groups}
-        return function(**given, **made)
+        with show.quietly(is_quiet):
+            return function(**given, **made)
 
+    spread["is_quiet"] = Parameter("is_quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
     keywords = [taken.replace(kind=Parameter.KEYWORD_ONLY) for taken in spread.values()]
     call.__signature__ = Signature(keywords)  # type: ignore[attr-defined]  # functions may have one
     call.__annotations__ = {taken.name: taken.annotation for taken in keywords}
@@ -66,6 +75,39 @@ def _is_group(annotation: object) -> bool:
 def _take(group: type, options: Mapping[str, Parameter], given: dict[str, Any]) -> Any:
     """Make a group of what was given for its options, which are taken away."""
     return group(**{name: given.pop(name) for name in options})
+
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What Typer raises for a command that it does not understand; versions of it keep it in different places."""
+GIVEN = "indistinct.given"
+
+
+class Group(TyperGroup):
+    """A group of commands that tells of a mistake in a command as that would: in JSON, if it was asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options of the group; what was given is kept for whoever tells of a mistake in it."""
+        ctx.meta.setdefault(GIVEN, list(args))
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            raise _exit_of(error, ctx) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise _exit_of(error, ctx) from None
+
+
+def _exit_of(error: Any, ctx: Any) -> Exception:
+    """Give what is raised for a mistake in a command: the same, or the exit after it was told as a JSON document."""
+    if "--json" not in ctx.meta[GIVEN]:
+        found: Exception = error
+        return found
+    show.failure("UsageError", error.format_message(), error.exit_code, True)
+    return typer.Exit(error.exit_code)
 
 
 class Command(TyperCommand):

@@ -85,10 +85,12 @@ def compare(
     Each release is made, recounted and thrown away: nothing is written but the chart. What is said about queries asks
     for them, too.
     """
+    from indistinct.algorithms.algorithm import options_of
     from indistinct.engine import open_table
     from indistinct.pipeline import comparison
-    from indistinct.pipeline.trials import SHOWN_MEASURES
+    from indistinct.pipeline.trials import QUERY_ERROR, SHOWN_MEASURES
     from indistinct.policy.policy_file import read_policy
+    from indistinct.registry import ALGORITHMS
     from indistinct.study.workload import queries as drawn
 
     if chart is not None:
@@ -98,13 +100,16 @@ def compare(
     said |= {"sensitive": sensitive, "seed": seed}
     options = {name: value for name, value in said.items() if value is not None}
     has_queries = queries or bool(options)
-    measure = _measure(policy, measure, has_queries)
+    asked, measure = measure, _measure(policy, measure, has_queries)
+    optimized = None if asked is None or measure == QUERY_ERROR else measure
     with (
         show.progress(time_limit) as watch,
         open_table(table, **reading.arguments()) as rows,
     ):
         workload = drawn(rows, policy, **options) if has_queries else None
-        found = comparison.compare(rows, policy, algorithms=algorithm or None, workload=workload, watch=watch)
+        found = comparison.compare(
+            rows, policy, algorithms=algorithm or None, measure=optimized, workload=workload, watch=watch
+        )
     best = found.best(measure)
     if chart is not None:
         shown = list(dict.fromkeys([measure, *SHOWN_MEASURES]))[: len(SHOWN_MEASURES)]
@@ -121,6 +126,9 @@ def compare(
         if best is not None:
             names = [trial.algorithm for trial in _equals(found, measure, best)]
             named = [] if policy.algorithm in names else ["--algorithm", best.algorithm]
+            chosen = best.algorithm if named else policy.algorithm
+            if optimized is not None and "measure" in options_of(ALGORITHMS[chosen]):
+                named += ["--measure", optimized]
             show.next_steps(["anonymize", policy_path, table, "-o", "release", *named])
     if best is None:
         raise typer.Exit(max(EXIT_CODES[trial.ending] for trial in found.trials))
@@ -281,7 +289,9 @@ def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
         )
     for trial in found.trials:
         if trial.is_proven is False and trial.gap:
-            show.say(f"{trial.label}: not proven; the loss of its best may be lower by up to {trial.gap:.4f}", "yellow")
+            show.say(
+                f"{trial.label}: not proven; the loss of its best may be lower by up to {figure(trial.gap)}", "yellow"
+            )
 
 
 def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:

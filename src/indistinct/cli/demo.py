@@ -85,7 +85,7 @@ def _run(example: Example, console: Console | None, page: Path | None = None) ->
             released: list[Record] = release.table.to_pylist()
     if console is not None:
         _show(console, example, policy, original, released, release)
-    return {"algorithm": release.algorithm, **release.facts, "verdict": verdict.to_dict()}
+    return {**release.facts, "verdict": verdict.to_dict()}
 
 
 def _show(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading
-from indistinct.errors import OutputError, VerificationError
+from indistinct.errors import ExposedError, OutputError, VerificationError
+
+EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit_code}
+"""What is concluded that must not leave the house."""
 
 
 def report(
@@ -43,6 +47,14 @@ def report(
         str | None,
         typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP),
     ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="What the table holds, of whom, from when. Else as in the policy.")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option(help="What the release is for. Else as in the policy.")] = None,
+    recipient: Annotated[str | None, typer.Option(help="Who gets the release. Else as in the policy.")] = None,
+    decided_by: Annotated[
+        str | None, typer.Option(help="Who decided that the release may leave. Else as in the policy.")
+    ] = None,
     title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
     *,
@@ -52,7 +64,8 @@ def report(
     """Write what is known about a release as one page: policy, risk, columns, cost, attacks, limits.
 
     The page loads nothing and runs nothing; print it to get a PDF. The internal edition is as confidential as the
-    private table. Exit code 4 says that the release failed its recount; the page is written all the same.
+    private table. Exit code 4 says that the release failed its recount, 6 that an attack exposes people; the page is
+    written all the same.
     """
     from indistinct.policy.policy_file import read_policy
     from indistinct.report.page import refuse_place, render, report_facts, write_page
@@ -65,6 +78,7 @@ def report(
         if output.exists() and not replace:
             raise OutputError(f"{output} exists already; name another file, or say --replace")
     policy = read_policy(policy_path)
+    about = {"data": data, "purpose": purpose, "recipient": recipient, "decided_by": decided_by}
     with show.progress() as watch:
         facts = report_facts(
             release,
@@ -75,19 +89,20 @@ def report(
             earlier=earlier or (),
             population=int(population) if population and population.isdecimal() else population,
             ledger=ledger,
+            about={name: text for name, text in about.items() if text is not None},
             watch=watch,
             **reading.arguments(),
         )
         if output is not None:
             write_page(output, render(facts, title), is_public=chosen == "public")
-    is_good = facts["verdict"]["passed"]
+    concluded = facts["conclusion"]
     if as_json:
         show.document(facts | {"written": None if output is None else str(output)})
     else:
         assert output is not None  # asked for above
-        _tell(output, chosen, is_good, original is not None, policy_path, release)
-    if not is_good:
-        raise typer.Exit(VerificationError.exit_code)
+        _tell(output, chosen, concluded, original is not None, policy_path, release)
+    if concluded["outcome"] in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[concluded["outcome"]])
 
 
 def _edition(asked: str) -> Literal["internal", "public"]:
@@ -100,11 +115,15 @@ def _edition(asked: str) -> Literal["internal", "public"]:
     raise PolicyError(f"--edition: must be internal or public, got {asked!r}")
 
 
-def _tell(output: Path, edition: str, is_good: bool, has_original: bool, policy_path: Path, release: Path) -> None:
+def _tell(
+    output: Path, edition: str, concluded: Mapping[str, Any], has_original: bool, policy_path: Path, release: Path
+) -> None:
     """Say what was written, and what to do with it."""
-    if not is_good:
-        show.say("FAILED: the release does not verify; the page says why. Do not hand it out.", show.BAD)
-    show.say(f"{edition} edition written to {output}", show.GOOD if is_good else "")
+    style = show.BAD if concluded["outcome"] in EXIT_CODES else "yellow" if concluded["attacks"] else show.GOOD
+    show.say(concluded["text"], style)
+    for one in concluded["attacks"]:
+        show.say(f"  {one['title']}: {one['summary']}")
+    show.say(f"{edition} edition written to {output}", "" if concluded["outcome"] in EXIT_CODES else show.GOOD)
     if edition == "public":
         return
     show.say("it describes the private table: keep it as you keep that", show.QUIET)

@@ -10,7 +10,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, Reading, Table
-from indistinct.showing.numbers import figure
+from indistinct.showing.numbers import figure, percent
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _show(found: Risk) -> None:
         console.print(_combinations(found))
     if found.safe_harbor:
         console.print(_safe_harbor(found))
-    share = f"{100 * found.uniques / max(1, found.records):.1f} %"
+    share = percent(found.uniques / max(1, found.records))
     one, many = ("row stands", "rows stand") if found.people is None else ("person stands", "people stand")
     show.say(
         f"{counted(found.uniques, one, many)} alone ({share})",
@@ -170,9 +170,9 @@ def _risks(found: Risk) -> Shown:
     if found.journalist is not None:
         lines.append(("journalist", found.journalist, "does not know it"))
     for name, exposure, who in lines:
-        figures = (f"{exposure.highest:.4g}", f"{exposure.average:.4g}", f"{100 * exposure.at_risk:.1f} %")
+        figures = (figure(exposure.highest), figure(exposure.average), percent(exposure.at_risk))
         made.add_row(name, *figures, who + (", estimated" if name == "journalist" and found.is_estimated else ""))
-    made.add_row("marketer", "", f"{found.marketer:.4g}", "", "wants as many as possible")
+    made.add_row("marketer", "", figure(found.marketer), "", "wants as many as possible")
     return made
 
 
@@ -194,7 +194,7 @@ def _combinations(found: Risk) -> Shown:
     heads = (f"{found.noun} alone", "share")
     made = show.table("Columns that identify", "columns", *heads, right=heads)
     for one in (*found.unique, *found.nearly_unique):
-        made.add_row(", ".join(one.columns), figure(one.alone), f"{100 * one.share:.1f} %")
+        made.add_row(", ".join(one.columns), figure(one.alone), percent(one.share))
     return made
 
 

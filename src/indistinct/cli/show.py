@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
@@ -43,6 +44,7 @@ STAGES = {
     "report": "counting for the report",
 }
 
+_quiet = ContextVar("quiet", default=False)
 SUMMARY = ("precision", "accuracy", "completeness", "loss", "average-group-size", "discernibility")
 """The measures that a summary shows; ``--json`` gives all."""
 
@@ -57,14 +59,24 @@ def out() -> Console:
     """Give the console of data. Cells are never read as markup."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, emoji=False)
+    return Console(markup=False, highlight=False, emoji=False, quiet=_quiet.get())
 
 
 def words() -> Console:
     """Give the console of words and progress."""
     from rich.console import Console
 
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return Console(stderr=True, markup=False, highlight=False, emoji=False, quiet=_quiet.get())
+
+
+@contextmanager
+def quietly(is_quiet: bool = True) -> Iterator[None]:
+    """Print nothing for the time of the block but errors and JSON documents."""
+    before = _quiet.set(is_quiet or _quiet.get())
+    try:
+        yield
+    finally:
+        _quiet.reset(before)
 
 
 def document(content: Mapping[str, Any]) -> None:
@@ -101,11 +113,30 @@ def failure(kind: str, message: str, exit_code: int, as_json: bool) -> None:
         return
     from rich.text import Text
 
-    words().print(Text.assemble(("error: ", BAD), (message, "red")), soft_wrap=True)
+    before = _quiet.set(False)  # errors are always told
+    try:
+        _sentence(words(), Text.assemble(("error: ", BAD), (message, "red")))
+    finally:
+        _quiet.reset(before)
 
 
 def say(text: str, style: str = "") -> None:
     """Print a line of words on stderr."""
+    _sentence(words(), text, style)
+
+
+def tell(text: str) -> None:
+    """Print a finding, a line of data in words, on stdout."""
+    _sentence(out(), text)
+
+
+def _sentence(console: Console, text: str | Text, style: str = "") -> None:
+    """Print words: on a screen no word is cut at its edge; elsewhere a line stays a line."""
+    console.print(text, style=style, soft_wrap=not console.is_terminal)
+
+
+def line(text: str, style: str = "") -> None:
+    """Print on stderr what is to be copied: a line that stays one."""
     words().print(text, style=style, soft_wrap=True)
 
 
@@ -129,9 +160,10 @@ def shell_line(command: Sequence[object]) -> str:
 def table(title: str | None, *columns: str, right: Iterable[str] = ()) -> Table:
     """Give an empty table in the house style; columns in ``right`` are numbers."""
     from rich import box
-    from rich.table import Table
 
-    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style=ACCENT)
+    from indistinct.cli.fitted_table import FittedTable
+
+    made = FittedTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, header_style=ACCENT)
     numbers = set(right)
     for column in columns:
         made.add_column(column, justify="right" if column in numbers else "left")

@@ -25,6 +25,9 @@ def solutions(
             "highest-absolute-peak, highest-relative-peak, fewest-attributes or most-attributes."
         ),
     ] = "min-absolute",
+    most: Annotated[
+        int | None, typer.Option(min=1, help="How many to show, the preferred one among them. Else all.")
+    ] = None,
     *,
     reading: Reading,
     time_limit: TimeLimit = None,
@@ -43,13 +46,15 @@ def solutions(
     with show.progress(time_limit) as watch:
         found = minimal(table, policy, watch=watch, **reading.arguments())
     chosen = preferred_solution(found, preference)
+    shown = found if most is None else sorted(found, key=lambda one: one is not chosen)[:most]
     if as_json:
-        show.document({"preference": preference, "solutions": [_solution_facts(one, one is chosen) for one in found]})
+        solved = [_solution_facts(one, one is chosen) for one in shown]
+        show.document({"preference": preference, "found": len(found), "solutions": solved})
         return
     numbers = ("height", "suppressed", "groups", "precision")
-    title = counted(len(found), "k-minimal generalization")
+    title = counted(len(found), "k-minimal generalization") + (f", {len(shown)} shown" if shown is not found else "")
     made = show.table(title, "", "node", "generalized to", *numbers, right=numbers)
-    for one in found:
+    for one in shown:
         climbed = [f"{name} {level}/{one.heights[name]}" for name, level in one.node.items() if level]
         figures = [sum(one.vector), one.suppressed, one.groups, one.measures["precision"]]
         made.add_row(
@@ -61,11 +66,18 @@ def solutions(
         )
     show.out().print(made)
     show.say(f"a node gives the levels of {', '.join(chosen.node)}; → is preferred by {preference}", show.QUIET)
-    show.say(
-        f'to release it put algorithm = "samarati" and options = {{ preference = "{preference}" }} into the policy',
-        show.QUIET,
-    )
+    show.say("to release this one, or another by its levels, put these lines into the policy:", show.QUIET)
+    for line in picking_lines(chosen):
+        show.line(f"  {line}", show.ACCENT)
     show.next_steps(["anonymize", policy_path, table, "-o", "release"])
+
+
+def picking_lines(solution: Solution) -> list[str]:
+    """Give the lines of a policy that release a solution, whatever else is found later."""
+    from indistinct.policy.policy_file import toml
+
+    levels = {name: level for name, level in solution.node.items() if level}
+    return ['algorithm = "chosen"', f"options = {toml({'node': levels})}"]
 
 
 def _solution_facts(solution: Solution, is_preferred: bool) -> dict[str, Any]:
@@ -77,4 +89,5 @@ def _solution_facts(solution: Solution, is_preferred: bool) -> dict[str, Any]:
         "groups": solution.groups,
         "measures": dict(solution.measures),
         "is_preferred": is_preferred,
+        "policy_lines": picking_lines(solution),
     }

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from indistinct.cli import show
 from indistinct.cli.named_tables import tables_given
-from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
-from indistinct.errors import VerificationError
+from indistinct.cli.options import AsJson, ReadingAnywhere
+from indistinct.errors import PolicyError, VerificationError
 
 
 def verify(
-    policy_path: PolicyPath,
-    release: Annotated[
-        str,
-        typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False),
+    policy_and_release: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[POLICY] RELEASE",
+            help="The policy file, and a folder that anonymize wrote or any table file; or such a folder alone.",
+            show_default=False,
+        ),
     ],
     sensitive: Annotated[
         str | None,
@@ -37,13 +41,17 @@ def verify(
 ) -> None:
     """Recount a release from its cells alone; with the original also prove that it is true.
 
+    Without a policy a release folder is judged by its manifest, as a recipient can; what could not be checked is said.
     Exit code 4 says that a check failed.
     """
     from indistinct.policy.tables_file import read_any_policy
     from indistinct.proof.verdict import verify as recount
 
-    policy = read_any_policy(policy_path)
-    given = tables_given(policy, original, "--original") if original else None
+    policy_path, release = _both(policy_and_release)
+    policy = None if policy_path is None else read_any_policy(Path(policy_path))
+    given: Any = original or None
+    if policy is not None and original:
+        given = tables_given(policy, original, "--original")
     options = reading.arguments()
     tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
     with show.progress() as watch:
@@ -59,6 +67,15 @@ def verify(
         show.say(f"FAILED: {found}. Do not hand this table out.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)
     show.say(f"verified: {found}", show.GOOD)
-    if given is None:
+    for what in verdict.not_checked:
+        show.say(f"not checked: {what}", "yellow")
+    if given is None and policy_path is not None:
         second = [] if sensitive is None else ["--sensitive", sensitive]
         show.next_steps(["verify", policy_path, release, *second, "--original", "TABLE"])
+
+
+def _both(given: list[str]) -> tuple[str | None, str]:
+    """Give the path of the policy, if there is one, and that of the release."""
+    if len(given) > 2:
+        raise PolicyError(f"verify takes a policy and a release, or a release alone; got {len(given)} paths")
+    return (None, given[0]) if len(given) == 1 else (given[0], given[1])

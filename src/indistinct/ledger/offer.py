@@ -15,6 +15,7 @@ from indistinct.ledger.recognised import count_recognised, recode_recognised, re
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
 from indistinct.pipeline import recount
+from indistinct.pipeline.stages import made_with
 from indistinct.policy import Person
 from indistinct.release import Release
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
@@ -54,8 +55,9 @@ class Offer:
             watch.report("release")
             key = pseudonym_key(self.terms, secret)
             parts, people = recode_recognised(recognised, counted, recoding, policy, self.members, key)
+            made = made_with(self.algorithm, watch, counted.encoded.max_tuples)
         salt = None if key is None else key.salt
-        return recount(Release(parts, without_history(recoding), policy, self.algorithm.name, people, salt), watch)
+        return recount(Release(parts, without_history(recoding), policy, made, people, salt), watch)
 
 
 def pseudonym_key(terms: Terms, secret: bytes) -> PseudonymKey | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.algorithms.algorithm import declaration_of
+from indistinct.algorithms.algorithm import declaration_of, options_of, options_said
 from indistinct.engine import use_table
 from indistinct.errors import (
     IndistinctError,
@@ -22,6 +21,7 @@ from indistinct.errors import (
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
+from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.release.pseudonyms import with_fresh_pseudonyms
@@ -39,6 +39,7 @@ def compare(
     policy: Policy,
     *,
     algorithms: Sequence[Algorithm | str] | None = None,
+    measure: QualityMeasure | str | None = None,
     workload: Workload | None = None,
     watch: Watch | None = None,
     **reading: Any,
@@ -46,7 +47,8 @@ def compare(
     """Run algorithms on one table and policy, recount what each would release, and give all their figures.
 
     ``algorithms`` are names or algorithms; without them all there are. One that is named has its usual options, or the
-    policy's if the policy names it, too. The table is counted once. A time limit of the watch holds for each algorithm
+    policy's if the policy names it, too. Those that can optimize a ``measure`` of one's choice optimize the one that is
+    given. The table is counted once. A time limit of the watch holds for each algorithm
     by itself. An algorithm that finds no release, refuses the policy, runs out of time or gives a release that does
     not verify has a trial that says so; only what concerns all of them is raised. Every release is also asked the
     queries of a ``workload``, as ``queries`` draws it from the same table. Nothing is written.
@@ -55,7 +57,7 @@ def compare(
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     policy = with_fresh_pseudonyms(policy)
-    contenders = _contenders(algorithms, policy)
+    contenders = _contenders(algorithms, policy, None if measure is None else measure_named(measure))
     with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)
     described = None if workload is None else workload.describe()
@@ -72,7 +74,9 @@ class _Contender:
     label: str = ""
 
 
-def _contenders(asked: Sequence[Algorithm | str] | None, policy: Policy) -> list[_Contender]:
+def _contenders(
+    asked: Sequence[Algorithm | str] | None, policy: Policy, measure: QualityMeasure | None
+) -> list[_Contender]:
     """Give the algorithms that were asked for, each with a label of its own; raise every mistake at once."""
     if asked is None:
         asked = [name for name in ALGORITHMS if declaration_of(ALGORITHMS[name]).is_search or policy.algorithm == name]
@@ -84,7 +88,7 @@ def _contenders(asked: Sequence[Algorithm | str] | None, policy: Policy) -> list
         if isinstance(one, str) and one in asked[:place]:
             continue
         try:
-            found.append(_contender(one, policy))
+            found.append(_contender(one, policy, measure))
         except PolicyError as error:
             mistakes += error.mistakes
     if not asked:
@@ -94,13 +98,24 @@ def _contenders(asked: Sequence[Algorithm | str] | None, policy: Policy) -> list
     return _with_labels(found)
 
 
-def _contender(asked: Algorithm | str, policy: Policy) -> _Contender:
+def _contender(asked: Algorithm | str, policy: Policy, measure: QualityMeasure | None) -> _Contender:
     """Give the algorithm itself, or the one of a name; the policy's options belong to the one that it names."""
     if isinstance(asked, str):
-        return _Contender(asked, algorithm_of(policy) if asked == policy.algorithm else algorithm_named(asked))
+        named = algorithm_of(policy) if asked == policy.algorithm else algorithm_named(asked)
+        return _Contender(asked, named if measure is None else _optimizing(named, measure))
     if isinstance(asked, type) or not callable(getattr(asked, "run", None)) or not hasattr(asked, "name"):
         raise PolicyError(f"algorithms: {asked!r} is neither an algorithm, such as Lattice(), nor the name of one")
     return _Contender(asked.name, asked)
+
+
+def _optimizing(algorithm: Algorithm, measure: QualityMeasure) -> Algorithm:
+    """Give the algorithm with this measure to optimize, if it takes one and can work with this one."""
+    if declaration_of(algorithm).optimizes is None or "measure" not in options_of(type(algorithm)):
+        return algorithm
+    try:
+        return replace(algorithm, measure=measure)  # type: ignore[type-var]  # what has options is a dataclass
+    except PolicyError:
+        return algorithm
 
 
 def _with_labels(found: Sequence[_Contender]) -> list[_Contender]:
@@ -122,16 +137,8 @@ def _options(algorithm: Algorithm) -> str:
     >>> _options(Datafly(likelihood={"zip": 0.5, "age": 0.25, "sex": 0.25}))
     ' (likelihood …)'
     """
-    if not dataclasses.is_dataclass(algorithm):
-        return ""
-    changed = []
-    for option in dataclasses.fields(algorithm):
-        value = getattr(algorithm, option.name)
-        made = option.default_factory
-        usual = option.default if made is dataclasses.MISSING else made()
-        if value != usual:
-            shown = str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
-            changed.append(f"{option.name} {shown if len(shown) <= LONGEST_OPTION else '…'}")
+    said = {name: str(value) for name, value in options_said(algorithm).items()}
+    changed = [f"{name} {shown if len(shown) <= LONGEST_OPTION else '…'}" for name, shown in said.items()]
     return f" ({', '.join(changed)})" if changed else ""
 
 
@@ -157,7 +164,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         return _without_release(contender, run, run.answer)
     recoding = run.answer
     try:
-        with recount(recode(counted, recoding, contender.name, own), own, allow_unsafe=True) as release:
+        with recount(recode(counted, recoding, contender.algorithm, own), own, allow_unsafe=True) as release:
             verdict = release.verdict
             if workload is not None:
                 own.report("queries")

@@ -56,7 +56,7 @@ def best_tables(
         watch.report("search")
         with ExitStack() as made:  # closed again if one of them cannot be released
             releases = [
-                made.enter_context(recount(recode(counted, found, chosen.name, watch), watch))
+                made.enter_context(recount(recode(counted, found, chosen, watch), watch))
                 for found in chosen.all_minimal(counted.task, watch)
             ]
             made.pop_all()

@@ -6,9 +6,9 @@ Every fragment is recoded where its rows are. What is released is recounted as a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ ROWS_PER_K = 100
 """No fragment has fewer rows than so many times the largest k, so that cuts cost little."""
 
 
-def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch) -> Release:
+def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch, made_with: Mapping[str, Any]) -> Release:
     """Search and recode a table whose tuples were counted at a higher node, each fragment where its rows are."""
     encoded, task, frequencies = counted.encoded, counted.task, counted.task.frequencies
     assert encoded.max_tuples is not None  # else all tuples would have been counted
@@ -54,7 +54,7 @@ def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch) ->
             f"{recoding.suppressed_rows} of {recoding.rows} rows must be suppressed, but the policy allows "
             f"{task.budget}; allow more suppression, or raise max_tuples, so that fewer cuts are made"
         )
-    return Release({"table": released}, recoding, counted.policy, algorithm.name)
+    return Release({"table": released}, recoding, counted.policy, made_with)
 
 
 def fragments_of(frequencies: FrequencyList, most: int, least: int) -> IntArray:

@@ -60,7 +60,7 @@ class MuArgusSession(MuArgusDialogue):
         if self._counted is None or self._opened is None:
             raise PolicyError("this session has no open table: begin it with MuArgusSession.open(table, policy)")
         watch = watch or Watch()
-        made = recode(self._counted, self.finish(), self.options.name, watch)
+        made = recode(self._counted, self.finish(), self.options, watch)
         return recount(made, watch, allow_unsafe=allow_unsafe)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from indistinct.algorithms import Algorithm
 from indistinct.engine import use_table
 from indistinct.pipeline.in_fragments import recode_in_fragments
 from indistinct.pipeline.several_tables import anonymize_tables
-from indistinct.pipeline.stages import choose_algorithm, count, recode, recount, refuse_other_levels, search
+from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, refuse_other_levels, search
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.release import Release
 from indistinct.release.pseudonyms import refuse_without_ledger
@@ -42,7 +42,9 @@ def anonymize(
         with count(rows, policy, watch, algorithm=chosen) as counted:
             refuse_other_levels(policy, chosen)
             if counted.works_in_fragments(chosen):
-                release = recode_in_fragments(counted, chosen, watch)
+                release = recode_in_fragments(
+                    counted, chosen, watch, made_with(chosen, watch, counted.encoded.max_tuples)
+                )
             else:
-                release = recode(counted, search(counted, chosen, watch), chosen.name, watch)
+                release = recode(counted, search(counted, chosen, watch), chosen, watch)
         return recount(release, watch, allow_unsafe=allow_unsafe)

@@ -16,7 +16,7 @@ from indistinct.counting.joined_tables import JoinedCount, count_tables
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
 from indistinct.pipeline.readable_dates import unreadable_dates
-from indistinct.pipeline.stages import choose_algorithm, recount, search_task
+from indistinct.pipeline.stages import choose_algorithm, made_with, recount, search_task
 from indistinct.policy import Person, TablesPolicy
 from indistinct.proof.tables_verdict import refuse_other_engines
 from indistinct.recoding import LinkedRecoding
@@ -58,7 +58,7 @@ def anonymize_tables(
         assert isinstance(recoding, LinkedRecoding)  # every column has one level
         watch.report("release")
         parts, salt = recode_tables(counted.encoded, counted.joined, recoding, policy)
-        release = TablesRelease(parts, counted.joined, recoding, (policy, chosen.name), salt)
+        release = TablesRelease(parts, counted.joined, recoding, (policy, made_with(chosen, watch)), salt)
     recount(release, watch, allow_unsafe=allow_unsafe)
     return release
 

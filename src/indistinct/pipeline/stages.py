@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.algorithms.algorithm import declaration_of
+from indistinct.algorithms.algorithm import declaration_of, options_said
 from indistinct.counting import encode_eligible, kernels_are_compiled, read_as_declared
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
@@ -134,8 +134,8 @@ def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
         )
 
 
-def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -> Release:
-    """Recode the rows that were counted, in fresh random order; ``algorithm`` is the name of what found the way."""
+def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Release:
+    """Recode the rows that were counted, in fresh random order; ``algorithm`` is what found the way."""
     refuse_nothing(recoding)
     refuse_without_ledger(counted.policy)
     watch.report("release")
@@ -144,7 +144,15 @@ def recode(counted: Counted, recoding: Recoding, algorithm: str, watch: Watch) -
     key = PseudonymKey.fresh(person) if policy.pseudonym_columns else None
     parts = recode_rows(counted.encoded, recoding, policy, (*policy.person_columns, *policy.pseudonymous))
     people = count_and_hide_people(parts, recoding, policy, key)
-    return Release(parts, recoding, policy, algorithm, people, None if key is None else key.salt)
+    salt = None if key is None else key.salt
+    return Release(parts, recoding, policy, made_with(algorithm, watch, counted.encoded.max_tuples), people, salt)
+
+
+def made_with(algorithm: Algorithm, watch: Watch, max_tuples: int | None = None) -> dict[str, Any]:
+    """Give what beside the policy made a release what it is: the algorithm, its options, the limits of the run."""
+    limits = {"max_tuples": max_tuples, "time_limit": watch.time_limit}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return {"algorithm": algorithm.name, "options": options_said(algorithm), **({"limits": given} if given else {})}
 
 
 def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.errors import PolicyError
+from indistinct.policy.about import about_mistakes
 from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.date_shift import DateShift
@@ -30,6 +31,7 @@ class Policy:
     quasi columns (patient and doctor, say) that are each protected; by default all quasi columns form one.
     ``person`` names the column, or the columns, that say whose row it is: models then count people instead of rows.
     ``one_row_per_person`` says that every row is of somebody else, also where the identifiers of rows are equal.
+    ``about`` says for reports and manifests what the release is about; nothing of it is demanded of the release.
     """
 
     needs_quasi: ClassVar[bool] = True
@@ -45,6 +47,7 @@ class Policy:
     options: Mapping[str, Any] = field(default_factory=dict)
     person: Person | str | Sequence[str] | None = None
     one_row_per_person: bool = False
+    about: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.person is not None:
@@ -57,6 +60,7 @@ class Policy:
         object.__setattr__(self, "privacy", tuple(self.privacy))
         object.__setattr__(self, "eligible", tuple(self.eligible))
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        object.__setattr__(self, "about", MappingProxyType(dict(self.about)))
         named = self.quasi_identifiers or {ALL_QUASI: self.quasi}
         frozen = {name: tuple(columns) for name, columns in named.items()}
         object.__setattr__(self, "quasi_identifiers", MappingProxyType(frozen))
@@ -101,6 +105,7 @@ class Policy:
         if self.links_rows and self.suppressed_rows == "blank":
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         mistakes += self._shift_mistakes()
+        mistakes += about_mistakes(self.about)
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
                 "one_row_per_person: nobody has several rows, it says, and person says whose they are; drop one"

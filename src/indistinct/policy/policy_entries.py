@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
 from indistinct.engine.plans import OPERATORS
+from indistinct.policy.about import ABOUT
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -84,6 +85,13 @@ class PersonEntry(Entries):
     )
 
 
+class AboutEntry(Entries):
+    data: str | None = Field(None, description=ABOUT["data"])
+    purpose: str | None = Field(None, description=ABOUT["purpose"])
+    recipient: str | None = Field(None, description=ABOUT["recipient"])
+    decided_by: str | None = Field(None, description=ABOUT["decided_by"])
+
+
 class PolicyEntries(Entries):
     version: int = Field(ge=VERSION, le=VERSION)
     columns: dict[str, ColumnEntry]
@@ -97,6 +105,9 @@ class PolicyEntries(Entries):
     )
     one_row_per_person: bool = Field(
         False, description="Every row is of somebody else, also where the identifiers of rows are equal."
+    )
+    about: AboutEntry | None = Field(
+        None, description="What the release is about, for reports and its manifest; nothing is demanded by it."
     )
     algorithm: str = "lattice"
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")

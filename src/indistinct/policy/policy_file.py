@@ -109,6 +109,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             options=entries.options,
             person=person_of(entries, base or Path()),
             one_row_per_person=entries.one_row_per_person,
+            about={} if entries.about is None else entries.about.model_dump(exclude_none=True),
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
     except PolicyError as error:
@@ -274,6 +275,8 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
         lines.append(f"person = {toml(policy.person.describe())}")
     if policy.one_row_per_person:
         lines.append("one_row_per_person = true")
+    if policy.about:
+        lines += ["", "[about]", *(f"{name} = {toml(text)}" for name, text in policy.about.items())]
     lines += ["", "[columns]", *column_lines(policy.columns, comments or {})]
     assert policy.quasi_identifiers is not None  # set when the policy was made
     if dict(policy.quasi_identifiers) != {ALL_QUASI: policy.quasi}:

@@ -15,9 +15,10 @@ import numpy as np
 
 from indistinct.counting import Groups, IntArray, as_declared
 from indistinct.engine import Rows, use_table
-from indistinct.errors import TableError
+from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import counted_people
 from indistinct.policy import PSEUDONYM, Policy, TablesPolicy, sensitive_columns
+from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.by_column import prove_by_column
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
@@ -54,6 +55,8 @@ class Verdict(Checked):
     smallest_group: int
     noun: str = "group"
     """What the groups are called: those of a release of two tables are classes."""
+    not_checked: tuple[str, ...] = ()
+    """What could not be checked without a policy, in words."""
 
     @property
     def groups_in_words(self) -> str:
@@ -74,6 +77,7 @@ class Verdict(Checked):
             "groups": self.groups,
             "smallest_group": self.smallest_group,
             "checks": self._checks_as_json(),
+            **({"not_checked": list(self.not_checked)} if self.not_checked else {}),
         }
 
     def _repr_html_(self) -> str:
@@ -86,12 +90,13 @@ class Verdict(Checked):
         return card("Verdict", mark, figures, table(["", "check", "found"], checks))
 
     def __str__(self) -> str:
-        return self._report(f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}")
+        found = self._report(f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}")
+        return "\n".join([found, *(f"– not checked: {what}" for what in self.not_checked)])
 
 
 def verify(
     table: Any,
-    policy: Policy | TablesPolicy,
+    policy: Policy | TablesPolicy | None = None,
     *,
     original: Any = None,
     suppressed: int | None = None,
@@ -100,6 +105,9 @@ def verify(
     **reading: Any,
 ) -> Verdict:
     """Judge any table, or a release folder, by a policy; with ``original`` also whether it is true.
+
+    Without a policy a release folder is judged by the one that its manifest states, as a recipient can, and the verdict
+    says what could not be checked.
 
     From the cells alone: the columns are those that the policy releases, and every model holds. A folder is also
     compared with its manifest. With the original: every released row generalizes a row of the original, one to one,
@@ -114,7 +122,14 @@ def verify(
     if released.is_linked:
         raise TableError("the release holds several tables that belong together; give the policy of all of them")
     claims = _Claims.of(released, suppressed, node, is_local)
-    checks = _folder_checks(released, policy)
+    not_checked: tuple[str, ...] = ()
+    if policy is None and original is not None:
+        raise PolicyError(
+            "to prove a release against the original its policy is needed: its hierarchies tell what is true"
+        )
+    if policy is None:
+        policy, not_checked = stated_policy(released.manifest)
+    checks = _folder_checks(released, None if not_checked else policy)
     is_removed = released.is_apart or policy.suppressed_rows == "remove"
     with released.rows() as tables:
         found = judge_two_tables(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
@@ -135,7 +150,7 @@ def verify(
             if claims.suppressed is not None:
                 checks += limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
             checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
-    return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun)
+    return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked)
 
 
 def _verify_tables(
@@ -174,19 +189,23 @@ class _Claims(NamedTuple):
         return cls(released.said["suppressed"] if suppressed is None else suppressed, node, node is None)
 
 
-def _folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy) -> list[Check]:
+def _folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy | None) -> list[Check]:
     """Check that the tables of a release folder are those of its manifest, and that it was made for this policy."""
     if released.manifest is None:
         return []
     same, changed = ("the table is the one of", "the table was changed after")
     if released.is_apart or released.is_linked:
         same, changed = ("the tables are those of", "a table was changed after")
-    is_same_file, is_same_policy = released.is_as_stated(), released.is_of(policy)
+    is_same_file = released.is_as_stated()
     strange = released.strange_contents()
     detail = f"{same if is_same_file else changed} the manifest"
     detail += f"; the folder holds what no release has: {'; '.join(strange)}" if strange else ""
+    file = Check("file", is_same_file and not strange, detail)
+    if policy is None:
+        return [file]
+    is_same_policy = released.is_of(policy)
     return [
-        Check("file", is_same_file and not strange, detail),
+        file,
         Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
     ]
 

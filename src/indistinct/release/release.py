@@ -39,17 +39,19 @@ class Release:
         parts: Mapping[str, Rows],
         recoding: Recoding,
         policy: Policy,
-        algorithm: str,
+        made_with: Mapping[str, Any],
         people: Sequence[Check] = (),
         salt: str | None = None,
     ) -> None:
         """Take the released rows; ``people`` is what was counted on them while they said whose they are.
 
-        ``salt`` is what the holder needs, beside the key that she keeps, to make the pseudonyms anew.
+        ``made_with`` names the ``algorithm``, its ``options`` and the ``limits`` of the run. ``salt`` is what
+        the holder needs, beside the key that she keeps, to make the pseudonyms anew.
         """
         self.policy = policy
         self.recoding = recoding
-        self.algorithm = algorithm
+        self.algorithm: str = made_with["algorithm"]
+        self.made_with = dict(made_with)
         self.verdict: Verdict | None = None
         self.entry: int | None = None
         self.node: Mapping[str, int] | None = recoding.levels
@@ -96,12 +98,11 @@ class Release:
             facts["dates_moved"] = {"days": next(iter(shifted.values())).days}
         if self._salt is not None:
             facts["pseudonym_salt"] = self._salt
-        return facts | {"measures": dict(self.measures)}
+        return facts | {"measures": dict(self.measures)} | self.made_with
 
     def released_tables(self) -> ReleasedTables:
         """Give the released rows where they are, with what the release says of itself, to whoever judges it."""
-        own = {"algorithm": self.algorithm, "policy_sha256": policy_digest(self.policy)}
-        return ReleasedTables(self._parts, {**self.facts, **own})
+        return ReleasedTables(self._parts, {**self.facts, "policy_sha256": policy_digest(self.policy)})
 
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
@@ -140,7 +141,6 @@ class Release:
             form = next(iter(self._parts.values())).format()
             content = manifest(
                 self.policy,
-                algorithm=self.algorithm,
                 facts=self.facts | form | ({"unsafe": True} if is_unsafe else {}),
                 verdict=self.verdict.to_dict(),
                 files=files,
@@ -172,6 +172,7 @@ class Release:
         earlier: Sequence[Any] = (),
         population: Any = None,
         ledger: Any = None,
+        about: Mapping[str, str] | None = None,
         title: str = "Release report",
         **reading: Any,
     ) -> Path:
@@ -181,7 +182,8 @@ class Release:
         release against it. The public edition is made from the release alone. ``external`` is a table that names
         people, to link with; ``earlier`` are earlier releases of the same source; ``population`` is the number of
         people that the table was drawn from, or a table of them; ``ledger`` is a Ledger or its path, whose entries
-        the internal edition lists. ``reading`` goes to the engine.
+        the internal edition lists; ``about`` says of the ``data``, the ``purpose``, the ``recipient`` and who decided
+        (``decided_by``) what the policy does not. ``reading`` goes to the engine.
         """
         from indistinct.report.page import write_report
 
@@ -195,6 +197,7 @@ class Release:
             earlier=earlier,
             population=population,
             ledger=ledger,
+            about=about,
             title=title,
             **reading,
         )

@@ -36,12 +36,12 @@ class TablesRelease(Release):
         parts: Mapping[str, Rows],
         joined: JoinedCount,
         recoding: LinkedRecoding,
-        how: tuple[TablesPolicy, str],
+        how: tuple[TablesPolicy, Mapping[str, Any]],
         salt: str | None = None,
     ) -> None:
-        """Take the released rows, what was counted, the answer of the search, and the policy and the algorithm."""
-        policy, algorithm = how
-        super().__init__(parts, recoding, policy, algorithm, salt=salt)  # type: ignore[arg-type]
+        """Take the released rows, what was counted, the answer of the search, and the policy and what ran."""
+        policy, made_with = how
+        super().__init__(parts, recoding, policy, made_with, salt=salt)  # type: ignore[arg-type]
         is_gone = people_gone(recoding)
         self._of_tables = {
             name: {
@@ -73,12 +73,11 @@ class TablesRelease(Release):
             facts["unreadable"] = dict(unreadable)
         if self._salt is not None:
             facts["pseudonym_salt"] = self._salt
-        return facts | {"measures": dict(self.measures)}
+        return facts | {"measures": dict(self.measures)} | self.made_with
 
     def released_tables(self) -> ReleasedTables:
         """Give the released rows where they are, with what the release says of itself, to whoever judges it."""
-        own = {"algorithm": self.algorithm, "policy_sha256": policy_digest(self.policy)}
-        return ReleasedTables(self._parts, {**self.facts, **own}, is_linked=True)
+        return ReleasedTables(self._parts, {**self.facts, "policy_sha256": policy_digest(self.policy)}, is_linked=True)
 
     def report(self, *_: Any, **__: Any) -> Path:
         """There is none: a report is about one table."""

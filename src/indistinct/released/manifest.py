@@ -32,7 +32,6 @@ LINKED_TABLES = "linked tables"
 def manifest(
     policy: Policy | TablesPolicy,
     *,
-    algorithm: str,
     facts: Mapping[str, Any],
     verdict: Mapping[str, Any],
     files: Mapping[str, str],
@@ -42,8 +41,8 @@ def manifest(
         "format": FORMAT,
         "made_by": f"indistinct {indistinct.__version__}",
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        **({"about": dict(policy.about)} if isinstance(policy, Policy) and policy.about else {}),
         **facts,
-        "algorithm": algorithm,
         "policy": policy_described(policy),
         "policy_sha256": policy_digest(policy),
         "verdict": dict(verdict),

@@ -53,4 +53,5 @@ def _facts_of_entry(entry: Entry) -> dict[str, Any]:
         "recipient": entry.recipient,
         "purpose": entry.purpose,
         "rows": entry.manifest.get("released"),
+        "again": entry.details.get("again"),
     }

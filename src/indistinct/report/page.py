@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import indistinct
-from indistinct.errors import OutputError
+from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
+from indistinct.policy.about import ABOUT, about_mistakes
 from indistinct.registry import MEASURES
 from indistinct.report import figures
 from indistinct.report.attack_section import attack_outcomes
 from indistinct.report.column_section import columns
+from indistinct.report.conclusion import conclude
 from indistinct.report.ledger_section import ledger_entries
 from indistinct.report.limits import limits
 from indistinct.report.policy_words import policy_in_words
@@ -25,7 +27,7 @@ from indistinct.report.risk_section import risks
 from indistinct.report.subject import Edition, Subject, open_subject
 from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
-from indistinct.showing.numbers import figure
+from indistinct.showing.numbers import figure, percent
 from indistinct.study.risk.risk_report import THRESHOLD
 from indistinct.watch import Watch
 from indistinct.whole_files import EVERYBODY, OWNER_ONLY, write_whole
@@ -41,6 +43,7 @@ def report_facts(
     earlier: Sequence[Any] = (),
     population: Any = None,
     ledger: Any = None,
+    about: Mapping[str, str] | None = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> dict[str, Any]:
@@ -49,16 +52,23 @@ def report_facts(
     ``release`` is a Release or a release folder. ``original`` is the private table, which only an internal edition
     looks at; ``external`` a table that names people, to link with; ``earlier`` are earlier releases of the same source;
     ``population`` is the number of people that the table was drawn from, or a table of them; ``ledger`` a Ledger or its
-    path, whose entries an internal edition lists. ``reading`` goes to the engine.
+    path, whose entries an internal edition lists; ``about`` says more than the policy of the data, the purpose, the
+    recipient and who decided. ``reading`` goes to the engine.
     """
+    if mistakes := about_mistakes(about or {}):
+        raise PolicyError(mistakes)
     watch = watch or Watch()
     watch.report("report")
     with open_subject(release, policy, edition, original, **reading) as subject:
         limits_of_engine = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
+        attacks = attack_outcomes(subject, release, external, earlier, **limits_of_engine)
+        entries = ledger_entries(subject, ledger)
         return {
             "edition": edition,
             "made_by": f"indistinct {indistinct.__version__}",
             "reported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "about": _about(subject, {**policy.about, **(about or {})}, entries),
+            "conclusion": conclude(subject.verdict.passed, attacks),
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
             "policy": policy_in_words(subject.policy, is_public=edition == "public", is_apart=subject.is_apart),
@@ -67,10 +77,10 @@ def report_facts(
             "measures": dict(subject.said["measures"]),
             "tradeoff": tradeoff(subject, watch),
             "suppression": suppression(subject),
-            "attacks": attack_outcomes(subject, release, external, earlier, **limits_of_engine),
-            "ledger": ledger_entries(subject, ledger),
+            "attacks": attacks,
+            "ledger": entries,
             "limits": limits(subject),
-            "reproduce": reproduce(subject),
+            "reproduce": reproduce(subject, entries),
         }
 
 
@@ -101,7 +111,7 @@ def _template() -> Any:
     )
     environment.filters |= {
         "figure": figure,
-        "percent": _percent,
+        "percent": percent,
         "picture": _picture,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
@@ -151,15 +161,12 @@ def _summary(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _percent(share: float) -> str:
-    """Give a share in per cent.
-
-    >>> _percent(0.083333), _percent(1.0), _percent(0.00004)
-    ('8.3\\xa0%', '100\\xa0%', 'below 0.1\\xa0%')
-    """
-    if 0 < share < 0.001:
-        return "below 0.1\N{NO-BREAK SPACE}%"
-    return f"{100 * share:.1f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
+def _about(subject: Subject, given: Mapping[str, str], ledger: Mapping[str, Any] | None) -> dict[str, str | None]:
+    """Give what the release is about: what was said now, else in its manifest, else in the ledger."""
+    entry = (ledger or {}).get("entry") or {}
+    known = {name: entry[name] for name in ("purpose", "recipient") if entry.get(name)}
+    said = {**known, **subject.said.get("about", {}), **given}
+    return {name: said.get(name) for name in ABOUT}
 
 
 def _picture(svg: str) -> Any:

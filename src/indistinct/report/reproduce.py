@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import platform
+import shlex
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 import indistinct
+from indistinct.algorithms import algorithm_named, algorithm_of
+from indistinct.algorithms.algorithm import options_said
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.policy_file import policy_toml
+from indistinct.policy.policy_file import policy_toml, toml
 from indistinct.report.subject import Subject
 
 LONGEST_POLICY = 30_000
@@ -17,7 +21,7 @@ LONGEST_POLICY = 30_000
 LIBRARIES = ("duckdb", "numpy", "numba", "pyarrow")
 
 
-def reproduce(subject: Subject) -> dict[str, Any]:
+def reproduce(subject: Subject, ledger: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Give versions, digests and commands; an internal edition also has the policy, whose hierarchies list values."""
     is_public = subject.edition == "public"
     said = subject.said
@@ -25,12 +29,14 @@ def reproduce(subject: Subject) -> dict[str, Any]:
         "made_by": said.get("made_by", f"indistinct {indistinct.__version__}"),
         "made_at": said.get("made_at"),
         "algorithm": said["algorithm"],
+        "options": dict(said.get("options", {})),
+        "limits": dict(said.get("limits", {})),
         "is_proven": said.get("is_proven"),
         "is_cut_short": said.get("is_cut_short", False),
         "policy_sha256": said["policy_sha256"],
         "files": dict(said.get("files", {})),
         "libraries": {} if is_public else {"Python": platform.python_version(), **{n: version(n) for n in LIBRARIES}},
-        "commands": _commands(subject),
+        "commands": _commands(subject, ledger),
         "policy": None if is_public else _policy_file(subject.policy),
     }
 
@@ -44,12 +50,49 @@ def _policy_file(policy: Policy) -> str | None:
     return text if len(text) <= LONGEST_POLICY else None
 
 
-def _commands(subject: Subject) -> list[dict[str, str]]:
+def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[str, str]]:
     if subject.edition == "public":
-        return [{"does": "recounts the release", "command": "indistinct verify policy.toml release"}]
-    named = "" if subject.said["algorithm"] == subject.policy.algorithm else f" --algorithm {subject.said['algorithm']}"
+        return [
+            {"does": "recounts the release by its manifest", "command": "indistinct verify release"},
+            {"does": "also compares it with the policy", "command": "indistinct verify policy.toml release"},
+        ]
+    options, lines = _said_of_algorithm(subject)
+    options += _said_of_run(subject) + _said_of_ledger(ledger)
+    command = shlex.join(["indistinct", "anonymize", "policy.toml", "TABLE", "-o", "release", *options])
     return [
-        {"does": "makes the release", "command": f"indistinct anonymize policy.toml TABLE -o release{named}"},
+        {"does": f"makes the release{f', with {lines} in the policy' if lines else ''}", "command": command},
         {"does": "proves it", "command": "indistinct verify policy.toml release --original TABLE"},
         {"does": "makes this page", "command": "indistinct report policy.toml release --original TABLE -o report.html"},
     ]
+
+
+def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
+    """Give the options of the command that name the algorithm as it ran, or the lines of a policy where none can."""
+    name, policy = subject.said["algorithm"], subject.policy
+    own = options_said(algorithm_of(policy)) if name == policy.algorithm else {}
+    ran = dict(subject.said.get("options", own))
+    named = [] if name == policy.algorithm else ["--algorithm", name]
+    if {**ran, "measure": None} != {**own, "measure": None}:
+        return [], f"algorithm = {toml(name)} and options = {toml(ran)}"
+    if ran.get("measure") == own.get("measure"):
+        return named, ""
+    usual = getattr(getattr(algorithm_named(name), "measure", None), "name", "")
+    return [*named, "--measure", str(ran.get("measure", usual))], ""
+
+
+def _said_of_run(subject: Subject) -> list[str]:
+    """Give the options of the command that set limits to the run, or lifted one."""
+    limits = subject.said.get("limits", {})
+    said = [text for name, limit in limits.items() for text in (f"--{name.replace('_', '-')}", str(limit))]
+    said += ["--engine", "spark"] if subject.released.kind == "spark" else []
+    return said + (["--allow-unsafe"] if subject.said.get("unsafe") else [])
+
+
+def _said_of_ledger(ledger: Mapping[str, Any] | None) -> list[str]:
+    """Give the options of the command that entered the release, if it stands in the ledger."""
+    entry = (ledger or {}).get("entry")
+    if not entry:
+        return []
+    given = {"recipient": entry["recipient"], "purpose": entry["purpose"], "source": entry["source"]}
+    given |= {"again": entry["again"]}
+    return ["--ledger", "LEDGER", *(text for name, value in given.items() if value for text in (f"--{name}", value))]
