@@ -157,7 +157,7 @@ def test_models_of_arx_have_their_counterpart_or_a_note(text: str, name: str | N
 
 def test_what_has_no_counterpart_is_listed(tmp_path: Path) -> None:
     columns = [dict(column) for column in COLUMNS]
-    columns[1] |= {"min": "1", "max": "1", "microAggregationFunction": "Arithmetic mean"}
+    columns[1] |= {"microAggregationFunction": "Arithmetic mean"}
     columns.append({"name": "job", "type": "QUASI_IDENTIFYING_ATTRIBUTE"})
     criteria = ["(0.1)-sample-uniqueness", "distinct-2-diversity for attribute 'note'", "0-anonymity"]
     lists = {"zip": "81667;8166*\n81675;8167*\n81925;8192*\n81931;8193*\n"}
@@ -167,8 +167,6 @@ def test_what_has_no_counterpart_is_listed(tmp_path: Path) -> None:
     made = ix.read_arx(path, k=7)
     told = "\n".join(made.notes)
     for word in (
-        "lowest level in ARX is 1",
-        "highest level in ARX is 1",
         "micro-aggregation (Arithmetic mean)",
         "'job': has no",
     ):
@@ -181,6 +179,20 @@ def test_what_has_no_counterpart_is_listed(tmp_path: Path) -> None:
     assert made.policy.max_suppression == 0
     assert made.policy.columns["zip"].hierarchy.label("81667", 2) == "*"
     assert ix.read_policy(made.write(tmp_path / "mine")).columns["zip"].hierarchy.height == 2
+
+
+def test_levels_that_arx_allows_are_demanded(tmp_path: Path) -> None:
+    columns = [dict(column) for column in COLUMNS]
+    columns[1] |= {"min": "1", "max": "All"}
+    columns[2] |= {"min": "2", "max": "3"}
+    made = ix.read_arx(project(tmp_path / "a.deid", columns=columns))
+    again = ix.read_policy(made.write(tmp_path / "mine"))
+    for policy in (made.policy, again):
+        assert (policy.columns["age"].min_level, policy.columns["age"].max_level) == (1, None)
+        assert (policy.columns["zip"].min_level, policy.columns["zip"].max_level) == (2, 3)
+    columns[2] |= {"min": "99", "max": "2"}
+    with pytest.raises(ix.PolicyError, match="lies above its highest"):
+        ix.read_arx(project(tmp_path / "b.deid", columns=columns))
 
 
 def test_equal_weights_say_nothing_and_zero_is_not_allowed(tmp_path: Path) -> None:

@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 import profiles
+from indistinct.attacks.joined_releases import JoinedReleases
+from indistinct.attacks.label_reader import Reader
+from indistinct.attacks.label_tree import LabelTree
+from indistinct.attacks.meanings import DISJOINT, common, holds
 from indistinct.hierarchy import UnknownValues, from_spec
 from indistinct.hierarchy.catalogue import CATALOGUE, recognise
+from indistinct.linkage.coverage import Coverage
 
 WHOLE_CATALOGUE = [kind.of(kind.all_levels, "*") for kind in CATALOGUE.values()]
 TABLES = files("indistinct.hierarchy") / "tables"
@@ -254,6 +259,80 @@ def test_every_label_has_one_parent_and_covers_its_values(column: tuple[str, lis
         assert compiled.leaves[-1].tolist() == [compiled.domain_size]
 
 
+@given(columns())
+@profiles.examples(150)
+def test_a_value_and_its_one_spelling_mean_the_same(column: tuple[str, list[str | None]]) -> None:
+    name, values = column
+    hierarchy = CATALOGUE[name].of((), "*")
+    for value in values:
+        if value is not None:
+            spelled = hierarchy.one_spelling(value)
+            assert spelled is not None
+            assert hierarchy.path(spelled) == hierarchy.path(value)
+            assert hierarchy.one_spelling(spelled) == spelled
+            for place, label in enumerate(hierarchy.path(value) or ()):
+                assert hierarchy.path(hierarchy.standing(label)[place])[place] == label
+
+
+@given(columns(), st.data())
+@profiles.examples(100)
+def test_what_attackers_read_is_what_labels_cover(column: tuple[str, list[str | None]], data: st.DataObject) -> None:
+    """What two labels have in common holds just the values that both of them hold, of the values at hand."""
+    name, values = column
+    texts = [value for value in values if value is not None]
+    hierarchy = CATALOGUE[name].of(CATALOGUE[name].all_levels, "*")
+    if not texts:
+        return
+    levels = [data.draw(st.integers(0, hierarchy.height)) for _ in range(2)]
+    chosen = [data.draw(st.sampled_from(texts)) for _ in range(2)]
+    labels = [hierarchy.label(text, level) for text, level in zip(chosen, levels, strict=True)]
+    meanings = [
+        Reader(ix.quasi(hierarchy), False, level).read(label) for label, level in zip(labels, levels, strict=True)
+    ]
+    both = common(*meanings)
+    for text in texts:
+        row = hierarchy.table([text])[0]
+        held = all(row[level] == label for label, level in zip(labels, levels, strict=True))
+        assert held == (both is not None and both.body is not None and holds(both.body, text, lambda _: None))
+    for label, level in zip(labels, levels, strict=True):
+        assert level in LabelTree(ix.quasi(hierarchy)).levels_of(label)
+
+
+def test_labels_that_can_be_listed_lie_below_theirs() -> None:
+    tree = LabelTree(ix.quasi(ix.hierarchies.countries()))
+    assert set(tree.below(2, "Europe")) == {"Eastern Europe", "Northern Europe", "Southern Europe", "Western Europe"}
+    assert None in tree.below(3, "*")
+    assert tree.below(1, "Western Europe") is None  # nobody knows in which spelling
+    assert LabelTree(ix.quasi(ix.hierarchies.icd10())).below(3, "II Neoplasms") is None
+    assert tree.levels_of("Atlantis") == frozenset()
+
+
+def test_another_table_may_spell_codes_otherwise() -> None:
+    for hierarchy, labels, values, expected in (
+        (ix.hierarchies.countries(), ["DE", "Western Europe"], ["Germany", "FRA", "us", "Atlantis"], [{0}, {0, 1}]),
+        (ix.hierarchies.icd9(), ["250.83", "249-259"], ["25083", "250.8", "V45"], [{0}, {0, 1}]),
+    ):
+        found = Coverage.of(hierarchy, labels, values)
+        assert [
+            {place for place, rank in enumerate(found.ranks) if rank in set(ranks)} for ranks in found.covered
+        ] == expected
+
+
+def test_two_releases_at_different_levels_are_laid_on_top_of_each_other(tmp_path: Path) -> None:
+    """A person in Western Europe and a person from DE may be one; a person from the US is another."""
+    policy = ix.Policy({"home": ix.quasi(ix.hierarchies.countries()), "id": ix.other()}, [ix.KAnonymity(1)])
+    (tmp_path / "fine.csv").write_text("home,id\nDE,1\nUS,2\nFR,1\n", "utf-8")
+    (tmp_path / "coarse.csv").write_text("home,id\nWestern Europe,1\nNorthern America,2\nEurope,1\n", "utf-8")
+    releases = {"fine": tmp_path / "fine.csv", "coarse": tmp_path / "coarse.csv"}
+    joined = JoinedReleases.read(releases, [policy, policy], None)
+    vocabulary = joined.vocabularies[0]
+    code = {name: place for place, name in enumerate(vocabulary.names)}
+    assert vocabulary.names[vocabulary.meet(code["DE"], code["Western Europe"])] == "DE"
+    assert vocabulary.names[vocabulary.meet(code["Europe"], code["Western Europe"])] == "Western Europe"
+    assert vocabulary.meet(code["US"], code["Europe"]) == DISJOINT
+    assert vocabulary.meet(code["Northern America"], code["Europe"]) == DISJOINT
+
+
 @given(columns(), st.data())
 @profiles.examples(80)
 def test_what_is_written_of_it_makes_it_again(column: tuple[str, list[str | None]], data: st.DataObject) -> None:
@@ -313,6 +392,41 @@ def test_a_policy_file_names_what_is_in_the_catalogue() -> None:
 def test_a_specification_that_is_none_is_refused(spec: dict[str, object], told: str) -> None:
     with pytest.raises(ix.HierarchyError, match=re.escape(told)):
         from_spec(spec, Path())
+
+
+@pytest.mark.parametrize("algorithm", ["lattice", "regroup"])
+def test_releases_by_the_catalogue_are_proved_and_attacked(algorithm: str, tmp_path: Path) -> None:
+    """Level 0 of ages and ZIP codes may not leave, and codes in two spellings meet above."""
+    codes = ["E11.9", "E1165", "I10", "J45.909", "C4A.9", "E08"]
+    homes = ["DE", "DEU", "France", "CH", "AT", "?"]
+    lines = [
+        f"{homes[n % 6]},{['02138', '2139', '03601', '94110-1234'][n % 4]},{codes[n % 6]},{20 + 5 * (n % 16)}"
+        for n in range(48)
+    ]
+    table = tmp_path / "people.csv"
+    table.write_text("\n".join(["home,zip,why,age", *lines]) + "\n", "utf-8")
+    policy = ix.parse_policy(
+        f"""
+        version = 1
+        algorithm = "{algorithm}"
+        max_suppression = 0.3
+        [columns]
+        home = {{ role = "quasi", hierarchy = {{ countries = true }}, missing = ["?"] }}
+        zip = {{ role = "quasi", hierarchy = {{ us_zip = true }}, min_level = "3 digits" }}
+        why = {{ role = "quasi", hierarchy = {{ icd10_cm = true }} }}
+        age = {{ role = "quasi", hierarchy = {{ age = true }}, min_level = "year" }}
+        [[privacy]]
+        model = "k-anonymity"
+        k = 3
+        """
+    )
+    release = ix.anonymize(table, policy)
+    assert ix.verify(release, policy, original=table).passed
+    released = release.table.to_pydict()
+    assert not {"90", "95"} & set(released["age"])
+    assert not {"02138", "03601", "036**"} & set(released["zip"])
+    release.write(tmp_path / "release")
+    ix.attacks.run(tmp_path / "release", policy, original=table)
 
 
 # Recognised.

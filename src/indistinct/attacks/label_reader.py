@@ -10,9 +10,21 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.attacks.label_tree import LabelTree, interval_edges
-from indistinct.attacks.meanings import EVERYTHING, MISSING, WHOLE, Beginning, Label, Meaning, Span, Texts, holds
+from indistinct.attacks.meanings import (
+    EVERYTHING,
+    MISSING,
+    WHOLE,
+    Beginning,
+    Branch,
+    Label,
+    Meaning,
+    Span,
+    Texts,
+    holds,
+)
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.catalogued import Catalogued
 from indistinct.hierarchy.dates import Dates
 from indistinct.hierarchy.exact_numbers import EXACT, read_number
 from indistinct.hierarchy.listed import Listed
@@ -30,13 +42,14 @@ class Reader:
     def __init__(self, column: Column, is_blank_everything: bool, level: int | None = None, longest: int = 0) -> None:
         self._hierarchy: Hierarchy = column.hierarchy
         self._tree = LabelTree(column)
+        self._missing_codes = column.missing_codes
         self._is_blank_everything = is_blank_everything
         self._level = level
         self._length = getattr(self._hierarchy, "length", None) or longest
 
     def read(self, label: Label) -> Meaning | None:
         """Give what a released cell stands for; None if it is no label of the hierarchy."""
-        if label is None:
+        if label is None or label in self._missing_codes:
             return EVERYTHING if self._is_blank_everything else MISSING
         hierarchy = self._hierarchy
         if label == self._top():
@@ -47,6 +60,8 @@ class Reader:
             return self._number(label)
         if isinstance(hierarchy, Dates):
             return self._date(label)
+        if isinstance(hierarchy, Catalogued):
+            return self._code(hierarchy, label)
         cover = read_label(label)
         if cover is not None and not (isinstance(hierarchy, Prefix) and label.endswith(hierarchy.mask)):
             return self._cover(cover)
@@ -55,6 +70,20 @@ class Reader:
             masks = len(label) - len(head)
             return Meaning(Beginning(head, self._length - masks if masks else WHOLE))
         return Meaning(Texts(frozenset([label])))
+
+    def _code(self, hierarchy: Catalogued, label: str) -> Meaning | None:
+        """Give what a known code, or a label above codes, stands for; on several levels it is that of most codes."""
+        places = hierarchy.standing(label)
+        if self._level is not None:
+            asked = [hierarchy.all_levels.index(name) for name in hierarchy.levels[: self._level][-1:]]
+            places = {place: places[place] for place in asked if place in places}
+        if places:
+            place = max(places)
+            return Meaning(Branch(hierarchy.kind, place, label, places[place], hierarchy))
+        if self._level == 0 or hierarchy.path(label) is not None:
+            return Meaning(Texts(frozenset([label])))
+        cover = read_label(label)
+        return None if cover is None else self._cover(cover)
 
     def number_of(self, text: str) -> Any:
         """Read a text as the spans of this column count it: a number, or the number of a day; None if it is none."""

@@ -1,8 +1,9 @@
 """LabelTree: what lies below the labels of a column, as far as its hierarchy says so without any table.
 
-Listed hierarchies name every value. Intervals and dates have finitely many labels below most labels; these are worked
-out from the label's text. What lies below a masked prefix, a rounded number or a suppressed top is not said by a
-policy, and so is not listed.
+Listed hierarchies name every value; those of places, education and ages in the catalogue every label above the values.
+Intervals and dates have finitely many labels below most labels; these are worked out from the label's text. What lies
+below a masked prefix, another code of the catalogue, a rounded number or a suppressed top is not said by a policy, and
+so is not listed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cached_property
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, dates
+from indistinct.hierarchy.catalogued import Catalogued
 from indistinct.hierarchy.dates import Dates
 from indistinct.hierarchy.exact_numbers import EXACT, plain
 from indistinct.hierarchy.listed import Listed
@@ -109,6 +111,8 @@ class LabelTree:
             yield 0
         elif isinstance(hierarchy, Prefix):
             yield from _levels_of_prefix(hierarchy, label)
+        elif isinstance(hierarchy, Catalogued):
+            yield from _levels_of_code(hierarchy, label)
         else:
             yield from self._computed_levels(label)
 
@@ -136,6 +140,9 @@ class LabelTree:
         if label is None:
             return (None,)
         is_top = label == hierarchy.top
+        if isinstance(hierarchy, Catalogued) and hierarchy.is_closed and level > 1:
+            codes = dict.fromkeys(row[level - 1] for row in hierarchy.table() if row[level] == label)
+            return (*codes, *[None] * (is_top and self._may_be_missing)) or None
         if level == 1:
             return None if is_top or not isinstance(hierarchy, Intervals) else _whole_numbers(hierarchy, label)
         samples = self._samples(level, None if is_top else label)
@@ -198,6 +205,14 @@ def _levels_of_prefix(hierarchy: Prefix, label: str) -> Iterator[int]:
         yield from (level for level, kept in enumerate(hierarchy.keep, 1) if kept == hierarchy.length - masks)
     else:
         yield from range(1, len(hierarchy.keep) + 1)
+
+
+def _levels_of_code(hierarchy: Catalogued, label: str) -> Iterator[int]:
+    """Give the levels of a known code, and of a label above codes."""
+    if hierarchy.path(label) is not None:
+        yield 0
+    places = hierarchy.standing(label)
+    yield from (level for level, name in enumerate(hierarchy.levels, 1) if hierarchy.all_levels.index(name) in places)
 
 
 def interval_edges(label: str) -> tuple[Decimal | None, Decimal | None]:

@@ -1,15 +1,17 @@
 """Meanings: what the labels of a column stand for, so that the labels of two releases can be laid on top of each other.
 
-A label stands for some texts, for all numbers or days between two edges, for all texts with one beginning, or for
-everything; and perhaps for a missing value. What two labels have in common is again one of these.
+A label stands for some texts, for all numbers or days between two edges, for all texts with one beginning, for all
+codes of a branch of a classification, or for everything; and perhaps for a missing value. What two labels have in
+common is again one of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from indistinct.hierarchy.catalogued import Catalogued
 from indistinct.hierarchy.exact_numbers import read_number
 
 Label = str | None
@@ -53,11 +55,31 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """All codes of a classification that have one label on one of its levels; ``sample`` is one of them."""
+
+    kind: str
+    place: int
+    label: str
+    sample: str = field(compare=False)
+    hierarchy: Catalogued = field(compare=False)
+
+    def holds(self, text: str) -> bool:
+        """Tell whether a text is such a code."""
+        return self.above(text, self.place) == self.label
+
+    def above(self, text: str, place: int) -> str | None:
+        """Give the label of a code on a level."""
+        path = self.hierarchy.path(text)
+        return None if path is None else path[place]
+
+
+@dataclass(frozen=True, slots=True)
 class Everything:
     """All values."""
 
 
-Body = Texts | Span | Beginning | Everything
+Body = Texts | Span | Beginning | Branch | Everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +122,8 @@ def _common_body(one: Body, other: Body, number_of: Callable[[str], Any]) -> Bod
         return longer if longer.head[: shorter.kept] == shorter.head else None
     if isinstance(one, Span) and isinstance(other, Span):
         return _common_span(one, other)
+    if isinstance(one, Branch) or isinstance(other, Branch):
+        return _common_branch(one, other)
     span, beginning = (one, other) if isinstance(one, Span) else (other, one)
     assert isinstance(span, Span)
     assert isinstance(beginning, Beginning)
@@ -108,10 +132,18 @@ def _common_body(one: Body, other: Body, number_of: Callable[[str], Any]) -> Bod
     return span  # numbers with one beginning may lie anywhere
 
 
+def _common_branch(one: Body, other: Body) -> Body | None:
+    """Give what a branch has in common with another, or with what cannot be compared with it: all of that."""
+    if not (isinstance(one, Branch) and isinstance(other, Branch) and one.kind == other.kind):
+        return other if isinstance(one, Branch) else one
+    lower, upper = (one, other) if one.place <= other.place else (other, one)
+    return lower if lower.above(lower.sample, upper.place) == upper.label else None
+
+
 def holds(body: Body, text: str, number_of: Callable[[str], Any]) -> bool:
     if isinstance(body, Texts):
         return text in body.values
-    if isinstance(body, Beginning):
+    if isinstance(body, Beginning | Branch):
         return body.holds(text)
     if isinstance(body, Span):
         number = number_of(text)

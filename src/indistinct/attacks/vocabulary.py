@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.attacks.meanings import DISJOINT, Beginning, Edge, Everything, Meaning, Span, Texts, common
+from indistinct.attacks.meanings import DISJOINT, Beginning, Branch, Edge, Everything, Meaning, Span, Texts, common
 from indistinct.hierarchy.exact_numbers import plain
 from indistinct.recoding.label_texts import OR_MISSING, range_label, set_label
 
@@ -68,6 +68,12 @@ class Vocabulary:
             for code, body in enumerate(bodies):
                 if isinstance(body, Beginning):
                     joined.join(code, first.setdefault(body.head[:shortest], code))
+        elif kinds == {Branch}:
+            branches = [(code, body) for code, body in enumerate(bodies) if isinstance(body, Branch)]
+            highest = max(body.place for _, body in branches)
+            under: dict[str | None, int] = {}
+            for code, body in branches:
+                joined.join(code, under.setdefault(body.above(body.sample, highest), code))
         else:
             joined.join_overlapping({code: body for code, body in enumerate(bodies) if isinstance(body, Span)})
         return joined.numbers()
@@ -84,8 +90,8 @@ class Vocabulary:
                 if len(body.values) == 1 and not suffix
                 else set_label([*sorted(body.values), *[None] * bool(suffix)])
             )
-        if isinstance(body, Beginning):
-            return body.head + suffix
+        if isinstance(body, Beginning | Branch):
+            return (body.head if isinstance(body, Beginning) else body.label) + suffix
         if isinstance(body, Span):
             return (_written_days(body) if self.is_dated else _written_numbers(body)) + suffix
         return "*"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from indistinct.hierarchy.catalogued import Catalogued
-from indistinct.hierarchy.classifications import Age, Education, Icd9, Icd10, Icd10Cm, Isco, Nace, Naics
+from indistinct.hierarchy.classifications import Age, Education, Isco, Nace, Naics
+from indistinct.hierarchy.diagnoses import Icd9, Icd10, Icd10Cm
 from indistinct.hierarchy.places import Countries, Nuts, UsStates, UsZip, checked_areas
 
 CATALOGUE: dict[str, type[Catalogued]] = {
@@ -20,6 +21,8 @@ MOST_COINCIDENCE = 0.01
 """A column is recognised if its values would fit by coincidence no more often than this."""
 SIGNS_OF_UNKNOWN = "? - -- . n/a n.a. unknown missing not-available not-reported refused unspecified"
 """Texts that stand for no value in many tables; whether a column fits is asked of the others."""
+SAMPLE, CLEARLY = 500, 0.15
+"""So many values are looked at first; a kind whose share of them lies so far below the threshold is not looked at."""
 NEED_SPREAD = {"icd10": 3, "icd10_cm": 3, "isco": 4, "naics": 4}
 """Codes in digits must reach so many labels of the last level: those of one range may be any numbers of it."""
 
@@ -69,9 +72,12 @@ def recognise(
     texts = [value for value in given if fold_sign(value) not in SIGNS_OF_UNKNOWN.split()]
     if not texts:
         return None
+    sample = texts[:: max(1, len(texts) // SAMPLE)]
     found: list[tuple[bool, float, int, str, Catalogued, int]] = []
     for place, (name, kind) in enumerate(CATALOGUE.items()):
         hierarchy = kind.of((), "*")
+        if len(sample) < len(texts) and _share(hierarchy, sample) < threshold - CLEARLY:
+            continue
         listed = [text for text in texts if hierarchy.is_listed(text)]
         share = len(listed) / len(texts)
         if share >= threshold and (name in expected or _is_telling(hierarchy, listed)):
@@ -92,6 +98,10 @@ def fold_sign(value: str) -> str:
     'not-available'
     """
     return "-".join(value.casefold().split())
+
+
+def _share(hierarchy: Catalogued, texts: Sequence[str]) -> float:
+    return sum(map(hierarchy.is_listed, texts)) / len(texts)
 
 
 def _is_telling(hierarchy: Catalogued, listed: Sequence[str]) -> bool:

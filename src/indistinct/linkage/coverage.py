@@ -18,6 +18,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.hierarchy import Hierarchy, UnknownValues, dates
+from indistinct.hierarchy.catalogued import Catalogued
 from indistinct.hierarchy.dates import Dates
 from indistinct.hierarchy.listed import Listed
 from indistinct.hierarchy.text_labels import Prefix
@@ -123,6 +124,8 @@ def labels_among(hierarchy: Hierarchy, texts: Sequence[str], values: Sequence[st
     if isinstance(hierarchy, Listed):
         labels = {label for row in hierarchy.rows for label in row}
         return frozenset(text for text in texts if text in labels or text == hierarchy.top)
+    if isinstance(hierarchy, Catalogued):
+        return frozenset(text for text in texts if hierarchy.standing(text) or text == hierarchy.top)
     ends = [end for text in texts if (cover := read_label(text)) is not None for end in cover.values]
     said = _days_in(texts) if isinstance(hierarchy, Dates) else _numbers_in(texts)
     covered = Coverage.of(hierarchy, texts, list(dict.fromkeys([*values, *ends, *said]))).covered

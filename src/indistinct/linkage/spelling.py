@@ -15,6 +15,7 @@ from datetime import date, datetime
 from typing import ClassVar
 
 from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.catalogued import Catalogued
 from indistinct.hierarchy.dates import Dates
 from indistinct.hierarchy.exact_numbers import plain, read_number
 from indistinct.hierarchy.listed import Listed
@@ -111,6 +112,24 @@ class Codes(Spelling):
 
 
 @dataclass(frozen=True, slots=True)
+class KnownCodes(Spelling):
+    """Codes of a classification: DE, DEU and Germany are the same, and so are E11.9 and E119."""
+
+    kind = "codes"
+
+    hierarchy: Catalogued
+
+    def of(self, text: str) -> str | None:
+        """Write a code as its classification does.
+
+        >>> from indistinct.hierarchy.catalogue import countries
+        >>> [KnownCodes(countries()).of(text) for text in ("DE", "deu", "GERMANY", "Western Europe")]
+        ['Germany', 'Germany', 'Germany', None]
+        """
+        return self.hierarchy.one_spelling(text)
+
+
+@dataclass(frozen=True, slots=True)
 class Days(Spelling):
     """Days, in any of some formats; a two-digit year lies in the hundred years up to ``latest``.
 
@@ -164,6 +183,8 @@ def spelling_of(hierarchy: Hierarchy, released: Sequence[str]) -> Spelling:
         return _days_of(hierarchy)
     if isinstance(hierarchy, Intervals | Rounding | TopBottom):
         return Numbers()
+    if isinstance(hierarchy, Catalogued):
+        return KnownCodes(hierarchy)
     if isinstance(hierarchy, Prefix):
         return Codes(code_length(hierarchy, released))
     listed = [row[0] for row in hierarchy.rows] if isinstance(hierarchy, Listed) else released

@@ -124,9 +124,10 @@ def _columns(project: ArxFiles, delimiter: str, weights: Mapping[str, float], no
         if one.role in ("quasi", "sensitive"):
             hierarchy = _hierarchy(project, one, delimiter, _file_name(one.name, files), notes)
         weight = weights.get(one.name, 1.0) if one.role == "quasi" else 1.0
-        columns[one.name] = Column(one.role, hierarchy, weight)
+        limits = _limits(one, hierarchy) if one.role == "quasi" else {}
+        columns[one.name] = Column(one.role, hierarchy, weight, **limits)
         if one.role == "quasi":
-            notes += _left_out(one, hierarchy)
+            notes += _left_out(one)
     return columns
 
 
@@ -153,14 +154,25 @@ def _hierarchy(project: ArxFiles, one: _Assignment, delimiter: str, file: str, n
     return Levels(made.rows, made.top, made.names, file)
 
 
-def _left_out(one: _Assignment, hierarchy: Hierarchy) -> list[str]:
+def _limits(one: _Assignment, hierarchy: Hierarchy) -> dict[str, Any]:
+    """Give the lowest and highest level that the definition of a quasi column allows, if it leaves any out."""
+    lowest, highest = (_level(one.said.get(key, ALL), hierarchy) for key in ("min", "max"))
+    found: dict[str, Any] = {} if not lowest else {"min_level": lowest}
+    if highest is not None and highest < (hierarchy.height or 0):
+        found["max_level"] = highest
+    if lowest is not None and highest is not None and lowest > highest:
+        raise PolicyError(f"column {one.name!r}: its lowest level, {lowest}, lies above its highest, {highest}")
+    return found
+
+
+def _level(said: str, hierarchy: Hierarchy) -> int | None:
+    """Give a level that a definition says, None for no limit; one beyond the hierarchy is its last."""
+    return min(int(said), hierarchy.height or 0) if re.fullmatch(r"[0-9]{1,4}", said.strip(), re.ASCII) else None
+
+
+def _left_out(one: _Assignment) -> list[str]:
     """Say what the definition of a quasi column asks for that a policy cannot."""
-    highest = str(len(hierarchy.level_names) - 1)
     found = []
-    if one.said.get("min", ALL) not in (ALL, "0", ""):
-        found.append(f"column {one.name!r}: its lowest level in ARX is {one.said['min']}; here it is 0")
-    if one.said.get("max", ALL) not in (ALL, highest, ""):
-        found.append(f"column {one.name!r}: its highest level in ARX is {one.said['max']}; here it is the top")
     if one.said.get("microAggregationFunction"):
         function = one.said["microAggregationFunction"]
         found.append(f"column {one.name!r}: micro-aggregation ({function}) was left out; it is generalized instead")
