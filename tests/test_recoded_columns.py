@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import polars
@@ -154,6 +155,17 @@ def test_links_by_a_recoded_column_know_what_its_labels_cover() -> None:
     made = ix.anonymize(TABLE, RECODED)
     found = link(made, pa.table({"age": ["99", "35"]}), RECODED, on=["age"])
     assert found.rows_of_people == {0: 1, 2: 1}
+
+
+def test_a_ledger_follows_rows_whose_cells_are_recoded_but_not_by_these(tmp_path: Path) -> None:
+    columns = {"zip": ix.quasi(ix.suppress()), "cost": ix.other(recode=ix.rounding(100)), "id": ix.identifier()}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])
+    table = pa.table({"zip": ["1", "1"], "cost": [1234, 1240], "id": ["a", "b"]})
+    ledger = ix.Ledger.create(tmp_path / "ledger")
+    assert ledger.anonymize(table, policy, recipient="A").table["cost"].to_pylist() == [1200, 1200]
+    assert ledger.check(table, policy, recipient="A").passed
+    with pytest.raises(ix.LedgerError, match="'cost', which is recoded"):
+        ledger.check(table, policy, recipient="B", key="cost")
 
 
 @given(st.lists(st.integers(-500, 500), min_size=2, max_size=12), st.sampled_from([10, 50, 100]))

@@ -58,7 +58,7 @@ def _labels(rows: Rows, recoded: Mapping[str, Column]) -> dict[str, dict[str | N
         for name, column in recoded.items():
             values = encoded.values[name]
             try:
-                labels[name] = dict(zip(values, column.recoded(values), strict=True))
+                labels[name] = dict(zip(values, column.recode_values(values), strict=True))
             except PolicyError as error:
                 mistakes += [f"column {name!r}: {mistake}" for mistake in error.mistakes]
                 if where := encoded.rows_with(name, getattr(error, "codes", ())):

@@ -71,6 +71,8 @@ class Terms:
         for name in named:
             if name not in self.policy.columns:
                 raise LedgerError(f"the key names {name!r}, which is no column of the policy")
+            if self.policy.columns[name].recode is not None:
+                raise LedgerError(f"the key names {name!r}, which is recoded and tells people apart no longer")
         object.__setattr__(self, "key", named or tuple(self.policy.columns))
         object.__setattr__(self, "is_numbered", not named)
         object.__setattr__(self, "policy_kept", _readable_text(self.policy))

@@ -116,11 +116,11 @@ class Column:
         """The lowest level that may be released; None if only the values of the table tell which one is meant."""
         return _known_level(self.min_level, self.hierarchy)
 
-    def recoded(self, values: Sequence[str | None]) -> list[str | None]:
+    def recode_values(self, values: Sequence[str | None]) -> list[str | None]:
         """Give the label of each value of a column that is recoded.
 
         >>> from indistinct.hierarchy import rounding
-        >>> other(recode=rounding(100)).recoded(["1234", None])
+        >>> other(recode=rounding(100)).recode_values(["1234", None])
         ['1200', None]
         """
         assert self.recode is not None  # asked of columns that are recoded
