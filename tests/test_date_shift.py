@@ -109,7 +109,11 @@ def test_a_distance_that_changed_and_an_offset_that_is_too_large_are_caught():
         for row in rows[:2]:
             row["day"] = str(original["day"][row["visit"]].as_py())
 
+    def none_that_can_be_read(rows):
+        rows[0]["day"] = "in March"
+
     with ix.anonymize(original, asked) as release:
+        assert failed(forged(release, none_that_can_be_read), asked, original) == {"distances of dates"}
         assert failed(forged(release, one_later), asked, original) == {"distances of dates"}
         assert failed(forged(release, all_too_far), asked, original) == {"distances of dates"}
         assert failed(forged(release, all_a_little), asked, original) == set()
@@ -201,3 +205,15 @@ def test_the_policy_file_and_the_manifest_say_it(tmp_path):
     assert '"dates_moved"' in said
     assert ix.verify(folder, asked, original=stays(TWINS)).passed
     assert not ix.verify(folder, policy(29)).passed
+
+
+def test_the_report_says_it_and_the_ledger_refuses(tmp_path):
+    original, asked = stays(TWINS), policy()
+    with ix.anonymize(original, asked) as release:
+        page = release.report(tmp_path / "report.html", original=original).read_text("utf-8")
+    assert "dates moved, all of a person by one number of days, 30 at most" in page
+    with (
+        ix.Ledger.create(tmp_path / "ledger.db") as ledger,
+        pytest.raises(ix.LedgerError, match="dates that move"),
+    ):
+        ledger.anonymize(original, asked, recipient="public")

@@ -619,3 +619,59 @@ def test_other_commands_say_that_they_take_one_table(clinic):
     assert result.exit_code == 2
     assert "describes several tables" in " ".join(result.output.split())
     assert run("anonymize", "policy.toml", "a.csv", "b.csv", "-o", "release").exit_code == 2
+
+
+def test_what_else_is_false_is_caught():
+    asked = policy(visits={"ward": ix.quasi()}, drugs={"drug": ix.quasi()})
+    original = tables(CROWD)
+    with ix.anonymize(original, asked) as release:
+        false = held(release)
+        for row in false["visits"]:
+            row["ward"] = {"ear": "flu"}.get(row["ward"], row["ward"])
+        assert "visits: truthful" in failed(false, asked, original=original)
+
+        fewer = held(release)  # two people who need not go
+        stay = {row["pseudonym"] for row in fewer["visits"]}
+        fewer["patients"] = [row for row in fewer["patients"] if row["pseudonym"] in stay]
+        assert failed(fewer, asked, original=original) == {"least suppression"}
+
+        for name in original:
+            left = {one: table for one, table in release.tables.items() if one != name}
+            assert not ix.verify(left, asked).passed
+        nothing = {name: table.slice(0, 0) for name, table in release.tables.items()}
+        verdict = ix.verify(nothing, asked, original=original)
+        assert [check.name for check in verdict.checks if not check.passed] == ["rows"]
+
+
+def test_tables_in_spark_are_refused():
+    from types import SimpleNamespace
+
+    from indistinct.proof.tables_verdict import refuse_other_engines
+
+    with pytest.raises(ix.TableError, match="not supported in Spark"):
+        refuse_other_engines({"visits": SimpleNamespace(kind="spark")})
+
+
+def test_cells_mean_in_several_tables_what_they_mean_in_one():
+    """Codes that mean unknown, cells that cannot be read and levels that are demanded."""
+    asked = policy(
+        patients={"age": ix.quasi(ix.intervals(10, 20), unreadable="missing", min_level=1), "note": ix.other()},
+        visits={"ward": ix.quasi(missing=["?"])},
+        drugs={"drug": ix.quasi(), "dose": ix.sensitive(missing=["-1"])},
+    )
+    original = tables(CROWD)
+    ages = [str(age) for age in original["patients"]["age"].to_pylist()]
+    original["patients"] = original["patients"].set_column(1, "age", pa.array([*ages[:-2], "old", "old"]))
+    wards = original["visits"]["ward"].to_pylist()
+    original["visits"] = original["visits"].set_column(2, "ward", pa.array(["?" if w == "ear" else w for w in wards]))
+    original["drugs"] = original["drugs"].append_column("dose", pa.array(["-1", "2", "3"]))
+    with ix.anonymize(original, asked) as release:
+        assert release.node["patients.age"] == 1
+        assert release.facts["unreadable"] == {"patients.age": 2}
+        assert release.suppressed == 0
+        assert set(release.tables["visits"]["ward"].to_pylist()) == {"eye", "flu", None}
+        assert set(release.tables["drugs"]["dose"].to_pylist()) == {None, "2", "3"}
+        verdict = release.verify(original=original)
+        assert verdict.passed, str(verdict)
+        assert "patients: unreadable cells" in [check.name for check in verdict.checks]
+        assert failed({**held(release), "patients": [r | {"age": "31"} for r in held(release)["patients"]]}, asked)

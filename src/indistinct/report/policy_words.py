@@ -78,6 +78,9 @@ def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
         recode = column.recode.describe()
         levels = hierarchy_in_words(recode["levels"] or ["value", "…"], recode["kind"])
         described["hierarchy"] = f"{levels}; recoded to level {column.recode_level}"
+    if column.shift is not None:
+        moved = f"released with its dates moved, all of a person by one number of days, {column.shift.days} at most"
+        described["means"] = described["means"].replace("released as it is", moved)
     if column.missing_codes or column.unreadable != "refuse":
         described["declared"] = _cells_in_words(column)
     return described
