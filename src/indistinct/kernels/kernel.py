@@ -46,14 +46,14 @@ def _one_process_at_a_time(compile_it: Callable[..., Any], file: str) -> Callabl
 
     def compile_alone(signature: object) -> Any:
         # Files are locked in the order in which kernels call each other, so no two processes wait for each other.
-        with global_compiler_lock, _locked(file):
+        with global_compiler_lock, _lock(file):
             return compile_it(signature)
 
     return compile_alone
 
 
 @contextmanager
-def _locked(file: str) -> Iterator[None]:
+def _lock(file: str) -> Iterator[None]:
     """Lock a source file for the time of the block, where the system can; the system unlocks it if a process dies."""
     with ExitStack() as stack:
         if file not in _held and sys.platform != "win32":
