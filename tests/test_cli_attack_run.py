@@ -141,6 +141,7 @@ def test_all_runs_every_attack_that_applies(hospital: dict[str, Path]) -> None:
         ("unsorted", "broken"),
         ("downcoding", "something"),
         ("homogeneity", "nothing"),
+        ("dependencies", "nothing"),
     ]
     assert list(content["not_run"]) == ["linking"]
     told = " ".join(run("all", *arguments).output.split())
@@ -207,7 +208,7 @@ def test_attacks_on_releases_of_our_own_with_a_voter_list(tmp_path: Path) -> Non
             release, policy, earlier={"before": folder}, original=tmp_path / "hospital.csv", external=voters(tmp_path)
         )
     outcomes = {outcome.attack: outcome for outcome in found.outcomes}
-    assert set(outcomes) == {"linking", "complementary", "unsorted", "homogeneity", "downcoding"}
+    assert set(outcomes) == {"linking", "complementary", "unsorted", "homogeneity", "dependencies", "downcoding"}
     assert found.not_run == {}
     assert outcomes["complementary"].severity == "nothing"
     assert outcomes["linking"].figures["rows that fit one person who fits no other row"] == 0
@@ -226,7 +227,7 @@ def test_a_release_of_two_tables_is_only_linked(tmp_path: Path) -> None:
     with ix.anonymize(tmp_path / "hospital.csv", policy, algorithm=ix.Anatomy(seed=1)) as release:
         found = run_attacks(release, policy, external=voters(tmp_path))
     assert [outcome.attack for outcome in found.outcomes] == ["linking"]
-    assert set(found.not_run) == {"complementary", "unsorted", "homogeneity", "downcoding"}
+    assert set(found.not_run) == {"complementary", "unsorted", "homogeneity", "dependencies", "downcoding"}
 
 
 def test_the_release_is_not_an_earlier_one(hospital: dict[str, Path]) -> None:

@@ -5,6 +5,7 @@ from indistinct.attacks.all_attacks import run
 from indistinct.attacks.attack_run import AttackRun
 from indistinct.attacks.complementary import complementary
 from indistinct.attacks.complementary_report import ComplementaryReport
+from indistinct.attacks.dependencies import DependencyReport, dependencies
 from indistinct.attacks.downcoding import downcoding
 from indistinct.attacks.downcoding_report import DowncodingReport
 from indistinct.attacks.homogeneity import HomogeneityReport, homogeneity
@@ -17,12 +18,14 @@ from indistinct.attacks.unsorted_report import UnsortedReport
 __all__ = [
     "AttackRun",
     "ComplementaryReport",
+    "DependencyReport",
     "DowncodingReport",
     "HomogeneityReport",
     "LinkReport",
     "MapReport",
     "UnsortedReport",
     "complementary",
+    "dependencies",
     "downcoding",
     "homogeneity",
     "link",

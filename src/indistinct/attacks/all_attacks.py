@@ -14,6 +14,7 @@ from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
     from indistinct.attacks.complementary_report import ComplementaryReport
+    from indistinct.attacks.dependencies import DependencyReport
     from indistinct.attacks.downcoding_report import DowncodingReport
     from indistinct.attacks.homogeneity import HomogeneityReport
     from indistinct.attacks.link_report import LinkReport
@@ -25,6 +26,7 @@ KNOWN = {
     "complementary": ("the release", "every earlier release of the same source", "the policies' hierarchies"),
     "unsorted": ("the release in the order in which it is handed out", "the other table in its order"),
     "homogeneity": ("the release", "somebody's quasi-identifier, and that they are in the release"),
+    "dependencies": ("the release", "what tells what: a map or a code book, or the rows that kept a value"),
     "downcoding": ("the release", "the policy: its hierarchies, k and algorithm"),
 }
 """What somebody is assumed to hold."""
@@ -47,16 +49,18 @@ def run(
 
     ``earlier`` are the earlier releases of the same source, earliest first, ``earlier_policies`` their policies if
     they had others. ``external`` is a table that names people. ``original`` is the private table: only the order of its
-    rows is compared. ``most`` findings of each attack are described. ``reading`` goes to the engine.
+    rows is compared, and what tells what is learned from it. ``most`` findings of each attack are described.
+    ``reading`` goes to the engine.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
     >>> policy = Policy(columns={"sex": quasi(), "ill": sensitive()}, privacy=[KAnonymity(2)])
     >>> found = run(pa.table({"sex": ["f", "f", "m", "m"], "ill": ["flu", "flu", "flu", "gout"]}), policy)
     >>> found.severity, [outcome.attack for outcome in found.outcomes]
-    ('broken', ['homogeneity', 'downcoding'])
+    ('broken', ['homogeneity', 'dependencies', 'downcoding'])
     """
     from indistinct.attacks.complementary import complementary
+    from indistinct.attacks.dependencies import dependencies
     from indistinct.attacks.downcoding import downcoding
     from indistinct.attacks.homogeneity import homogeneity
     from indistinct.attacks.release_names import policy_of_each, releases_by_name
@@ -77,7 +81,9 @@ def run(
 
         tried.add_linking(link(tables, external, policy, most=most, **reading))
     if tables.is_apart:
-        tried.not_run |= dict.fromkeys(("complementary", "unsorted", "homogeneity", "downcoding"), TWO_TABLES)
+        tried.not_run |= dict.fromkeys(
+            ("complementary", "unsorted", "homogeneity", "dependencies", "downcoding"), TWO_TABLES
+        )
     else:
         if before:
             both = {**before, name: tables}
@@ -94,6 +100,10 @@ def run(
             tried.add_homogeneity(homogeneity(tables, policy, most=most, **reading))
         else:
             tried.not_run["homogeneity"] = "the policy has no sensitive column"
+        if policy.with_role("sensitive", "other"):
+            tried.add_dependencies(dependencies(tables, policy, original=original, **reading))
+        else:
+            tried.not_run["dependencies"] = "no column is released as it is"
         tried.add_downcoding(downcoding(tables, policy, most=most, **reading))
     order = list(SEVERITIES)
     outcomes = sorted(tried.outcomes, key=lambda one: (order.index(one.severity), list(TITLES).index(one.attack)))
@@ -121,6 +131,16 @@ class _Tried:
             figures,
             [finding.sentence for finding in report.findings],
         )
+
+    def add_dependencies(self, report: DependencyReport) -> None:
+        """Add what columns that are released as they are tell about generalized ones."""
+        figures = {
+            "columns that tell others": len(report.columns),
+            "rows that stand alone by them": report.alone,
+            "rows among fewer than k by them": report.below_k,
+        }
+        sentences = [one.sentence for one in report.columns]
+        self._add("dependencies", report, _severity(report.is_broken, report.below_k > 0), figures, sentences)
 
     def add_downcoding(self, report: DowncodingReport) -> None:
         """Add what labels tell about what lies below them."""

@@ -32,6 +32,7 @@ TITLES = {
     "complementary": "Linking with earlier releases",
     "unsorted": "Reading the order of the rows",
     "homogeneity": "Groups with one sensitive value",
+    "dependencies": "Columns that tell others",
     "downcoding": "Sharpening labels of the release alone",
 }
 CONFIDENTIAL = (

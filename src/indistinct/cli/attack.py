@@ -9,6 +9,7 @@ import typer
 from indistinct.cli import (
     attack_all,
     attack_complementary,
+    attack_dependencies,
     attack_homogeneity,
     attack_link,
     attack_maps,
@@ -31,6 +32,7 @@ app.command()(attack_maps.maps)
 app.command()(attack_complementary.complementary)
 app.command()(attack_unsorted.unsorted)
 app.command()(attack_homogeneity.homogeneity)
+app.command()(attack_dependencies.dependencies)
 app.command("all")(attack_all.run_all)
 
 

@@ -47,6 +47,10 @@ def check(
         _print_unknown(found.unknown_values)
     if found.figures:
         _print_figures(found.figures)
+    for one in found.dependencies:
+        show.say(
+            f"warning: {one.sentence}, whatever becomes of that; make {one.column} quasi, or leave it out", show.BAD
+        )
     found.raise_if_infeasible()
     show.say(str(found), show.GOOD)
     show.next_steps(["anonymize", policy_path, *tables, "-o", "release"])

@@ -14,6 +14,7 @@ from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
+from indistinct.linkage.telling_columns import Dependency, find_dependencies
 from indistinct.pipeline.readable_dates import unreadable_dates
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.pipeline.several_tables import check_tables
@@ -31,6 +32,8 @@ class PolicyCheck:
     """How anonymous the table is as it is, and what would be suppressed at the top; empty if there are mistakes."""
     error: IndistinctError | None = None
     """What anonymize would raise: a PolicyError with every mistake, or an InfeasibleError."""
+    dependencies: tuple[Dependency, ...] = ()
+    """Columns that the policy releases as they are, and that tell a quasi column."""
     unknown_values: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
     """The values of each column that its hierarchy lacks, cells of the private table; only if they were asked for."""
 
@@ -52,7 +55,8 @@ class PolicyCheck:
     def to_dict(self) -> dict[str, Any]:
         """Give the result as JSON takes it, without values of the table."""
         mistakes = {"mistakes": list(self.mistakes)} if self.mistakes else {}
-        return {**self.figures, "feasible": self.is_feasible, **mistakes}
+        told = {"dependencies": [one.to_dict() for one in self.dependencies]} if self.dependencies else {}
+        return {**self.figures, **told, "feasible": self.is_feasible, **mistakes}
 
     def __str__(self) -> str:
         return "the policy fits the table and can be met" if self.error is None else str(self.error)
@@ -86,11 +90,12 @@ def check(
             with as_declared(given, policy) as rows:
                 task = Task.of(_count(rows, policy), policy)
                 refuse_other_levels(policy, algorithm_of(policy))
+                told = find_dependencies(rows, policy.with_role("other", "sensitive"), policy.quasi)
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch))
+        return PolicyCheck(figures, refusal(task, watch), tuple(told))
 
 
 def _count(rows: Rows, policy: Policy) -> FrequencyList:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from indistinct.engine import Rows
 from indistinct.hierarchy.exact_numbers import read_number
-from indistinct.study.coded_cells import CodedColumn
+from indistinct.linkage.coded_cells import CodedColumn
 from indistinct.watch import Watch
 
 MOST_DISTINCT = 200_000

@@ -10,12 +10,12 @@ from typing import Any
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.hierarchy import suppress
+from indistinct.linkage.coded_cells import CodedColumn, coded_columns
+from indistinct.linkage.telling_columns import Dependency, dependencies_between
 from indistinct.policy import Role
-from indistinct.study.coded_cells import CodedColumn, coded_columns
 from indistinct.study.column_looks import MANY, Look, looks
 from indistinct.study.column_roles import ColumnProfile, items_among, judge
 from indistinct.study.column_shapes import shape_of
-from indistinct.study.dependencies import Dependency, dependencies_between
 from indistinct.study.repeated_rows import find_person, names_that_repeat, person_profile
 from indistinct.study.risk.combinations import Combination, Counted, minimal_combinations
 from indistinct.watch import Watch

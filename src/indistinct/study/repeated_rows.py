@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from indistinct.linkage.coded_cells import CodedColumn, Codes
 from indistinct.policy.column_names import (
     NAMESAKES,
     OTHERS_WORDS,
@@ -16,7 +17,6 @@ from indistinct.policy.column_names import (
     numbers_something,
     words_of,
 )
-from indistinct.study.coded_cells import CodedColumn, Codes
 from indistinct.study.column_looks import Look
 from indistinct.study.column_roles import ColumnProfile
 from indistinct.study.risk.safe_harbor import identifiers_like

@@ -178,6 +178,7 @@ def risk(
     (2, 1.0, 0.75)
     """
     from indistinct.engine import use_table
+    from indistinct.linkage.telling_columns import find_dependencies
     from indistinct.study.profiling import profile
     from indistinct.study.risk.combinations import Counted, minimal_combinations
     from indistinct.study.risk.exposure import Exposed, refuse_absent
@@ -194,6 +195,8 @@ def risk(
         refuse_absent(rows, names)
         _refuse_people(names, whose, weights)
         counted_rows = Counted.of(rows, names, whose)
+        shown = [one for one in (policy.with_role("other", "sensitive") if policy else ()) if one in rows.columns()]
+        notes = (*notes, *(one.sentence for one in find_dependencies(rows, shown, names)))
         if weights is None:
             found = Exposed.of(counted_rows, policy, population, reading)
         else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.engine import Rows
-from indistinct.study.coded_cells import CodedColumn, Codes, coded_columns
+from indistinct.linkage.coded_cells import CodedColumn, Codes, coded_columns
 
 ENOUGH = 0.9
 """Such a share of the mistakes must be gone."""

@@ -1,0 +1,247 @@
+"""Dependencies: columns that are released as they are and tell what became of a generalized one.
+
+A column tells another as ``linkage.telling_columns`` defines it. Whoever knows what tells what, from a map, a code book
+or rows that kept the value, undoes the generalization.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from indistinct.attacks.people_notes import people_notes
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from indistinct.engine import Rows
+    from indistinct.linkage.coded_cells import CodedColumn
+    from indistinct.linkage.telling_columns import Dependency
+    from indistinct.policy import Policy
+
+ADVICE = (
+    "make the column that tells another quasi as well, so that both are generalized together",
+    "or leave it out: declare it an identifier",
+)
+
+SCOPE = (
+    "Looked for are single columns that tell a quasi column. Not shown is what several columns tell together, and what "
+    "is merely likely. Without the original only values that the release kept somewhere can be told."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A column that tells quasi columns, and whom it leaves alone."""
+
+    column: str
+    tells: tuple[str, ...]
+    is_exact: bool
+    """No two rows with the same cell differ in any of them."""
+    alone: int
+    """Rows that no other row equals once the told values stand in the place of their labels."""
+    below_k: int
+    """Rows that fewer than k rows equal then."""
+
+    @property
+    def sentence(self) -> str:
+        """What a recipient learns, in English."""
+        how = "tells" if self.is_exact else "nearly tells"
+        left = f"{counted(self.alone, 'row stands', 'rows stand')} alone, {self.below_k:,} among fewer than k"
+        return f"{self.column} {how} {', '.join(self.tells)}: with it {left}."
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyReport:
+    """Which released columns tell generalized ones, and how many rows they leave alone: counts, and no cell."""
+
+    advice: ClassVar[tuple[str, ...]] = ADVICE
+    """What to do where something was found."""
+    scope: ClassVar[str] = SCOPE
+    """What was looked for, and what was not."""
+
+    rows: int
+    k: int
+    columns: tuple[Telling, ...]
+    alone: int
+    """Rows that stand alone by all that is told together."""
+    below_k: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Rows stand among fewer than k by what columns always tell."""
+        return any(one.below_k for one in self.columns if one.is_exact)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        if not self.columns:
+            return "no column that is released as it is tells a generalized one"
+        which = "; ".join(f"{one.column} tells {', '.join(one.tells)}" for one in self.columns)
+        left = f"{counted(self.alone, 'row stands', 'rows stand')} alone by it, {self.below_k:,} among fewer than k"
+        return f"{which}; {left}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the report as JSON takes it."""
+        return {
+            "rows": self.rows,
+            "k": self.k,
+            "columns": [asdict(one) | {"sentence": one.sentence} for one in self.columns],
+            "alone": self.alone,
+            "below_k": self.below_k,
+            "summary": self.summary,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"dependencies: {self.summary}", *(f"note: {note}" for note in self.notes)]
+        lines += [f"  - {one.sentence}" for one in self.columns]
+        if self.columns:
+            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
+        return "\n".join([*lines, "", SCOPE])
+
+
+def dependencies(release: Any, policy: Policy, *, original: Any = None, **reading: Any) -> DependencyReport:
+    """Give the columns that a release shows as they are and that tell a generalized column, and whom that exposes.
+
+    What tells what is learned from the ``original`` if it is given, else from the released rows whose quasi cell is
+    still a single value. ``reading`` goes to the engine.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import KAnonymity, Policy, other, quasi, suppress
+    >>> policy = Policy(columns={"town": quasi(suppress()), "height": other()}, privacy=[KAnonymity(4)])
+    >>> original = pa.table({"town": ["Ulm", "Ulm", "Bern", "Bern"], "height": [478, 478, 540, 540]})
+    >>> release = pa.table({"town": ["*"] * 4, "height": [478, 478, 540, 540]})
+    >>> print(dependencies(release, policy, original=original).columns[0].sentence)
+    height tells town: with it 0 rows stand alone, 4 among fewer than k.
+    """
+    from indistinct.engine import use_table
+    from indistinct.linkage.coded_cells import coded_columns
+    from indistinct.linkage.telling_columns import dependencies_between
+    from indistinct.released.released_tables import ReleasedTables
+
+    k = max((getattr(model, "k", 1) for model in policy.privacy), default=1)
+    with ReleasedTables.of(release, **reading).only_rows() as table:
+        quasi = [name for name in policy.quasi if name in table.columns()]
+        shown = [name for name in policy.with_role("other", "sensitive") if name in table.columns()]
+        released = coded_columns(table, [*quasi, *shown])
+        count = table.count()
+    notes = people_notes(policy)
+    if not released and quasi and shown:
+        return DependencyReport(count, k, (), 0, 0, (*notes, "the release is too large to be looked at for this"))
+    if original is None:
+        source: Mapping[str, CodedColumn] = released
+        keep = {name: _is_single(released[name], policy, name) for name in quasi}
+        notes = [*notes, *_notes_without_original(keep)]
+    else:
+        keep = {}
+        with use_table(original, **reading) as rows:
+            source = _read_original(rows, policy, [*quasi, *shown])
+    told: dict[str, list[Dependency]] = {}
+    for name in quasi:
+        if name not in source or (name in keep and not keep[name].any()):
+            continue
+        among = {one: _where(source[one], keep.get(name)) for one in (*shown, name) if one in source}
+        for found in dependencies_between(among, [one for one in shown if one in among], [name]):
+            told.setdefault(found.column, []).append(found)
+    return _count_exposed(released, source, keep, told, quasi, DependencyReport(count, k, (), 0, 0, tuple(notes)))
+
+
+def _read_original(rows: Rows, policy: Policy, names: list[str]) -> Mapping[str, CodedColumn]:
+    """Read the columns of the original as the policy declares its cells."""
+    from indistinct.counting import read_as_declared
+    from indistinct.linkage.coded_cells import coded_columns
+
+    read = read_as_declared(rows, policy)
+    try:
+        return coded_columns(read, [name for name in names if name in read.columns()])
+    finally:
+        if read is not rows:
+            read.close()
+
+
+def _where(column: CodedColumn, rows: Any) -> CodedColumn:
+    from indistinct.linkage.coded_cells import CodedColumn
+
+    return column if rows is None else CodedColumn(column.codes[rows], column.texts)
+
+
+def _is_single(column: CodedColumn, policy: Policy, name: str) -> Any:
+    """Tell of each released row whether its cell is still one value, and no label for several."""
+    import numpy as np
+
+    from indistinct.attacks.label_reader import Reader
+    from indistinct.attacks.meanings import WHOLE, Beginning, Span, Texts
+
+    reader = Reader(policy.columns[name], policy.suppressed_rows == "blank")
+    single = []
+    for text in column.texts:
+        meaning = reader.read(text)
+        body = None if meaning is None else meaning.body
+        is_one = (
+            (isinstance(body, Texts) and body.values == {text})
+            or (isinstance(body, Beginning) and body.kept == WHOLE)
+            or (
+                isinstance(body, Span)
+                and body.low is not None
+                and body.high is not None
+                and body.low[0] == body.high[0]
+            )
+        )
+        single.append(is_one)
+    return np.array(single, np.bool_)[column.codes]
+
+
+def _notes_without_original(keep: Mapping[str, Any]) -> list[str]:
+    """Say which columns are nowhere released as they were, so that nothing can be learned about them."""
+    hidden = [name for name, rows in keep.items() if not rows.any()]
+    if not hidden:
+        return []
+    return [f"{', '.join(hidden)} kept no value, so what tells it cannot be seen from the release: give the original"]
+
+
+def _count_exposed(
+    released: Mapping[str, CodedColumn],
+    source: Mapping[str, CodedColumn],
+    keep: Mapping[str, Any],
+    told: Mapping[str, list[Dependency]],
+    quasi: list[str],
+    empty: DependencyReport,
+) -> DependencyReport:
+    """Put the told values beside the labels, and count the rows that few others equal then."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from indistinct.linkage.telling_columns import guess
+
+    labels = [released[name].codes for name in quasi]
+    everything, columns = list(labels), []
+    for column, found in told.items():
+        values = []
+        for one in found:
+            rows = keep.get(one.tells)
+            guessed = guess(_where(source[column], rows), _where(source[one.tells], rows))
+            place = {text: code for code, text in enumerate(source[column].texts)}
+            by_text = np.array([guessed[place[text]] if text in place else -1 for text in released[column].texts])
+            values.append(by_text[released[column].codes])
+        sizes = _crowds([*labels, *values])
+        everything += values
+        exact = all(one.is_exact for one in found)
+        tells = tuple(one.tells for one in found)
+        columns.append(Telling(column, tells, exact, int((sizes == 1).sum()), int((sizes < empty.k).sum())))
+    if not columns:
+        return empty
+    sizes = _crowds(everything)
+    columns.sort(key=lambda one: (-one.below_k, one.column))
+    return replace(empty, columns=tuple(columns), alone=int((sizes == 1).sum()), below_k=int((sizes < empty.k).sum()))
+
+
+def _crowds(columns: list[Any]) -> Any:
+    """Give for each row the number of rows that equal it in all columns."""
+    import numpy as np
+
+    _, inverse, sizes = np.unique(np.stack(columns), axis=1, return_inverse=True, return_counts=True)
+    return sizes[np.asarray(inverse).ravel()]
