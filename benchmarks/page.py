@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx, clinic, ledger, local_page, people, spark, wong_page
+from benchmarks import arx, clinic, init, ledger, local_page, people, spark, wong_page
 from indistinct.showing.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -32,6 +32,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
     note = content["parts"].get("local", {}).get("note", "")
     sections += [local_page.section(_figures(content, "local"), folder, note)]
     sections += [people.section(_figures(content, "people"))]
+    guessed = _figures(content, "init")
+    sections += [init.chapter(guessed)] if guessed else []
     sections += [clinic.section(_figures(content, "tables"))]
     sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]
     (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")

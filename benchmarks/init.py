@@ -1,0 +1,181 @@
+"""How right the guesses of ``init`` are, and what is lost of a table by the policy that nobody mended."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+import indistinct as ix
+from benchmarks.init_answers import HELD_OUT, TUNED, Answer, answers
+from benchmarks.made_tables import MADE
+from benchmarks.public_tables import PUBLIC
+from benchmarks.setting import Figures, K, Setting, say
+from indistinct.study.column_roles import ColumnProfile
+from indistinct.study.profiling import Profile
+
+KINDS = {
+    "intervals": "numbers",
+    "rounding": "numbers",
+    "suppress": "kinds",
+    "levels": "ranges",
+    "prefix": "codes",
+    "dates": "dates",
+}
+"""Which kind of answer a hierarchy is; those of the catalogue are kinds, and codes as well."""
+ROWS = 4_000
+"""So many rows of each table are released, spread evenly: Regroup takes seconds for them."""
+SECONDS = 60.0
+
+
+def run(setting: Setting) -> list[Figures]:
+    """Guess, count what is right, and release by the guess and by the answers; made-up tables alone in a quick run."""
+    found = []
+    for name, text in {**TUNED, **HELD_OUT}.items():
+        if setting.is_quick and name not in QUICK:
+            continue
+        table = MADE[name]() if name in MADE else PUBLIC[name].table(setting.folder)
+        one = {"table": name, "source": source_of(name), "is_held_out": name in HELD_OUT, **judged_table(table, text)}
+        found.append(one | losses(table, text))
+        say(f"  {name}: roles {one['roles_right']} of {one['columns']}, loss {found[-1]['loss']}")
+    return found
+
+
+QUICK = ("crash records",)
+
+
+def source_of(name: str) -> str:
+    """Say where a table comes from."""
+    return "made up" if name in MADE else f"{PUBLIC[name].wheel.package} {PUBLIC[name].wheel.version}"
+
+
+def read_answers(text: str) -> tuple[dict[str, Answer], str | None]:
+    """Give the answers of a table, and the column of its people."""
+    lines = text.strip().splitlines()
+    people = [line.split("|")[1].strip() for line in lines if line.strip().startswith("person |")]
+    return answers("\n".join(line for line in lines if not line.strip().startswith("person |"))), next(
+        iter(people), None
+    )
+
+
+def judged_table(table: pa.Table, text: str) -> Figures:
+    """Count the roles and hierarchies that are right, also strictly, and the identifiers that would be released."""
+    wanted, person = read_answers(text)
+    guessed = ix.profile(table)
+    assert set(wanted) == {column.name for column in guessed.columns}
+    roles = [(column, wanted[column.name]) for column in guessed.columns]
+    with_hierarchy = [
+        (column, one)
+        for column, one in roles
+        if one.roles[0] == "quasi" and not (column.role != "quasi" and column.role in one.roles)
+    ]
+    return {
+        "rows": table.num_rows,
+        "columns": len(roles),
+        "roles_right": sum(column.role in one.roles for column, one in roles),
+        "roles_right_strictly": sum(column.role == one.roles[0] for column, one in roles),
+        "hierarchies": len(with_hierarchy),
+        "hierarchies_right": sum(_is_right(column, one) for column, one in with_hierarchy),
+        "released_identifiers": sum(one.roles == ("identifier",) and c.role != "identifier" for c, one in roles),
+        "is_person_right": guessed.person == person,
+    }
+
+
+def _is_right(column: ColumnProfile, one: Answer) -> bool:
+    if column.hierarchy is None:
+        return False
+    kind = KINDS.get(column.hierarchy.kind)
+    return kind in one.kinds if kind else bool({"kinds", "codes"} & set(one.kinds))
+
+
+def losses(table: pa.Table, text: str) -> Figures:
+    """Give the loss of the release by the unmended policy, and by the answers with Regroup and k alone."""
+    some = table.take(list(range(0, table.num_rows, max(1, table.num_rows // ROWS)))[:ROWS])
+    guessed = ix.profile(some)
+    by_guess = ix.suggested_policy(guessed, k=K)
+    return {
+        "algorithm": by_guess.algorithm,
+        "loss": _loss(some, by_guess),
+        "loss_by_hand": _loss(some, _by_hand(guessed, text)),
+    }
+
+
+def _by_hand(guessed: Profile, text: str) -> ix.Policy:
+    """Give the policy that the answers say: their roles, and the guessed hierarchy where both have one."""
+    wanted, _ = read_answers(text)
+    columns = {}
+    for column in guessed.columns:
+        role = wanted[column.name].roles[0]
+        if role == "quasi":
+            hierarchy = column.hierarchy or ix.suppress()
+            columns[column.name] = ix.quasi(hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
+        else:
+            columns[column.name] = ix.identifier() if role == "identifier" else ix.other()
+    return ix.Policy(
+        columns=columns,
+        privacy=[ix.KAnonymity(K)],
+        algorithm="regroup",
+        options={"measure": "loss"},
+        max_suppression=0.02,
+        person=guessed.person or list(guessed.names) or None,
+    )
+
+
+def _loss(table: pa.Table, policy: ix.Policy) -> float | None:
+    """Release a table, and give the loss of its cells; None if it is refused."""
+    try:
+        with ix.anonymize(table, policy, watch=ix.Watch(time_limit=SECONDS)) as release:
+            return round(float(release.measures["loss"]), 4)
+    except ix.IndistinctError as error:
+        say(f"    refused: {error}")
+        return None
+
+
+def chapter(figures: list[Figures]) -> str:
+    """Write the chapter of the page."""
+    lines = [
+        "## Guesses of `init`",
+        "",
+        f"{len(figures)} tables of people, most of them out of packages of PyPI, fetched as wheels",
+        "and never installed, the others",
+        "made in the shape of public ones. What each column is stands with its reason in",
+        "`benchmarks/init_answers.py`; where two answers can be defended both count, *strictly* the first alone.",
+        "The rules were written with the first tables at hand. The answers for those that were *held out* were",
+        "written before any rule was tried on them; three rules were then changed after a look at what failed",
+        "there (yes and no are no items, years are quasi, half of what stays the same in a life is enough for a",
+        "person). Before that 208 of 219 roles and 106 of 116 hierarchies of the held-out tables were right.",
+        "*Loss* is that of a release of at most 4,000 rows, k = 5, by the policy that `init` wrote and nobody",
+        "mended, with its models for sensitive columns; *by hand* has the roles of the answers, the guessed",
+        "hierarchies, `regroup` and k-anonymity alone.",
+        "",
+        "| table | from | rows | roles right | strictly | hierarchies right | person | algorithm | loss | by hand |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for title, some in (("", figures), ("all", figures), ("held out", [one for one in figures if one["is_held_out"]])):
+        if title:
+            lines.append(_summed(title, some))
+            continue
+        lines += [_line(one) for one in some]
+    released = sum(one["released_identifiers"] for one in figures)
+    return "\n".join([*lines, "", f"Identifiers that would be released: {released}.", ""])
+
+
+def _line(one: Figures) -> str:
+    name = one["table"] + (" (held out)" if one["is_held_out"] else "")
+    shown = [f"{one[key]:.3f}" if one[key] is not None else "refused" for key in ("loss", "loss_by_hand")]
+    cells = [
+        name, one["source"], f"{one['rows']:,}", f"{one['roles_right']} of {one['columns']}",
+        str(one["roles_right_strictly"]), f"{one['hierarchies_right']} of {one['hierarchies']}",
+        "✓" if one["is_person_right"] else "✗", one["algorithm"], *shown,
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def _summed(title: str, figures: list[Figures]) -> str:
+    def share(part: str, whole: str) -> str:
+        right, all_of = sum(one[part] for one in figures), sum(one[whole] for one in figures)
+        return f"{right} of {all_of} ({right / max(1, all_of):.1%})"
+
+    strictly = sum(one["roles_right_strictly"] for one in figures) / max(1, sum(one["columns"] for one in figures))
+    persons = f"{sum(one['is_person_right'] for one in figures)} of {len(figures)}"
+    cells = ["**" + title + "**", "", "", share("roles_right", "columns"), f"{strictly:.1%}"]
+    cells += [share("hierarchies_right", "hierarchies"), persons, "", "", ""]
+    return f"| {' | '.join(cells)} |"
