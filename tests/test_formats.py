@@ -34,9 +34,12 @@ k = 2
 PEOPLE: list[dict[str, str | None]] = [
     {"zip": "02138", "illness": "flu"},
     {"zip": "02139", "illness": None},
-    {"zip": "02141", "illness": 'a "cold"\nand more'},
+    {"zip": "02141", "illness": 'a "cold" and more'},
     {"zip": "02142", "illness": "Übelkeit, {nested}"},
 ]
+
+
+KNOWN = "CSV, TSV, Parquet, Arrow, DuckDB (file.duckdb::table), JSON lines, Excel, Stata, SPSS"
 
 
 def exercise() -> tuple[str, str, str]:
@@ -49,7 +52,7 @@ def exercise() -> tuple[str, str, str]:
 
 
 @pytest.fixture
-def json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileFormat]:
+def fixed_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileFormat]:
     """Do the exercise: put the file beside the others, and add the line."""
     place, source, line = exercise()
     folder, _, module = place.rpartition("/")
@@ -65,7 +68,8 @@ def json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[File
 
 
 def write_people(path: Path) -> Path:
-    path.write_text("".join(json.dumps(person) + "\n" for person in PEOPLE), "utf-8")
+    lines = [("zip", "illness"), *((person["zip"], person["illness"] or "") for person in PEOPLE)]
+    path.write_text("".join(f"{zip_:8}{illness}".rstrip() + "\n" for zip_, illness in lines), "utf-8")
     return path
 
 
@@ -75,13 +79,15 @@ def in_any_order(people: list[dict[str, str | None]]) -> list[str]:
 
 
 def read_people(path: Path) -> list[str]:
-    return in_any_order([json.loads(line) for line in path.read_text("utf-8").splitlines()])
+    head, *lines = path.read_text("utf-8").splitlines()
+    start = head.index("illness")
+    return in_any_order([{"zip": line[:start].strip(), "illness": line[start:].strip() or None} for line in lines])
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_format_stands_in_the_table_under_its_own_kind(kind: str) -> None:
     assert load_format(kind).kind == kind
-    assert format_to_write(kind).kind == kind
+    assert format_to_write(kind).kind == (load_format(kind).written_as or kind)
 
 
 def test_no_two_formats_share_a_suffix() -> None:
@@ -106,6 +112,12 @@ def test_no_two_formats_share_a_suffix() -> None:
         ("t.duckdb", "database"),
         ("t.db", "database"),
         ("t.ddb", "database"),
+        ("t.jsonl", "json-lines"),
+        ("t.XLSX", "excel"),
+        ("t.dta", "stata"),
+        ("t.sav", "spss"),
+        ("t.sas7bdat", "sas"),
+        ("t.xpt", "sas"),
     ],
 )
 def test_the_suffix_tells_the_format(name: str, kind: str) -> None:
@@ -118,18 +130,18 @@ def test_frames_are_written_as_parquet() -> None:
     }
 
 
-def test_adding_a_format_is_one_file_and_one_line(json_lines: FileFormat, tmp_path: Path) -> None:
+def test_adding_a_format_is_one_file_and_one_line(fixed_width: FileFormat, tmp_path: Path) -> None:
     """The exercise of CONTRIBUTING, done: then everything knows the format."""
-    table = write_people(tmp_path / "people.jsonl")
+    table = write_people(tmp_path / "people.fwf")
     policy = ix.parse_policy(POLICY)
     with open_table(table) as rows:
-        assert (rows.kind, rows.columns(), rows.count()) == ("json-lines", ("zip", "illness"), 4)
+        assert (rows.kind, rows.columns(), rows.count()) == ("fixed-width", ("zip", "illness"), 4)
         assert pa.table(rows.give_back()).to_pylist() == PEOPLE
 
     with ix.anonymize(table, policy) as release:
         release.write(tmp_path / "release")
     assert ix.verify(tmp_path / "release", policy, original=table).passed
-    written = tmp_path / "release" / "table.jsonl"
+    written = tmp_path / "release" / "table.fwf"
     labels = ["0213*", "0213*", "0214*", "0214*"]
     assert read_people(written) == in_any_order(
         [person | {"zip": label} for person, label in zip(PEOPLE, labels, strict=True)]
@@ -143,37 +155,37 @@ def test_adding_a_format_is_one_file_and_one_line(json_lines: FileFormat, tmp_pa
     ):
         run = CliRunner().invoke(app, arguments)
         assert run.exit_code == 0, run.output
-    assert read_people(tmp_path / "by command" / "table.jsonl") == read_people(written)
+    assert read_people(tmp_path / "by command" / "table.fwf") == read_people(written)
 
 
-def test_errors_list_the_formats_that_there_are(json_lines: FileFormat, tmp_path: Path) -> None:
-    assert name_formats() == "CSV, TSV, Parquet, Arrow, DuckDB (file.duckdb::table) or JSON lines"
+def test_errors_list_the_formats_that_there_are(fixed_width: FileFormat, tmp_path: Path) -> None:
+    assert name_formats() == f"{KNOWN}, SAS or fixed-width text"
     with pytest.raises(TableError) as caught:
         open_table(7)
     assert f"give a path to {name_formats()}, a pandas" in str(caught.value)
-    unknown = tmp_path / "people.xlsx"
+    unknown = tmp_path / "people.ods"
     unknown.write_bytes(b"PK\x03\x04\0\0SECRET")
     with pytest.raises(TableError) as caught:
         open_table(unknown)
     assert str(caught.value).endswith(f"give {name_formats()}")
     assert "SECRET" not in str(caught.value)
     with pytest.raises(TableError, match="Spark reads Parquet files"):
-        open_in_spark("people.jsonl", "spark")
+        open_in_spark("people.fwf", "spark")
 
 
-def test_a_format_of_its_own_fails_as_the_others_do(json_lines: FileFormat, tmp_path: Path) -> None:
-    broken = tmp_path / "broken.jsonl"
-    broken.write_text('{"zip": "02138"}\n{"zip": SECRET\n')
-    with pytest.raises(TableError, match=r"broken\.jsonl") as caught, open_table(broken) as rows:
+def test_a_format_of_its_own_fails_as_the_others_do(fixed_width: FileFormat, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.fwf"
+    broken.write_bytes(b"zip\n\xff SECRET\n")
+    with pytest.raises(TableError, match=r"broken\.fwf") as caught, open_table(broken) as rows:
         rows.give_back()
     assert "SECRET" not in str(caught.value)
     with (
-        open_table(write_people(tmp_path / "people.jsonl")) as rows,
-        pytest.raises(OutputError, match=r"table\.jsonl: cannot be written"),
+        open_table(write_people(tmp_path / "people.fwf")) as rows,
+        pytest.raises(OutputError, match=r"table\.fwf: cannot be written"),
     ):
         rows.write(tmp_path / "missing")
 
 
 def test_without_its_line_a_format_is_not_known(tmp_path: Path) -> None:
-    assert name_formats() == "CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table)"
-    assert format_of(tmp_path / "people.jsonl").kind == "csv"
+    assert name_formats() == f"{KNOWN} or SAS"
+    assert format_of(tmp_path / "people.fwf").kind == "csv"

@@ -120,6 +120,8 @@ def anonymize(
                 ) as release,
             ):
                 watch.report("write")
+    for note in rows.notes:
+        show.say(f"note: {note}", show.QUIET)
     if as_json:
         show.document(release_facts(release, output))
         return

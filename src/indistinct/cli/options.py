@@ -63,6 +63,10 @@ class Reading:
     encoding: Annotated[str | None, typer.Option(help="How a text file is encoded, such as latin-1. Else UTF-8.")] = (
         None
     )
+    sheet: Annotated[str | None, typer.Option(help="Which sheet of an Excel workbook, if it has several.")] = None
+    codes: Annotated[
+        bool, typer.Option("--codes", help="Read codes, not value labels, from Stata, SPSS and SAS files.")
+    ] = False
     memory: Annotated[
         str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")
     ] = None
@@ -72,7 +76,9 @@ class Reading:
 
     def arguments(self) -> dict[str, Any]:
         """Give what was said about reading a table, as ``open_table`` takes it."""
-        return self.engine_arguments() | _without_none(delimiter=self.delimiter, encoding=self.encoding)
+        return self.engine_arguments() | _without_none(
+            delimiter=self.delimiter, encoding=self.encoding, sheet=self.sheet, codes=self.codes or None
+        )
 
     def engine_arguments(self) -> dict[str, Any]:
         """Give what was said about the engine alone, for a table that is open and others beside it."""

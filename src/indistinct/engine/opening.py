@@ -28,6 +28,8 @@ def open_table(
     threads: int | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
+    codes: bool = False,
     engine: object = None,
     master: str | None = None,
     max_tuples: int | None = None,
@@ -36,7 +38,8 @@ def open_table(
 
     ``memory_limit`` such as ``"4GB"`` bounds what is held in memory; the rest goes to a private
     folder that is removed on close. ``delimiter`` and ``encoding`` are for delimited text only,
-    and are found out if they are not given. ``engine="spark"`` reads Parquet paths and tables in
+    and are found out if they are not given; ``sheet`` names that of an Excel workbook, and ``codes`` leaves the value
+    labels of Stata, SPSS and SAS files unread. ``engine="spark"`` reads Parquet paths and tables in
     Spark, in the session that runs or in one that is made on ``master``; ``engine`` may also be a
     session of Spark. DataFrames of Spark stay there in any case. Where a table has more than
     ``max_tuples`` distinct quasi-identifiers, some are generalized before they are counted.
@@ -60,7 +63,7 @@ def open_table(
             if kind is not None:
                 rows = open_frame(source, kind, session)
             else:
-                rows = _open_path(str(path), session, delimiter, encoding)
+                rows = _open_path(str(path), session, Reading(delimiter, encoding, sheet=sheet, codes=codes))
         except BaseException:
             session.close()
             raise
@@ -96,7 +99,7 @@ def _open_in_spark(
     return open_in_spark(path, engine, master, memory_limit, threads)
 
 
-def _open_path(text: str, session: Session, delimiter: str | None, encoding: str | None) -> DuckRows:
+def _open_path(text: str, session: Session, reading: Reading) -> DuckRows:
     """Return the rows of a file, of a folder or pattern of Parquet files, or of a table as ``file.duckdb::table``."""
     path = Path(text)
     if "\0" in text or any(len(os.fsencode(part)) > 255 for part in path.parts):
@@ -104,7 +107,7 @@ def _open_path(text: str, session: Session, delimiter: str | None, encoding: str
     if path.is_dir():
         relation, origin = Parquet().open_folder(path, session)
     elif path.exists():
-        relation, origin = format_of(path).open(path, session, Reading(delimiter, encoding))
+        relation, origin = format_of(path).open(path, session, reading)
     else:
         file, separator, table = text.rpartition("::")
         if separator and Path(file).is_file():

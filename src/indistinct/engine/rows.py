@@ -74,12 +74,14 @@ class Rows(ABC):
         self.name = name
         """What to call the table in messages."""
         self.kind = kind
-        """What came in: csv, parquet, arrow, pandas, polars, polars-lazy, duckdb, database, ipc or spark."""
+        """What came in: the kind of a file format, arrow, pandas, polars, polars-lazy, duckdb or spark."""
         self.max_tuples = max_tuples
         """How many distinct tuples may come to the driver; None for all that there are."""
         self.unreadable: Mapping[str, int] | None = None
         """The rows by column whose cell a policy's hierarchy cannot read; None until cells were read by a policy."""
         self.encodings = Encodings()
+        self.notes: tuple[str, ...] = ()
+        """What is to be known of how the table was read, or will be written."""
 
     @abstractmethod
     def columns(self) -> tuple[str, ...]:

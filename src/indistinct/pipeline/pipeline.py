@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms import Algorithm
@@ -10,6 +12,7 @@ from indistinct.pipeline.in_fragments import recode_in_fragments
 from indistinct.pipeline.several_tables import anonymize_tables
 from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, refuse_other_levels, search
 from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy.tables_file import read_any_policy
 from indistinct.release import Release
 from indistinct.release.pseudonyms import refuse_without_ledger
 from indistinct.watch import Watch
@@ -17,7 +20,7 @@ from indistinct.watch import Watch
 
 def anonymize(
     table: Any,
-    policy: Policy | TablesPolicy,
+    policy: Policy | TablesPolicy | str | os.PathLike[str],
     *,
     algorithm: Algorithm | str | None = None,
     allow_unsafe: bool = False,
@@ -33,6 +36,8 @@ def anonymize(
     given all the same; its verdict says what failed. ``reading`` goes to the engine: memory_limit, threads, delimiter,
     encoding.
     """
+    if isinstance(policy, str | os.PathLike):
+        policy = read_any_policy(Path(policy))
     watch = watch or Watch()
     if isinstance(policy, TablesPolicy):
         return anonymize_tables(table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, watch=watch, **reading)

@@ -91,7 +91,7 @@ class ReleasedTables:
             for path in paths.values():
                 if path.parent != folder or not path.exists():
                     raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
-            own = {**reading, "delimiter": said.get("delimiter"), "encoding": None}
+            own = {**reading, "delimiter": said.get("delimiter"), "encoding": None, "sheet": None}
             return cls(paths, said, folder, own, is_linked=said.get("form") == LINKED_TABLES)
         return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
 

@@ -68,3 +68,5 @@ class Origin:
     restore: Restore = restore_as_arrow
     delimiter: str | None = None
     table: str = "release"
+    notes: tuple[str, ...] = ()
+    """What the caller should know of how the file was read, or will be written."""

@@ -43,6 +43,7 @@ class DuckRows(Rows):
         self._views = views
         self._count: int | None = None
         self._closed = False
+        self.notes = origin.notes
         session.retain()
 
     def columns(self) -> tuple[str, ...]:
@@ -303,8 +304,9 @@ def _write_file(source: DuckSource, folder: Path, name: str, origin: Origin) -> 
     path = Path(folder) / f"{name}{form.suffixes[0]}"
     try:
         form.write(source, path, origin)
-    except (OSError, TableError):
+    except (OSError, TableError) as error:
+        said = str(error) if str(error).startswith(f"{path.name}: ") else ""  # what the format cannot keep
         raise OutputError(
-            f"{path.name}: cannot be written to {path.parent}; check the folder and the free space"
+            said or f"{path.name}: cannot be written to {path.parent}; check the folder and the free space"
         ) from None
     return path

@@ -14,6 +14,11 @@ FORMATS: dict[str, str] = {
     "parquet": "parquet:Parquet",
     "ipc": "arrow_ipc:ArrowIPC",
     "database": "duckdb_database:DuckDBDatabase",
+    "json-lines": "json_lines:JsonLines",
+    "excel": "excel:Excel",
+    "stata": "stata:Stata",
+    "spss": "spss:Spss",
+    "sas": "sas:Sas",
 }
 """Every file format by the kind of its tables: the module beside this one, and the class in it."""
 
@@ -40,15 +45,16 @@ def format_of(path: Path) -> FileFormat:
 
 
 def format_to_write(kind: str) -> FileFormat:
-    """Return the format in which a kind of table is written: its own, Parquet for frames."""
-    return load_format(kind if kind in FORMATS else "parquet")
+    """Return the format in which a kind of table is written: its own if it can be, Parquet for frames."""
+    own = load_format(kind if kind in FORMATS else "parquet")
+    return own if own.written_as is None else load_format(own.written_as)
 
 
 def name_formats() -> str:
     """Return the names of all formats, for errors.
 
     >>> name_formats()
-    'CSV, TSV, Parquet, Arrow or DuckDB (file.duckdb::table)'
+    'CSV, TSV, Parquet, Arrow, DuckDB (file.duckdb::table), JSON lines, Excel, Stata, SPSS or SAS'
     """
     *names, last = (load_format(kind).name for kind in FORMATS)
     return f"{', '.join(names)} or {last}"

@@ -20,6 +20,9 @@ class Reading:
     delimiter: str | None = None
     encoding: str | None = None
     table: str | None = None
+    sheet: str | None = None
+    codes: bool = False
+    """Value labels are left unread: cells are the codes that stand in the file."""
 
 
 class FileFormat(ABC):
@@ -31,6 +34,9 @@ class FileFormat(ABC):
     """What people call the format, for errors."""
     suffixes: ClassVar[tuple[str, ...]]
     """How names of such files end, in lower case; the first is that of the files that are written."""
+
+    written_as: ClassVar[str | None] = None
+    """The kind of file in which its tables are released, if not its own."""
 
     @abstractmethod
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
