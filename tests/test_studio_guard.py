@@ -178,7 +178,20 @@ def test_pages_may_load_from_this_machine_only(guard, cookie):
 
 
 def test_the_redirect_stays_on_this_machine(guard):
-    assert ask(guard, "//evil.example/", query="token=right-token")[1]["location"] == "/"
+    headers = ask(guard, "//evil.example/", query="token=right-token")[1]
+    assert headers["location"] == "/"
+    own = {"cookie": headers["set-cookie"].partition(";")[0]}  # who has the secret is redirected as often as they ask
+    for path in (
+        "/\\evil.com",
+        "\\\\evil.com",
+        "/\t/evil.com",
+        "/\n/evil.com",
+        "evil.com",
+        "http://evil.com",
+        "/\x7f/e",
+    ):
+        assert ask(guard, path, query="token=used", headers=own)[1]["location"] == "/"
+    assert ask(guard, "/hiérarchies", query="token=used", headers=own)[1]["location"] == "/hi%C3%A9rarchies"
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +250,7 @@ def test_the_server_gives_its_pages_to_who_brings_the_token(address):
     assert fetch(address, "/take/release.zip", own)[0] == 409
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_uploads_lie_in_a_private_folder_that_is_removed(tmp_path, ending, address):
     with studio(temporary=tmp_path, ending=ending) as found:
         place = urlsplit(found)
@@ -249,6 +262,9 @@ def test_uploads_lie_in_a_private_folder_that_is_removed(tmp_path, ending, addre
         (private,) = tmp_path.iterdir()
         assert saved.is_relative_to(private)
         assert private.stat().st_mode & 0o077 == 0
+        for name in ("a%00b.csv", 1000 * "x" + ".csv", "%2e%2e", 400 * "%F0%9F%98%80", "%ED%A0%80", "x." + 300 * "y"):
+            status, _, answer = fetch(place, f"/upload?name={name}", own, "POST", b"zip\n")
+            assert (status, Path(json.loads(answer)["path"]).is_relative_to(private)) == (200, True)
         assert fetch(place, "/upload?name=b.csv", own | {"Content-Length": str(2 << 30)}, "POST")[0] == 413
     assert list(tmp_path.iterdir()) == []
 
@@ -270,7 +286,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_a_signal_ends_the_studio_also_while_it_starts(ending, tmp_path):
     code = ENDED_EARLY.format(signal=ending)
     environment = os.environ | {"TMPDIR": str(tmp_path)}

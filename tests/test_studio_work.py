@@ -26,6 +26,7 @@ from indistinct.studio import bulk, drafts
 from indistinct.studio.distributions import distributions
 from indistinct.studio.drafts import Draft
 from indistinct.studio.jobs import Job
+from indistinct.studio.opened import file_name
 from indistinct.studio.pages import lattice
 from indistinct.studio.previews import Preview
 from indistinct.studio.style import CSS
@@ -397,6 +398,16 @@ def test_uploads_stay_in_the_private_folder_whatever_their_name(work):
         place = work.keep_upload(name)
         assert place.parent.parent == work.folder / "uploads"
         assert place.parent.stat().st_mode & 0o077 == 0
+
+
+@given(name=st.text(max_size=400))
+def test_any_name_of_an_upload_becomes_one_that_a_file_can_have(name):
+    made = file_name(name)
+    assert 0 < len(made.encode()) <= 255
+    assert made not in (".", "..")
+    assert made.isprintable()
+    assert not set(made) & {"/", "\\", "\0"}
+    assert file_name(made) == made
 
 
 def test_an_uploaded_table_is_kept_until_another_one_is_open(work):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -125,8 +125,7 @@ class Guard:
     async def _redirect(self, send: Send, path: str) -> None:
         """Give the secret, and send the browser to the address without the token."""
         cookie = f"{self.cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
-        place = path if path.startswith("/") and not path.startswith("//") else "/"
-        headers: Headers = [(b"location", place.encode("latin-1", "replace")), (b"set-cookie", cookie.encode())]
+        headers: Headers = [(b"location", _own_place(path).encode()), (b"set-cookie", cookie.encode())]
         await _respond(send, 303, b"", [*headers, *self._own_headers])
 
     async def _answer(self, send: Send, status: int, reason: str) -> None:
@@ -142,6 +141,18 @@ class Guard:
             await send(message)
 
         return sending
+
+
+def _own_place(path: str) -> str:
+    """Give a path as an address of this machine, whatever a browser makes of its signs.
+
+    Browsers read a backslash as a slash and leave out tabs and line ends, so that more than one path leads elsewhere.
+
+    >>> _own_place("/columns"), _own_place("//evil.com"), _own_place("/\\\\evil.com"), _own_place("/\\t/evil.com")
+    ('/columns', '/', '/', '/')
+    """
+    is_plain = path.startswith("/") and path.isprintable() and "\\" not in path and not path.startswith("//")
+    return quote(path, errors="replace") if is_plain else "/"
 
 
 def _limit_body(receive: Receive, largest: int) -> Receive:

@@ -17,6 +17,10 @@ from indistinct.studio.previews import Preview
 from indistinct.studio.settings import Settings, Spec
 from indistinct.study.column_looks import MOST_DISTINCT
 
+LONGEST_STEM = 100
+"""Bytes of a file's name before its ending; file systems take 255 with both."""
+LONGEST_ENDING = 20
+
 
 @dataclass(slots=True, kw_only=True)
 class Opened(Settings):
@@ -54,7 +58,7 @@ class Opened(Settings):
         """Give the private path that an uploaded file is saved at, in a folder of its own."""
         place = self.folder / "uploads"
         place.mkdir(exist_ok=True, mode=0o700)
-        return Path(tempfile.mkdtemp(dir=place)) / (Path(name).name.lstrip(".") or "table.csv")
+        return Path(tempfile.mkdtemp(dir=place)) / file_name(name)
 
     def _remove_upload(self, path: str | None) -> None:
         """Remove an uploaded file that is not needed any more."""
@@ -82,3 +86,19 @@ class Opened(Settings):
         said = {key: choice.entry()[key] for key in ("missing", "unreadable") if key in choice.entry()}
         values = Column(choice.role, hierarchy, **said).read(self.values(name))
         return Preview.of(hierarchy, values, self.counted_before[name])
+
+
+def file_name(name: str) -> str:
+    """Give a name that every file system takes, with the ending of the one that a browser gave.
+
+    >>> file_name("../patients.csv"), file_name("C:\\\\data\\\\a.parquet"), file_name("..")
+    ('patients.csv', 'a.parquet', 'table.csv')
+    >>> len(file_name(1000 * "x" + ".csv")), file_name("a\\0b.csv")
+    (104, 'ab.csv')
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    plain = "".join(letter for letter in last if letter.isprintable()).lstrip(". ")
+    path = Path(plain or "table.csv")
+    ending = path.suffix if len(path.suffix) <= LONGEST_ENDING else ""
+    stem = path.name.removesuffix(ending).encode("utf-8", "ignore")[:LONGEST_STEM].decode("utf-8", "ignore")
+    return (stem + ending.encode("utf-8", "ignore").decode()) or "table.csv"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from indistinct.errors import MissingExtraError, OutputError
 from indistinct.studio.guard import HOSTS, Guard
@@ -69,12 +73,28 @@ def _serve(
         work.start("Opening the table", lambda watch: work.open(table, watch))
     address = f"http://{HOST}:{port}/?token={token}"
     # From here on a signal is noted, not raised: an exception is lost if it comes while an object is freed.
-    with server.capture_signals():
+    with server.capture_signals(), _note_others(server.handle_exit):
         on_ready(address)
         if opens_browser:
             # the socket listens already: the browser waits in its queue until the server takes it up
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         server.run(sockets=[listening])
+
+
+@contextmanager
+def _note_others(note: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Have signals that end the studio noted which the server does not know, unless they are ignored."""
+    others = [getattr(signal, name) for name in ("SIGHUP", "SIGQUIT") if hasattr(signal, name)]
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in others if is_main}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _bind_socket(port: int) -> socket.socket:
