@@ -318,6 +318,91 @@ def test_a_manifests_node_is_only_a_hint(folder, original, node):
         assert "truthful" not in failed(ix.verify(folder, policy(), original=original))
 
 
+def lie(path, value):
+    """Give what makes a manifest say something else at a path such as policy.privacy.0.k."""
+
+    def change(said):
+        *way, last = path.split(".")
+        for step in way:
+            said = said[int(step) if isinstance(said, list) else step]
+        said[int(last) if isinstance(said, list) else last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("policy.privacy.0.k", 50),
+        ("policy.columns.Problem.role", "quasi"),
+        ("policy.max_suppression", 0.5),
+        ("verdict.passed", False),
+        ("verdict.smallest_group", 50),
+        ("verdict.rows", 11),
+        ("verdict.checks.0.passed", False),
+        ("verdict.checks.1.detail", "5 groups, the smallest of 50 rows"),
+        ("verdict.note", "Ann is row 3"),
+        ("node.Race", 99),
+        ("node.Race", -1),
+        ("heights.ZIP", 50),
+        ("level_names.ZIP", "as it is"),
+        ("eligible", 1_000_000),
+        ("suppressed", -5),
+        ("unsafe", True),
+        ("unsafe", False),
+        ("note", "Ann is row 3"),
+        ("measures.precision", -1.0),
+        ("measures.precision", "Ann"),
+        ("made_at", "yesterday"),
+        ("made_by", "Ann"),
+        ("is_cut_short", False),
+        ("people", {"released": 50}),
+        ("pseudonym_salt", "Ann"),
+        ("files", {"table.parquet": "Ann"}),
+    ],
+)
+def test_what_a_manifest_says_falsely_is_caught(folder, path, value):
+    """Alone, without the original: no statement passes that nobody looks at, and none is quoted."""
+    change_manifest(folder, lie(path, value))
+    verdict = ix.verify(folder, policy())
+    assert failed(verdict) & {"manifest", "file"}
+    assert "Ann" not in str(verdict)
+
+
+def test_levels_that_a_manifest_states_falsely_are_caught_with_the_original(folder, original):
+    said = json.loads((folder / "manifest.json").read_text("utf-8"))["node"]
+    name = max(said, key=said.get)
+    hierarchy = policy().columns[name].hierarchy
+    change_manifest(folder, lie(f"node.{name}", said[name] - 1))
+    change_manifest(folder, lie(f"level_names.{name}", hierarchy.level_names[said[name] - 1]))
+    assert ix.verify(folder, policy()).passed
+    assert failed(ix.verify(folder, policy(), original=original)) == {"levels"}
+
+
+@pytest.mark.parametrize("number", [0, 2, 99, "1", None])
+def test_a_manifest_of_an_unknown_format_is_an_error(folder, number):
+    change_manifest(folder, lambda m: m.update(format=number))
+    with pytest.raises(ix.TableError, match="format that this version does not know"):
+        ix.verify(folder, policy())
+
+
+def test_a_manifest_that_says_something_twice_is_an_error(folder):
+    """Readers believe different ones."""
+    path = folder / "manifest.json"
+    path.write_text(path.read_text("utf-8").replace('"format"', '"released": 50, "format"', 1), "utf-8")
+    with pytest.raises(ix.TableError, match="no manifest"):
+        ix.verify(folder, policy())
+
+
+def test_what_follows_from_nothing_at_hand_is_named(folder, original):
+    (words,) = ix.verify(folder, policy()).not_checked
+    assert "by which algorithm" in words
+    assert "the measures" in words
+    assert "the level of each column" in words
+    (words,) = ix.verify(folder, policy(), original=original).not_checked
+    assert "level" not in words
+
+
 @pytest.mark.parametrize("suppressed", ["2", 2.5, None, [2], True])
 def test_a_manifest_with_counts_of_a_wrong_type_is_an_error_or_fails(folder, suppressed):
     change_manifest(folder, lambda m: m.update(suppressed=suppressed))

@@ -41,6 +41,7 @@ def _prove_encoded(
     suppressed = eligible - rows + blank
     return [
         check,
+        *_level_checks(released, source, policy, hint, blank > 0),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         least_suppression_check(general, policy, suppressed),
@@ -125,6 +126,19 @@ def _possible_nodes(
             levels.sort(key=lambda level: level != hint[name])
         per_column.append(levels)
     return list(islice(product(*per_column), MOST_NODES_TRIED)), lost
+
+
+def _level_checks(
+    released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, has_blank_rows: bool
+) -> list[Check]:
+    """Check that the levels which a release states are those of its labels; shown only if they are not."""
+    if hint is None:
+        return []
+    hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
+    possible, _ = _possible_nodes(released, policy, hierarchies, has_blank_rows, hint)
+    if all(hint.get(name) in {node[place] for node in possible} for place, name in enumerate(policy.quasi)):
+        return []
+    return [Check("levels", False, "the release states levels that its labels do not have")]
 
 
 def _generalization(

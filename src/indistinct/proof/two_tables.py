@@ -89,11 +89,10 @@ def _class_sizes(table: Rows) -> dict[Class, int]:
 def _classes_check(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Check:
     """Check that each class has as many quasi-identifiers as sensitive values."""
     differing = sum(ours.get(name) != theirs.get(name) for name in {*ours, *theirs})
-    rows = sum(ours.values())
-    if not differing and not all(
-        text and text == str(int(text)) and int(text) <= rows for text in map(_digits, {*ours, *theirs})
-    ):
-        detail = f"they must be numbers up to {rows}, the number of rows; other names could tell something"
+    longest = len(str(sum(ours.values()))) + 1
+    are_numbers = all(text and text == str(int(text)) and len(text) <= longest for text in map(_digits, ours))
+    if not differing and not are_numbers:
+        detail = f"they must be numbers of at most {longest} digits; other names could tell something"
         return Check("classes", False, detail)
     words = counted(differing, "class has another number", "classes have other numbers")
     detail = f"{words} of rows in the sensitive table" if differing else "each has as many rows in both tables"

@@ -37,6 +37,7 @@ from indistinct.proof.checks import (
     unreadable_checks,
 )
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
+from indistinct.proof.statements import manifest_check, unchecked_statements
 from indistinct.proof.tables_verdict import judge_tables
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
 from indistinct.released.folder_contents import strange_parts
@@ -137,7 +138,8 @@ def verify(
         for name, rows in tables.items():
             checks += _reader_checks(released.sources[name], rows, policy)
         if released.manifest is not None:
-            checks.append(_manifest_check(released.manifest, found, is_removed=is_removed))
+            checks.append(manifest_check(released.manifest, policy, found, checks))
+            not_checked += unchecked_statements(released.manifest, has_original=original is not None)
         if original is not None and found.checks[0].passed and found.rows:
             with use_table(original, **reading) as given, as_declared(given, policy) as source:
                 checks += unreadable_checks(source, released.said.get("unreadable", {}) if released.said else None)
@@ -229,19 +231,6 @@ def _reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
 
 def _is_folder(source: object) -> bool:
     return isinstance(source, str | Path) and Path(source).is_dir()
-
-
-def _manifest_check(manifest: Mapping[str, Any], found: Recount, *, is_removed: bool) -> Check:
-    """Compare a manifest's counts with the table's."""
-    claims = {
-        "released": found.rows if is_removed else found.rows - manifest["suppressed"],
-        "groups": len(found.sizes),
-        "smallest_group": found.smallest,
-    }
-    if not is_removed and manifest["suppressed"]:  # the blank rows are a group that the manifest leaves out
-        del claims["groups"], claims["smallest_group"]
-    wrong = [f"{name} is {count}, not {manifest[name]}" for name, count in claims.items() if manifest[name] != count]
-    return Check("manifest", not wrong, "; ".join(wrong) or "the table has the counts of the manifest")
 
 
 def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: _Claims) -> list[Check]:

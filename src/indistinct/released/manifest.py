@@ -58,15 +58,27 @@ def has_manifest(place: object) -> bool:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a release folder; raise a TableError if it does not say what one must say."""
     try:
-        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"), object_pairs_hook=_once_each)
         table_files(folder, said)
         numbers = [said[key] for key in ("released", "suppressed", "groups", "smallest_group")]
         levels = [] if said["node"] is None else said["node"].values()
         is_sound = all(type(number) is int for number in (*numbers, *levels))
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         is_sound = False
     if not is_sound:
         raise TableError(f"{folder / MANIFEST} is no manifest of a release; give the table file itself instead")
+    if said.get("format") != FORMAT:
+        raise TableError(
+            f"{folder / MANIFEST} is of a format that this version does not know; use the one that made it"
+        )
+    return said
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Take the statements of a manifest; of two of one name, readers believe different ones."""
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        raise ValueError("a name occurs twice")
     return said
 
 
