@@ -144,3 +144,24 @@ def test_a_release_of_linked_rows_says_how_many_share_a_profile() -> None:
         shared = Counter(tuple(sorted(own)) for own in rows.values())
         assert people["smallest_profile"] == min(shared.values()) >= 3
         assert f"{people['smallest_profile']} with all their rows" in repr(release)
+
+
+def test_compare_states_the_smallest_group_in_people() -> None:
+    table = pa.table({"who": ["Ann", "Ann", "Bob", "Cid", "Cid", "Dan"], "ward": ["a", "a", "a", "b", "b", "b"]})
+    columns = {"who": ix.identifier(), "ward": ix.quasi(ix.suppress())}
+    asked = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)], person="who")
+    found = ix.compare(table, asked, algorithms=["lattice", "regroup", "mu-argus"])
+    lattice, regroup, rows_only = found.trials
+    assert (found.people, found.title) == (4, "3 algorithms on 6 rows of 4 people")
+    assert (lattice.smallest_group, lattice.smallest_crowd, regroup.smallest_crowd) == (3, 2, 2)
+    assert rows_only.ending == "refused"
+    assert "counts rows, not people" in (rows_only.reason or "")
+    assert "fewest people" in str(found)
+    assert found.to_dict()["trials"][0]["people"]["smallest_group"] == 2
+    linked = dataclasses.replace(asked, person={"column": "who", "release": "pseudonym"})
+    trials = ix.compare(table, linked, algorithms=["lattice", "mondrian"]).trials
+    assert [trial.smallest_crowd for trial in trials] == [2, 2]
+    by_rows = dataclasses.replace(asked, person=None, one_row_per_person=True)
+    of_rows = ix.compare(table, by_rows, algorithms=["lattice"])
+    assert (of_rows.people, of_rows.trials[0].smallest_crowd) == (None, 3)
+    assert of_rows.to_dict()["trials"][0]["people"] is None

@@ -119,10 +119,13 @@ class _Tried:
 
     def add_homogeneity(self, report: HomogeneityReport) -> None:
         """Add what groups tell about sensitive values."""
+        from indistinct.attacks.homogeneity import PLURALS
+
         figures: dict[str, float] = {"groups": report.groups}
+        many = PLURALS[report.unit]
         for column in report.columns:
-            figures[f"rows that share their {column.column} with their whole group"] = column.same_rows
-            figures[f"rows of groups that nearly all share one {column.column}"] = column.alike_rows
+            figures[f"{many} that share their {column.column} with their whole group"] = column.same_rows
+            figures[f"{many} of groups that nearly all share one {column.column}"] = column.alike_rows
         is_some = any(column.alike_rows for column in report.columns)
         self._add(
             "homogeneity",
@@ -201,10 +204,10 @@ class _Tried:
         from indistinct.attacks.link_report import sentence
 
         figures = {
-            "released rows": report.rows,
+            f"released {report.unit}s": report.rows,
             "people of the other table": report.people,
-            "rows that fit one person who fits no other row": report.one_to_one,
-            "rows that fit one person only": report.unique_rows,
+            f"{report.unit}s that fit one person who fits no other {report.unit}": report.one_to_one,
+            f"{report.unit}s that fit one person only": report.unique_rows,
             "expected right guesses": round(report.expected_matches, 2),
         }
         self._add(
@@ -212,7 +215,7 @@ class _Tried:
             report,
             _severity(report.one_to_one > 0, report.unique_rows > 0 or report.unique_people > 0),
             figures,
-            [sentence(group) for group in report.worst],
+            [sentence(group, report.unit) for group in report.worst],
         )
 
     def _add(

@@ -8,16 +8,26 @@ Source: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity, ICDE 20
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from indistinct.attacks.people_notes import ALIKE, people_notes
+from indistinct.attacks.people_notes import ALIKE, BY_PROFILE, people_notes
+from indistinct.engine import PROFILE
 from indistinct.errors import PolicyError
+from indistinct.policy import PSEUDONYM
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from indistinct.counting import IntArray
+    from indistinct.engine import Rows
     from indistinct.policy import Policy
+    from indistinct.privacy.model import BoolArray
 
 Label = str | None
+Unit = Literal["row", "person"]
+PLURALS = {"row": "rows", "person": "people"}
 
 ADVICE = (
     "ask for l-diversity or (alpha,k)-anonymity of the sensitive column as well as for k",
@@ -38,14 +48,16 @@ class AlikeGroup:
     column: str
     rows: int
     share: float
-    """The share of the rows that have the most frequent value."""
+    """The share of the rows, or people, that have the most frequent value."""
+    unit: Unit = "row"
 
     @property
     def sentence(self) -> str:
         """What a neighbour learns, in English; the value itself is not said."""
         cells = ", ".join(f"{name} {'missing' if label is None else label}" for name, label in self.labels.items())
         how_many = "all have" if self.share == 1 else f"{self.share:.0%} have"
-        return f"Of the {counted(self.rows, 'row')} with {cells} {how_many} one and the same {self.column}."
+        who = counted(self.rows, self.unit, PLURALS[self.unit])
+        return f"Of the {who} with {cells} {how_many} one and the same {self.column}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,8 @@ class HomogeneityReport:
     findings: tuple[AlikeGroup, ...]
     """The groups that tell most, worst first; no more than were asked for."""
     notes: tuple[str, ...] = ()
+    unit: Unit = "row"
+    """What is counted: rows, or people by all rows of a pseudonym; then each count of rows is one of people."""
 
     @property
     def is_broken(self) -> bool:
@@ -87,9 +101,10 @@ class HomogeneityReport:
     def summary(self) -> str:
         """The outcome in one sentence."""
         if not any(column.alike_rows for column in self.columns):
-            return f"no group of {self.groups:,} has one sensitive value in {self.share:.0%} of its rows or more"
+            least = f"{self.share:.0%} of its {PLURALS[self.unit]} or more"
+            return f"no group of {self.groups:,} has one sensitive value in {least}"
         return "; ".join(
-            f"{column.column} is the same for all of {counted(column.same_rows, 'row')} in "
+            f"{column.column} is the same for all of {counted(column.same_rows, self.unit, PLURALS[self.unit])} in "
             f"{counted(column.same_groups, 'group')}, and for at least {self.share:.0%} in "
             f"{counted(column.alike_groups, 'group')}"
             for column in self.columns
@@ -98,12 +113,18 @@ class HomogeneityReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the report as JSON takes it."""
+        said = {"unit"} if self.unit == "row" else set()
+        findings = [
+            {key: value for key, value in asdict(one).items() if key not in said} | {"sentence": one.sentence}
+            for one in self.findings
+        ]
         return {
+            **({} if self.unit == "row" else {"unit": self.unit}),
             "rows": self.rows,
             "groups": self.groups,
             "share": self.share,
             "columns": [asdict(column) for column in self.columns],
-            "findings": [{**asdict(one), "sentence": one.sentence} for one in self.findings],
+            "findings": findings,
             "summary": self.summary,
             "notes": list(self.notes),
         }
@@ -122,7 +143,8 @@ def homogeneity(
     """Give the groups in which at least a ``share`` of the rows has the same sensitive value.
 
     ``release`` is a Release, a release folder or a released table of any kind. ``most`` groups are described, all are
-    counted. ``reading`` goes to the engine.
+    counted. ``reading`` goes to the engine. With pseudonyms people are counted: a group is those with the same rows,
+    and somebody has each value that one of her rows shows.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
@@ -131,9 +153,6 @@ def homogeneity(
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """
-    import numpy as np
-
-    from indistinct.attacks.chains import number_combinations
     from indistinct.released.released_tables import ReleasedTables
 
     sensitive = policy.with_role("sensitive")
@@ -142,9 +161,51 @@ def homogeneity(
     if not 0 < share <= 1:
         raise PolicyError(f"share: must be above 0 and at most 1, got {share!r}")
     columns, findings = [], []
-    rows = groups = 0
+    units = groups = 0
     with ReleasedTables.of(release, **reading).only_rows() as table:
-        encoded = table.encode([*policy.quasi, *sensitive])
+        is_linked = policy.links_rows and PSEUDONYM in table.columns()
+        look = _by_profiles if is_linked else _by_rows
+        unit: Unit = "person" if is_linked else "row"
+        for found in look(table, policy, sensitive):
+            is_alike, is_same = found.largest >= share * found.sizes - 1e-9, found.largest == found.sizes
+            units, groups = int(found.sizes.sum()), len(found.sizes)
+            same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
+            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike))
+            for group in found.worst(is_alike)[:most]:
+                size, largest = int(found.sizes[group]), int(found.largest[group])
+                findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
+    findings.sort(key=lambda one: (-one.share, -one.rows))
+    notes = [BY_PROFILE] if is_linked else people_notes(policy)
+    notes += [ALIKE] if notes and not is_linked else []
+    return HomogeneityReport(units, groups, share, tuple(columns), tuple(findings[:most]), tuple(notes), unit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """How many of each group have the value that most of them have."""
+
+    column: str
+    sizes: IntArray
+    largest: IntArray
+    labels: Callable[[int], dict[str, Label]]
+    """What the cells of a group are."""
+
+    def worst(self, is_alike: BoolArray) -> list[int]:
+        """Give the groups that are alike, those first that tell most, of most."""
+        import numpy as np
+
+        alike = np.flatnonzero(is_alike)
+        order = np.lexsort((alike, -self.sizes[alike], -(self.largest / self.sizes)[alike]))
+        return [int(group) for group in alike[order]]
+
+
+def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[_Shares]:
+    """Count rows: a group has equal quasi cells."""
+    import numpy as np
+
+    from indistinct.attacks.chains import number_combinations
+
+    with table.encode([*policy.quasi, *sensitive]) as encoded:
         values = encoded.values
         for name in sensitive:
             found = encoded.count_by([*policy.quasi, name])
@@ -154,22 +215,43 @@ def homogeneity(
             largest = np.zeros(len(sizes), np.int64)
             np.maximum.at(largest, number, found.counts)
             first = np.unique(number, return_index=True)[1]
-            is_alike = largest >= share * sizes - 1e-9
-            is_same = largest == sizes
-            rows, groups = int(sizes.sum()), len(sizes)
-            columns.append(
-                AlikeColumn(
-                    name, int(is_same.sum()), int(sizes[is_same].sum()), int(is_alike.sum()), int(sizes[is_alike].sum())
-                )
-            )
-            alike = np.flatnonzero(is_alike)
-            for group in alike[np.lexsort((alike, -sizes[alike], -(largest / sizes)[alike]))][:most]:
-                labels = {
-                    column: values[column][int(own[first[group]])]
-                    for column, own in zip(policy.quasi, codes, strict=False)
-                }
-                findings.append(AlikeGroup(labels, name, int(sizes[group]), float(largest[group] / sizes[group])))
-    findings.sort(key=lambda one: (-one.share, -one.rows))
-    notes = people_notes(policy)
-    notes += [ALIKE] if notes else []
-    return HomogeneityReport(rows, groups, share, tuple(columns), tuple(findings[:most]), tuple(notes))
+            cells = {column: (values[column], codes[place][first]) for place, column in enumerate(policy.quasi)}
+            yield _Shares(name, sizes, largest, partial(_cells_of, cells))
+
+
+def _cells_of(cells: Mapping[str, tuple[Sequence[Label], IntArray]], group: int) -> dict[str, Label]:
+    """Give the labels of a group by the texts of each column and the code of each group there."""
+    return {column: texts[int(codes[group])] for column, (texts, codes) in cells.items()}
+
+
+def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[_Shares]:
+    """Count people: a group has equal profiles, and somebody has each value that one of her rows shows."""
+    import numpy as np
+
+    with (
+        table.with_profiles(policy.quasi, (PSEUDONYM,), PROFILE) as profiled,
+        profiled.encode([PROFILE, PSEUDONYM, *policy.quasi, *sensitive]) as encoded,
+    ):
+        values, rows = encoded.values, encoded.count_by([PROFILE, PSEUDONYM, *policy.quasi])
+
+        def labels(group: int) -> dict[str, Label]:
+            """Give the cells of all rows of somebody with this profile, one after the other."""
+            whose = rows.codes[1][rows.codes[0] == group]
+            mine = np.flatnonzero((rows.codes[0] == group) & (rows.codes[1] == whose[0]))
+            mine = np.repeat(mine, rows.counts[mine])
+            texts = {
+                c: [values[c][int(at[row])] for row in mine] for c, at in zip(policy.quasi, rows.codes[2:], strict=True)
+            }
+            return {
+                c: own[0] if len(own) == 1 else " / ".join("missing" if text is None else text for text in own)
+                for c, own in texts.items()
+            }
+
+        number = len(values[PROFILE])
+        for name in sensitive:
+            found = np.stack([np.asarray(own, np.int64) for own in encoded.count_by([PROFILE, PSEUDONYM, name]).codes])
+            sizes = np.bincount(np.unique(found[:2], axis=1)[0], minlength=number).astype(np.int64)
+            pairs, people = np.unique(found[[0, 2]], axis=1, return_counts=True)
+            largest = np.zeros(number, np.int64)
+            np.maximum.at(largest, pairs[0], people)
+            yield _Shares(name, sizes, largest, labels)

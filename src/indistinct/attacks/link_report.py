@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.showing.words import counted
 
@@ -127,6 +127,8 @@ class LinkReport:
     worst: tuple[LinkedGroup, ...]
     """The groups that tell most, worst first; no more than were asked for."""
     notes: tuple[str, ...]
+    unit: Literal["row", "pseudonym"] = "row"
+    """What is linked: released rows, or pseudonyms with all their rows, and then each count of rows is one of those."""
 
     @property
     def unique_rows(self) -> int:
@@ -143,18 +145,20 @@ class LinkReport:
         """The outcome in one sentence."""
         if not self.one_to_one and not self.unique_rows and not self.unique_people:
             return (
-                f"nobody of {counted(self.people, 'person', 'people')} is linked to one row, and no row to one person"
+                f"nobody of {counted(self.people, 'person', 'people')} is linked to one {self.unit}, and no "
+                f"{self.unit} to one person"
             )
         return (
-            f"{self.one_to_one:,} of {counted(self.rows, 'released row')} "
+            f"{self.one_to_one:,} of {counted(self.rows, f'released {self.unit}')} "
             f"{'is' if self.one_to_one == 1 else 'are'} linked to one person and no other; {self.unique_rows:,} "
             f"{'fits' if self.unique_rows == 1 else 'fit'} one person only, and {self.unique_people:,} of "
-            f"{counted(self.people, 'person', 'people')} one row only"
+            f"{counted(self.people, 'person', 'people')} one {self.unit} only"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Give the report as JSON takes it."""
         return {
+            **({} if self.unit == "row" else {"unit": self.unit}),
             "rows": self.rows,
             "groups": self.groups,
             "people": self.people,
@@ -177,18 +181,18 @@ class LinkReport:
         lines = [f"linking on {joined}: {self.summary}", f"expected right guesses: {self.expected_matches:.4g}"]
         lines += [f"note: {note}" for note in self.notes]
         if self.worst:
-            lines += ["", "worst first:", *(f"  - {sentence(group)}" for group in self.worst)]
+            lines += ["", "worst first:", *(f"  - {sentence(group, self.unit)}" for group in self.worst)]
             lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
         return "\n".join([*lines, "", SCOPE])
 
 
-def sentence(group: LinkedGroup) -> str:
+def sentence(group: LinkedGroup, unit: str = "row") -> str:
     """Say in English who fits a group."""
     cells = ", ".join(f"{name} {'(blank)' if label is None else label}" for name, label in group.labels.items())
     named = "; ".join(_person_in_words(person) for person in group.persons)
     more = ", …" if group.people > len(group.persons) else ""
     fit = "fits" if group.rows == 1 else "fit"
-    return f"{counted(group.rows, 'row')} with {cells} {fit} {counted(group.people, 'person', 'people')}: {named}{more}"
+    return f"{counted(group.rows, unit)} with {cells} {fit} {counted(group.people, 'person', 'people')}: {named}{more}"
 
 
 def _person_in_words(person: Person) -> str:

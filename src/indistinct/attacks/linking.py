@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from indistinct.attacks.link_report import Label, LinkedColumn, LinkedGroup, LinkReport, Person
 from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
-from indistinct.attacks.people_notes import people_notes
+from indistinct.attacks.people_notes import link_notes
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from indistinct.engine import Counts, Encoded, Rows
+    from indistinct.attacks.linked_units import Known, Units
+    from indistinct.engine import Encoded, Rows
     from indistinct.linkage.coverage import Coverage, Spelled
     from indistinct.linkage.fitting_people import Candidates
     from indistinct.policy import Policy
@@ -53,6 +54,10 @@ def link(
     also takes texts for the most similar one of the column. ``show`` names columns of the other table to show of the
     ``most`` worst groups. ``reading`` goes to the engine: memory_limit, threads, delimiter and encoding.
 
+    If the policy says whose row it is and the other table has these columns, too, its people may have several rows
+    there; otherwise each of its rows is a person. With pseudonyms all rows of one are linked together: somebody fits it
+    if each of its rows fits something that is known of her.
+
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, dates, quasi, sensitive
     >>> birth = quasi(dates("month", "year", format="%m/%d/%Y"))
@@ -63,9 +68,10 @@ def link(
     >>> report.one_to_one, report.worst[0].persons[0].shown
     (1, {'name': 'Sue'})
     """
+    from indistinct.attacks.linked_units import Known, Units
     from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
-    from indistinct.linkage.fitting_people import count_candidates
+    from indistinct.policy import PSEUDONYM
     from indistinct.released.released_tables import ReleasedTables
 
     if fuzzy is not None and not 0 < fuzzy <= 1:
@@ -75,14 +81,19 @@ def link(
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         _refuse_unknown(show, other)
         read = opened.enter_context(linked_as_declared(other, pairs, policy))
-        with released.encode(list(pairs)) as encoded, read.encode(list(pairs.values())) as known:
-            labels, groups = encoded.values, encoded.count_by(list(pairs))
-            values, people = known.values, known.count_by(list(pairs.values()))
-            coverages = [_coverage(policy, name, labels[name], values[theirs], fuzzy) for name, theirs in pairs.items()]
-            found = count_candidates(groups, people, coverages)
-            counts = _LinkCounts(pairs, labels, groups, people, coverages, found)
+        is_linked = policy.links_rows and PSEUDONYM in released.columns()
+        mine = [*pairs, *([PSEUDONYM] if is_linked else [])]
+        person = _person_columns(policy, pairs, other)
+        theirs = [*pairs.values(), *person]
+        with released.encode(mine) as encoded, read.encode(theirs) as known:
+            labels, rows = encoded.values, encoded.count_by(mine)
+            values, people = known.values, Known.of(known.count_by(theirs), known.values, person)
+            coverages = [_coverage(policy, name, labels[name], values[own], fuzzy) for name, own in pairs.items()]
+            units = Units.of_pseudonyms(rows) if is_linked else Units.of_rows(rows)
+            counts = _LinkCounts(pairs, labels, units, people, coverages, people.count(units, coverages))
             worst = counts.worst(known, show, most)
-    return counts.report(worst, tables.is_apart, people_notes(policy))
+    notes = link_notes(policy, is_linked=is_linked, has_persons=bool(person))
+    return counts.report(worst, tables.is_apart, notes, "pseudonym" if is_linked else "row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +102,8 @@ class _LinkCounts:
 
     pairs: Mapping[str, str]
     labels: Mapping[str, Sequence[Label]]
-    groups: Counts
-    people: Counts
+    units: Units
+    people: Known
     coverages: Sequence[Coverage]
     found: Candidates
 
@@ -100,44 +111,53 @@ class _LinkCounts:
         """Describe the groups that tell most: fewest people and rows, and people who fit fewest other rows."""
         import numpy as np
 
-        from indistinct.linkage.fitting_people import members_of
+        from indistinct.linkage.fitting_people import count_candidates, members_of
 
         found = self.found
+        groups, covering = self.units.as_groups(self.coverages)
+        tuples = self.people.tuples
+        fitting = found.rows if self.people.persons is None else count_candidates(groups, tuples, covering).rows
         rows_of_one = found.rows[np.maximum(found.one, 0)]
         order = np.lexsort((rows_of_one, found.people, np.maximum(found.people, found.sizes)))
         chosen = order[found.people[order] > 0][: max(0, most)].tolist()
         made = []
         for group in chosen:
-            codes = [int(codes[group]) for codes in self.groups.codes]
-            members = members_of(codes, self.people, self.coverages)
-            first = members[np.lexsort((members, found.rows[members]))][:MOST_PERSONS]
+            members = members_of([int(codes[group]) for codes in groups.codes], tuples, covering)
+            first = members[np.lexsort((members, fitting[members]))][:MOST_PERSONS]
+            labels = {
+                name: self.units.labels(group, column, self.labels[name]) for column, name in enumerate(self.pairs)
+            }
             made.append(
                 LinkedGroup(
-                    {name: self.labels[name][code] for name, code in zip(self.pairs, codes, strict=True)},
+                    labels,
                     int(found.sizes[group]),
                     int(found.people[group]),
-                    self._persons(known, first, show),
+                    self._persons(known, first, show, fitting),
                 )
             )
         return tuple(made)
 
-    def _persons(self, known: Encoded, tuples: NDArray[np.int64], show: Sequence[str]) -> tuple[Person, ...]:
+    def _persons(
+        self, known: Encoded, tuples: NDArray[np.int64], show: Sequence[str], fitting: NDArray[np.int64]
+    ) -> tuple[Person, ...]:
         """Look up the rows of some tuples in the other table."""
         wanted = {
             name: [int(code) for code in codes[tuples]]
-            for name, codes in zip(self.pairs.values(), self.people.codes, strict=True)
+            for name, codes in zip(self.pairs.values(), self.people.tuples.codes, strict=True)
         }
         rows = known.rows_like(wanted, show, MOST_PERSONS).to_pylist()
         return tuple(
             Person(
                 row["number"],
-                int(self.found.rows[tuples[row["tuple"]]]),
+                int(fitting[tuples[row["tuple"]]]),
                 {name: row[f"s{position}"] for position, name in enumerate(show)},
             )
             for row in rows[:MOST_PERSONS]
         )
 
-    def report(self, worst: tuple[LinkedGroup, ...], is_apart: bool, notes: Sequence[str]) -> LinkReport:
+    def report(
+        self, worst: tuple[LinkedGroup, ...], is_apart: bool, notes: Sequence[str], unit: Literal["row", "pseudonym"]
+    ) -> LinkReport:
         """Sum up."""
         import numpy as np
 
@@ -162,6 +182,7 @@ class _LinkCounts:
             average_risk=risk,
             worst=worst,
             notes=(*notes, *self._notes(is_apart)),
+            unit=unit,
         )
 
     def _notes(self, is_apart: bool) -> list[str]:
@@ -195,6 +216,13 @@ def _coverage(
     from indistinct.linkage.coverage import Coverage
 
     return Coverage.of(hierarchy_of(policy, name), labels, values, fuzzy)
+
+
+def _person_columns(policy: Policy, pairs: Mapping[str, str], other: Rows) -> tuple[str, ...]:
+    """Give the columns of the other table that say whose row it is, if it has them all and links by none of them."""
+    names = policy.person_columns
+    is_told = all(name in other.columns() and name not in pairs.values() for name in names)
+    return names if is_told else ()
 
 
 def _refuse_unknown(show: Sequence[str], other: Rows) -> None:

@@ -55,8 +55,11 @@ def _show(report: HomogeneityReport) -> None:
 
 def _columns(report: HomogeneityReport) -> Table:
     """Give the numbers of each sensitive column."""
-    numbers = ("groups with one value", "their rows", f"groups with {report.share:.0%}", "rows of those")
-    title = f"{counted(report.rows, 'row')} in {counted(report.groups, 'group')}"
+    from indistinct.attacks.homogeneity import PLURALS
+
+    many = PLURALS[report.unit]
+    numbers = ("groups with one value", f"their {many}", f"groups with {report.share:.0%}", f"{many} of those")
+    title = f"{counted(report.rows, report.unit, many)} in {counted(report.groups, 'group')}"
     made = show.table(title, "sensitive column", *numbers, right=numbers)
     for column in report.columns:
         figures = (column.same_groups, column.same_rows, column.alike_groups, column.alike_rows)

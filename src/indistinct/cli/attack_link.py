@@ -88,7 +88,7 @@ def _show(report: LinkReport) -> None:
     is_found = report.one_to_one > 0
     show.say(report.summary, show.BAD if is_found else show.GOOD if not report.unique_people else "")
     show.say(
-        f"guessing names {figure(report.expected_matches)} of {counted(report.rows, 'row')} right on average, "
+        f"guessing names {figure(report.expected_matches)} of {counted(report.rows, report.unit)} right on average, "
         "if all of them are on the list",
     )
     show.caveats(report.notes, ADVICE if report.unique_rows or report.unique_people else (), SCOPE)
@@ -97,7 +97,7 @@ def _show(report: LinkReport) -> None:
 def _columns(report: LinkReport) -> Table:
     """Give the columns that link, and how the other table's values were read."""
     numbers = ("values", "written otherwise", "similar", "unknown")
-    title = f"Linking {counted(report.rows, 'row')} with {counted(report.people, 'person', 'people')}"
+    title = f"Linking {counted(report.rows, report.unit)} with {counted(report.people, 'person', 'people')}"
     made = show.table(title, "column", "in the other table", "read as", *numbers, right=numbers)
     for column in report.columns:
         figures = (column.values, column.respelled, len(column.fuzzy), column.strangers)
@@ -109,7 +109,7 @@ def _distributions(report: LinkReport) -> Table:
     """Give how many rows fit so many people, and how many people so many rows."""
     from indistinct.attacks.link_report import bars
 
-    heads = ("candidates", "released rows that fit so many people", "people who fit so many rows")
+    heads = ("candidates", f"released {report.unit}s that fit so many people", f"people who fit so many {report.unit}s")
     made = show.table("How many fit", *heads, right=heads)
     rows, people = bars(report.people_of_rows), bars(report.rows_of_people)
     for name in bars({**report.people_of_rows, **report.rows_of_people}):
@@ -120,7 +120,7 @@ def _distributions(report: LinkReport) -> Table:
 def _worst(report: LinkReport) -> Table:
     """Give the groups that tell most, and who fits them."""
     names = [column.column for column in report.columns]
-    numbers = ("rows", "people", "chance")
+    numbers = (f"{report.unit}s", "people", "chance")
     made = show.table("Worst first", *names, *numbers, "who fits", right=numbers)
     for group in report.worst:
         labels = ("(blank)" if label is None else label for label in group.labels.values())

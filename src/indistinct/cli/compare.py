@@ -178,7 +178,7 @@ class _Figure:
         return Text(self.text(trial), f"bold {show.GOOD}" if is_best else "")
 
 
-def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
+def _figures(measures: Sequence[str], has_cpu: bool, smallest: str) -> list[_Figure]:
     """Give the columns of figures for some measures."""
     from indistinct.pipeline.trials import time_text
 
@@ -192,7 +192,7 @@ def _figures(measures: Sequence[str], has_cpu: bool) -> list[_Figure]:
         *map(measure_figure, measures),
         _Figure("suppressed", lambda trial: figure(trial.suppressed), lambda trial: trial.suppressed or 0),
         _Figure("groups", lambda trial: figure(trial.groups)),
-        _Figure("smallest", lambda trial: figure(trial.smallest_group)),
+        _Figure(smallest, lambda trial: figure(trial.smallest_crowd)),
         time_figure("seconds", lambda trial: trial.seconds),
     ]
     if has_cpu:
@@ -211,8 +211,9 @@ def _show(found: Comparison, measure: str) -> None:
     trials = found.ranked(measure)
     own = [measure] if measure != QUERY_ERROR else []  # which has a table of its own
     others = [name for name in OTHERS if name != measure]
-    choices = [_figures([*own, *others[:count]], True) for count in range(len(others), -1, -1)]
-    for figures in [*choices, _figures(own, False)]:
+    least = found.smallest_title
+    choices = [_figures([*own, *others[:count]], True, least) for count in range(len(others), -1, -1)]
+    for figures in [*choices, _figures(own, False, least)]:
         made = _table(found.title, trials, figures)
         if Measurement.get(console, unlimited, made).maximum <= console.width:
             break

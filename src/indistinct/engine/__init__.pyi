@@ -7,6 +7,7 @@ from indistinct.engine.opening import use_table as use_table
 from indistinct.engine.plans import HISTORY as HISTORY
 from indistinct.engine.plans import KEY as KEY
 from indistinct.engine.plans import PERSON as PERSON
+from indistinct.engine.plans import PROFILE as PROFILE
 from indistinct.engine.plans import ROW as ROW
 from indistinct.engine.plans import STATE as STATE
 from indistinct.engine.plans import ClassPlan as ClassPlan
@@ -18,4 +19,5 @@ from indistinct.engine.plans import Plan as Plan
 from indistinct.engine.plans import Recognition as Recognition
 from indistinct.engine.plans import Shifts as Shifts
 from indistinct.engine.plans import ValueCounts as ValueCounts
+from indistinct.engine.plans import added_up as added_up
 from indistinct.engine.rows import Rows as Rows

@@ -175,6 +175,8 @@ HISTORY = ".history"
 PERSON = ".person"
 """Where a person may have several rows: the digest of whose row it is, and ROW of what tells her rows apart."""
 ROW = ".row"
+PROFILE = ".profile"
+"""The column of a person's profile, a digest of all her rows, while it is counted."""
 
 
 @dataclass(frozen=True, slots=True)

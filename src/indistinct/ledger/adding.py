@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indistinct.engine import Recognition, Rows
+from indistinct.engine import PROFILE, Recognition, Rows
 from indistinct.errors import LedgerError
 from indistinct.ledger.recognised import (
     count_recognised,
@@ -13,7 +13,6 @@ from indistinct.ledger.recognised import (
     with_internal_columns,
 )
 from indistinct.policy import PSEUDONYM, Policy
-from indistinct.proof.people_recount import PROFILE
 from indistinct.proof.verdict import verify
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, has_manifest

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,16 @@ class Coverage:
     number: int
     """How many ranks there are."""
     spelled: Spelled
+
+    def of_sets(self, sets: Sequence[Sequence[int]]) -> Coverage:
+        """Give the coverage of sets of labels: what all labels of a set cover."""
+
+        def both(one: Ranks, other: Ranks) -> Ranks:
+            if isinstance(one, range) and isinstance(other, range):
+                return range(max(one.start, other.start), min(one.stop, other.stop))
+            return np.intersect1d(np.asarray(one, np.int64), np.asarray(other, np.int64))
+
+        return replace(self, covered=tuple(reduce(both, (self.covered[label] for label in one)) for one in sets))
 
     @classmethod
     def of(

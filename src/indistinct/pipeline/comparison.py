@@ -18,7 +18,7 @@ from indistinct.errors import (
     MissingExtraError,
     PolicyError,
 )
-from indistinct.pipeline.stages import Counted, count, recode, recount
+from indistinct.pipeline.stages import Counted, count, recode, recount, refuse_unable
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
 from indistinct.quality import QualityMeasure, measure_named
@@ -62,7 +62,8 @@ def compare(
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)
     described = None if workload is None else workload.describe()
     frequencies = counted.task.frequencies
-    return Comparison(frequencies.rows, len(frequencies.base), trials, described)
+    people = counted.task.number_of_people() if counted.task.counts_people else None
+    return Comparison(frequencies.rows, len(frequencies.base), trials, described, people)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         return _without_release(contender, run, error)
     assert verdict is not None  # a release was recounted before it is given
     failed = [f"{check.name}: {check.detail}" for check in verdict.checks if not check.passed]
+    people = recoding.people_facts(counted.policy)
     scales = {measure: make() for measure, make in MEASURES.items()}
     return Trial(
         label=contender.label,
@@ -185,6 +187,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         suppressed=recoding.suppressed_rows,
         groups=recoding.released_groups,
         smallest_group=int(recoding.released_sizes.min()),
+        people=None if people is None else people.to_dict(),
         node=recoding.levels,
         is_proven=recoding.is_proven,
         gap=recoding.gap,
@@ -215,6 +218,7 @@ def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
     watch.report("search")
     wall, cpu = time.perf_counter(), time.process_time()
     try:
+        refuse_unable(task, algorithm)
         answer = algorithm.run(replace(task, frequencies=forgetful), watch)
     except InterruptedSearchError as error:
         if watch.is_cancelled is not None and watch.is_cancelled():

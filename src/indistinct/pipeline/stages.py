@@ -105,6 +105,16 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
 
 def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
     """Have an algorithm find a recoding for a task; its time limit begins here."""
+    refuse_unable(task, algorithm)
+    watch.start()
+    watch.report("search")
+    recoding = algorithm.run(task, watch)
+    refuse_nothing(recoding)
+    return recoding
+
+
+def refuse_unable(task: Task, algorithm: Algorithm) -> None:
+    """Raise if an algorithm does not heed that people have several rows, that rows are linked, or levels."""
     if task.counts_people and not declaration_of(algorithm).counts_people:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
@@ -116,11 +126,6 @@ def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
             "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
         )
     refuse_other_levels(task.policy, algorithm)
-    watch.start()
-    watch.report("search")
-    recoding = algorithm.run(task, watch)
-    refuse_nothing(recoding)
-    return recoding
 
 
 def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:

@@ -41,6 +41,9 @@ class Trial:
     suppressed: int | None = None
     groups: int | None = None
     smallest_group: int | None = None
+    """The rows of the released group that has fewest."""
+    people: dict[str, int] | None = None
+    """The people whom it releases, who lost rows, and how few share a group or a profile; None where rows count."""
     node: dict[str, int] | None = None
     """The level of each column; None for a local recoding, where each group has its own."""
     is_proven: bool | None = None
@@ -68,6 +71,13 @@ class Trial:
         return self.measures[measure] if measure != QUERY_ERROR else self.loss_by(measure)
 
     @property
+    def smallest_crowd(self) -> int | None:
+        """Give what hides somebody who is hidden least: the people of a group or with one profile, or else rows."""
+        if self.people is None:
+            return self.smallest_group
+        return self.people.get("smallest_profile", self.people["smallest_group"])
+
+    @property
     def is_feasible(self) -> bool:
         """The algorithm gave a release, whether it verifies or not."""
         return self.ending in ("released", "unsafe")
@@ -93,12 +103,20 @@ class Comparison:
     trials: tuple[Trial, ...]
     workload: dict[str, Any] | None = None
     """How the queries were drawn that every release was asked, if there were any."""
+    people: int | None = None
+    """The people whose rows they are; None where each row is of somebody else."""
 
     @property
     def title(self) -> str:
         """What is compared, in words."""
         asked = f", {counted(self.workload['queries'], 'query', 'queries')}" if self.workload else ""
-        return f"{counted(len(self.trials), 'algorithm')} on {counted(self.rows, 'row')}{asked}"
+        whose = "" if self.people is None else f" of {counted(self.people, 'person', 'people')}"
+        return f"{counted(len(self.trials), 'algorithm')} on {counted(self.rows, 'row')}{whose}{asked}"
+
+    @property
+    def smallest_title(self) -> str:
+        """What the column of the smallest group counts."""
+        return "smallest" if self.people is None else "fewest people"
 
     def best(self, measure: str = "precision") -> Trial | None:
         """Give the trial of least loss by a measure among those that verify; None if there is none.
@@ -137,6 +155,7 @@ class Comparison:
         return {
             "rows": self.rows,
             "tuples": self.tuples,
+            **({} if self.people is None else {"people": self.people}),
             **({"workload": self.workload} if self.workload else {}),
             "trials": [trial.to_dict() for trial in self.trials],
         }
@@ -178,7 +197,7 @@ class Comparison:
 
     def __str__(self) -> str:
         measures = (*SHOWN_MEASURES, *([QUERY_ERROR] if self.workload else []))
-        head = ("algorithm", *measures, "suppressed", "groups", "smallest", "seconds", "")
+        head = ("algorithm", *measures, "suppressed", "groups", self.smallest_title, "seconds", "")
         lines = [head, *(_line(trial, measures) for trial in self.trials)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
@@ -220,5 +239,5 @@ def _line(trial: Trial, measures: Sequence[str]) -> tuple[str, ...]:
     if not trial.is_feasible:
         return (trial.label, *["–"] * (len(measures) + 3), times, trial.ending)
     figures = [figure(trial.figure_by(measure)) for measure in measures]
-    counts = [f"{count:,}" for count in (trial.suppressed, trial.groups, trial.smallest_group)]
+    counts = [f"{count:,}" for count in (trial.suppressed, trial.groups, trial.smallest_crowd)]
     return (trial.label, *figures, *counts, times, "✓" if trial.verified else "✗")

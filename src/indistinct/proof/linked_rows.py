@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.engine import Rows
+from indistinct.engine import PROFILE, Rows
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.checks import Check
 from indistinct.proof.linked_people import linked_people_checks
-from indistinct.proof.people_recount import PROFILE, groups_in_people
+from indistinct.proof.people_recount import groups_in_people
 from indistinct.proof.person_trees import Numbers, OneTable, PersonTrees
 from indistinct.proof.tuples import Tuples
 

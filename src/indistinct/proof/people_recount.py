@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from indistinct.counting import Groups, IntArray, Tally
-from indistinct.engine import Rows
+from indistinct.engine import PROFILE, Rows
 from indistinct.linkage.population import counted_people
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
@@ -25,10 +25,6 @@ NOT_COUNTED = Check(
     "not counted here: rows were recounted, and whose they are is not in the release; with the original people are "
     "counted as well",
 )
-
-
-PROFILE = ".profile"
-"""The column of a person's profile, while it is counted."""
 
 
 def count_people(released: Rows, policy: Policy, person: Sequence[str]) -> list[Check]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import Groups, IntArray
-from indistinct.engine import Rows
+from indistinct.engine import PROFILE, Rows
+from indistinct.policy import PSEUDONYM
 from indistinct.report.subject import Subject
 from indistinct.study.risk import risk
 from indistinct.study.risk.combinations import Counted, minimal_combinations
@@ -97,11 +98,18 @@ def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
 
 
 def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
-    """Give what the release says of the people in its groups, which its rows do not tell."""
+    """Give what hides people after the release: by pseudonyms it is counted, else the release says how few they are.
+
+    Linked rows are found together, so what people share is all of them.
+    """
+    if subject.policy.links_rows and PSEUDONYM in subject.released.columns():
+        with subject.released.with_profiles(columns, (PSEUDONYM,), PROFILE) as profiled:
+            found = figures(profiled.sizes_by((PROFILE,), (PSEUDONYM,)))
+        return None if found is None else {name: found[name] for name in ("smallest", "highest", "alone")}
     said = subject.said.get("people")
     if said is None or set(columns) != set(subject.policy.quasi):
         return None
-    smallest = said.get("smallest_profile", said["smallest_group"])  # linked rows are found together
+    smallest = said["smallest_group"]
     return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": 0 if smallest > 1 else None}
 
 

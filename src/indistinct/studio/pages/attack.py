@@ -158,9 +158,9 @@ def _show_links(report: LinkReport) -> None:
         controls.tell(kind, report.summary[0].upper() + report.summary[1:] + ".")
         controls.figures(
             {
-                "rows linked to one person": f"{report.one_to_one:,}",
-                "rows that fit one person": f"{report.unique_rows:,}",
-                "people who fit one row": f"{report.unique_people:,}",
+                f"{report.unit}s linked to one person": f"{report.one_to_one:,}",
+                f"{report.unit}s that fit one person": f"{report.unique_rows:,}",
+                f"people who fit one {report.unit}": f"{report.unique_people:,}",
                 "right guesses expected": f"{report.expected_matches:.3g}",
             }
         )
@@ -170,7 +170,7 @@ def _show_links(report: LinkReport) -> None:
                 rows, people = bars(report.people_of_rows), bars(report.rows_of_people)
                 names = bars({**report.people_of_rows, **report.rows_of_people})
                 controls.table(
-                    ["candidates", "released rows", "people"],
+                    ["candidates", f"released {report.unit}s", "people"],
                     [[name, rows.get(name, 0), people.get(name, 0)] for name in names],
                     caption="How many candidates rows and people have",
                     numbers=[1, 2],
@@ -178,5 +178,5 @@ def _show_links(report: LinkReport) -> None:
             with controls.box("div"):
                 controls.Words("h3", "Worst first")
                 for group in report.worst[:6]:
-                    controls.Words("p", sentence(group), "small").style("margin: 0 0 6px")
+                    controls.Words("p", sentence(group, report.unit), "small").style("margin: 0 0 6px")
         controls.Words("p", SCOPE, "quiet small").style("margin: 12px 0 0")

@@ -54,7 +54,16 @@ def _show_trials(work: Work, comparison: Comparison) -> None:
     with controls.card():
         for width, where in ((1000, "if-wide"), (360, "if-narrow")):
             ui.html(comparison.svg(width=width), sanitize=False).classes(f"picture {where}")
-        heads = ["algorithm", *SHOWN_MEASURES, "left out", "groups", "smallest", "seconds", "outcome", ""]
+        heads = [
+            "algorithm",
+            *SHOWN_MEASURES,
+            "left out",
+            "groups",
+            comparison.smallest_title,
+            "seconds",
+            "outcome",
+            "",
+        ]
         with controls.box("div", "scroll").style("margin-top: 14px"), controls.box("table", "grid"):
             controls.Words("caption", "All algorithms", "visually-hidden")
             with controls.box("thead"), controls.box("tr"):
@@ -64,7 +73,7 @@ def _show_trials(work: Work, comparison: Comparison) -> None:
                 for trial in comparison.ranked(SHOWN_MEASURES[0]):
                     cells = ["–"] * (len(SHOWN_MEASURES) + 3)
                     if trial.is_feasible:
-                        counts = (trial.suppressed, trial.groups, trial.smallest_group)
+                        counts = (trial.suppressed, trial.groups, trial.smallest_crowd)
                         cells = [figure(trial.figure_by(name)) for name in SHOWN_MEASURES]
                         cells += [f"{count:,}" for count in counts if count is not None]
                     outcome = "verified" if trial.verified else trial.reason or trial.ending
