@@ -93,6 +93,22 @@ class Algorithm(ABC):
         self.run(task, watch)
 
 
+class ClimbsLevels(Algorithm):
+    """Takes every column to one level, and never below a node that it is given nor beyond levels that are demanded."""
+
+    __slots__ = ()
+
+    kind: ClassVar[Kind] = "full-domain"
+
+    @property
+    def keeps_levels(self) -> bool:
+        return True
+
+    @property
+    def heeds_bottom(self) -> bool:
+        return True
+
+
 DECLARED = frozenset(name for name in (*vars(Algorithm), *Algorithm.__annotations__) if not name.startswith("_"))
 """What an algorithm may say of itself."""
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
+from indistinct.algorithms.algorithm import ClimbsLevels, LabelPromise
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
@@ -20,7 +20,7 @@ from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Datafly(Algorithm):
+class Datafly(ClimbsLevels):
     """The core Datafly algorithm: quick, always safe, not always minimal.
 
     ``suppression`` is the number (or share) of outlying rows at which generalization stops. By default it is what the
@@ -40,7 +40,6 @@ class Datafly(Algorithm):
     counts_people: ClassVar[bool] = True
     links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "quick, the most varied column first (Sweeney)"
-    kind: ClassVar[Kind] = "full-domain"
 
     suppression: int | float | None = None
     complementary: bool = True
@@ -61,14 +60,6 @@ class Datafly(Algorithm):
                     mistakes.append(f"{name}.{column}: must lie between 0 and 1, got {weight!r}")
         if mistakes:
             raise PolicyError(mistakes)
-
-    @property
-    def keeps_levels(self) -> bool:
-        return True
-
-    @property
-    def heeds_bottom(self) -> bool:
-        return True
 
     def allowed_suppression(self, task: Task) -> int:
         """Give the policy's limit, or k rows where it leaves that open."""

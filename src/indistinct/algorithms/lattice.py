@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
+from indistinct.algorithms.algorithm import ClimbsLevels, LabelPromise
 from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.search import Search
 from indistinct.algorithms.task import Task
@@ -15,7 +15,7 @@ from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice(Algorithm):
+class Lattice(ClimbsLevels):
     """Searches all full-domain generalizations for the one of least loss.
 
     Among equal ones it takes the one with fewest suppressed rows, then fewest steps, then the first in the order of
@@ -27,21 +27,12 @@ class Lattice(Algorithm):
     counts_people: ClassVar[bool] = True
     links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "the best levels by a measure, proven"
-    kind: ClassVar[Kind] = "full-domain"
     is_exact: ClassVar[bool] = True
 
     measure: QualityMeasure | str = field(default_factory=Precision)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", measure_named(self.measure))
-
-    @property
-    def keeps_levels(self) -> bool:
-        return True
-
-    @property
-    def heeds_bottom(self) -> bool:
-        return True
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         check_some_node_passes(task, watch, task.budget)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar, Literal
 
-from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
+from indistinct.algorithms.algorithm import ClimbsLevels, Kind, LabelPromise
 from indistinct.algorithms.feasibility import check_some_node_passes
 from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
 from indistinct.algorithms.search import Search
@@ -26,7 +26,7 @@ Level = Literal["attribute", "cell"]
 
 
 @dataclass(frozen=True, slots=True)
-class MinGen(Algorithm):
+class MinGen(ClimbsLevels):
     """Finds the generalization of greatest precision; ``preference`` settles ties and so leaves exactly one.
 
     At attribute level whole columns climb, and suppression means a column at its suppressed top: no row is left out,
@@ -39,7 +39,6 @@ class MinGen(Algorithm):
     counts_people: ClassVar[bool] = True
     links_rows: ClassVar[bool] = True
     title: ClassVar[str] = "the most precise levels (Sweeney 2002)"
-    kind: ClassVar[Kind] = "full-domain"
     is_exact: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
 
@@ -59,14 +58,6 @@ class MinGen(Algorithm):
         preference_named(self.preference)
         if not isinstance(self.precision, Precision):
             raise PolicyError(f"precision: must be a Precision(), got {self.precision!r}")
-
-    @property
-    def keeps_levels(self) -> bool:
-        return True
-
-    @property
-    def heeds_bottom(self) -> bool:
-        return True
 
     @property
     def optimizes(self) -> QualityMeasure:

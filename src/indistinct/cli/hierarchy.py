@@ -24,6 +24,7 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write it as CSV, which levels reads.", show_default=False),
 ]
+Replace = Annotated[bool, typer.Option(help="Overwrite FILE.")]
 Most = Annotated[int, typer.Option(min=1, help="Show so many labels below another.")]
 MAKERS = {"frequency": "shares", "target": "parts", "depth": "parts", "prefix": "parts"}
 """What a hierarchy of the data goes by, and the option that says how coarse its levels are."""
@@ -66,7 +67,7 @@ def show_one(
     column: Annotated[str | None, typer.Option(help="The column of TABLE.", show_default=False)] = None,
     output: Output = None,
     most: Most = 20,
-    replace: Annotated[bool, typer.Option(help="Overwrite FILE.")] = False,
+    replace: Replace = False,
     *,
     reading: Reading,
     as_json: AsJson = False,
@@ -108,7 +109,7 @@ def from_data(
     ] = None,
     output: Output = None,
     most: Most = 20,
-    replace: Annotated[bool, typer.Option(help="Overwrite FILE.")] = False,
+    replace: Replace = False,
     *,
     reading: Reading,
     as_json: AsJson = False,
