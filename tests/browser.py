@@ -109,6 +109,10 @@ class Page:
         self.driver.get(address)
         self.alive()
 
+    def leave(self) -> None:
+        """Go to an empty page, which asks nobody for anything."""
+        self.driver.get("about:blank")
+
     def alive(self) -> None:
         """Wait until the page is connected with the studio."""
         script = "return document.readyState === 'complete' && window.did_handshake === true"

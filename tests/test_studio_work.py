@@ -166,6 +166,7 @@ def policy_with(more="", role="sensitive", said=""):
     return PLAIN.format(more=more, role=role, said=said and f", {said}")
 
 
+BIRTH = next(line for line in policy_with().splitlines() if line.startswith("BirthDate"))
 FEATURES = {
     "version": policy_with(),
     "max_suppression": policy_with("max_suppression = 0.125"),
@@ -202,6 +203,9 @@ FEATURES = {
     "columns.recode": policy_with(role="other", said='recode = { prefix = 3, level = "1 character" }'),
     "columns.unreadable": policy_with(role="quasi", said='unreadable = "suppress"'),
     "columns.pseudonym": policy_with(role="identifier", said="pseudonym = true"),
+    "columns.shift": policy_with('person = { column = "Problem", release = "pseudonym" }', "identifier").replace(
+        BIRTH, 'BirthDate = { role = "other", shift = { days = 30, format = "%m/%d/%Y" } }'
+    ),
 }
 """A policy for each thing that a policy file can say."""
 
