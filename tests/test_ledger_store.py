@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -1059,3 +1060,70 @@ def test_a_command_without_a_ledger_says_which_option_is_missing() -> None:
     result = run("list", env={"INDISTINCT_LEDGER": ""})
     assert result.exit_code == 2
     assert "--ledger" in result.stderr
+
+
+# Heads that are noted elsewhere.
+
+
+@pytest.fixture
+def witnessed(ledger_place: tuple[str, Path], tmp_path: Path) -> Iterator[Store]:
+    """Give a ledger with three releases whose heads are noted in a file."""
+    url, folder = ledger_place
+    with Store.create(url, folder=folder, witness=tmp_path / "heads") as made:
+        for _ in range(3):
+            enter(made)
+        yield made
+
+
+def test_every_head_is_noted(witnessed: Store, tmp_path: Path) -> None:
+    lines = (tmp_path / "heads").read_text().splitlines()
+    assert lines == [f"0 {witnessed.start}", *(f"{entry.number} {entry.hash}" for entry in witnessed.entries())]
+    assert stat.S_IMODE((tmp_path / "heads").stat().st_mode) == 0o600
+    assert witnessed.verify().passed
+
+
+def test_entries_cut_off_at_the_end_are_seen_by_the_witness(witnessed: Store) -> None:
+    """The chain that is left is whole, so nothing else tells."""
+    tamper(witnessed, "DELETE FROM indistinct_entries WHERE number = 3")
+    assert failed(witnessed) == {
+        "witness": "entry 3 is not what was noted: entries were removed, changed or exchanged since"
+    }
+    with pytest.raises(ix.VerificationError, match="witness: entry 3"):
+        witnessed.entries()
+
+
+def test_another_ledger_in_its_place_is_seen_by_the_witness(witnessed: Store, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "other.db") as other:
+        audit = other.verify(witness=witnessed.witness.path)
+    found = {check.name: check.detail for check in audit.checks if not check.passed}
+    assert found == {"witness": "this is another ledger than the one that was noted"}
+
+
+def test_a_witness_that_lags_behind_is_told(witnessed: Store, tmp_path: Path) -> None:
+    lines = (tmp_path / "heads").read_text().splitlines(keepends=True)
+    (tmp_path / "heads").write_text("".join(lines[:-1]))
+    audit = witnessed.verify()
+    assert audit.passed
+    assert "3 heads noted elsewhere, all in the chain, 1 entry since" in str(audit)
+
+
+@pytest.mark.parametrize("content", [None, "", "nonsense\n", "1 abc\n", "\xff"])
+def test_a_witness_that_cannot_be_read_fails(witnessed: Store, tmp_path: Path, content: str | None) -> None:
+    (tmp_path / "heads").unlink()
+    if content is not None:
+        (tmp_path / "heads").write_text(content, "latin-1")
+    assert set(failed(witnessed)) == {"witness"}
+
+
+def test_no_entry_is_made_without_its_witness(witnessed: Store, tmp_path: Path) -> None:
+    (tmp_path / "heads").unlink()
+    with pytest.raises(ix.LedgerError, match="cannot be written, so no entry is made"):
+        enter(witnessed)
+
+
+def test_a_witness_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "heads").write_text("mine")
+    with pytest.raises(ix.LedgerError, match="is there already"):
+        Store.create(tmp_path / "new.db", witness=tmp_path / "heads")
+    assert (tmp_path / "heads").read_text() == "mine"
+    assert not (tmp_path / "new.db").exists()

@@ -72,18 +72,28 @@ def init(
             show_default=False,
         ),
     ] = None,
+    witness: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A new file in which every head is noted; keep it where writers of the ledger cannot change it.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an empty ledger: a file and a folder that only you can read, or tables in PostgreSQL and the folder."""
     from indistinct.ledger.store.store import Store
 
-    with Store.create(url, folder=store) as made:
+    with Store.create(url, folder=store, witness=witness) as made:
         if as_json:
             show.document({"ledger": made.name, "store": str(made.files.folder), "head": made.head})
             return
         show.say(f"made the ledger {made.name}", show.GOOD)
         show.say(f"its files are kept in {made.files.folder}")
         show.say("keep both private and back both up: the ledger holds the secret by which it knows people again")
+        if made.witness is None:
+            show.say("nothing notes its heads elsewhere, so nobody will see what is cut off; see ledger init --witness")
 
 
 @app.command("list")
@@ -132,6 +142,10 @@ def verify(
     head: Annotated[
         str | None, typer.Option(metavar="HASH", help="A head that was noted earlier; it must be in the chain.")
     ] = None,
+    witness: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file of noted heads. Else the one that the ledger was made with."),
+    ] = None,
     folder: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -140,7 +154,8 @@ def verify(
     Exit code 4 says that a check failed.
     """
     with _open_store(url, folder) as store:
-        found = store.verify(head)
+        found = store.verify(head, witness)
+        has_witness = witness is not None or store.witness is not None
     if as_json:
         show.document(found.to_dict())
         raise typer.Exit(0 if found.passed else VerificationError.exit_code)
@@ -149,8 +164,8 @@ def verify(
         show.say("FAILED: the ledger is not what was entered. Restore it from a backup.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)
     show.say(f"verified: {counted(found.entries, 'entry', 'entries')}, head {found.head}", show.GOOD)
-    if head is None:
-        show.say("entries removed from the end show only with a head that was noted earlier: --head", show.QUIET)
+    if head is None and not has_witness:
+        show.say("entries removed from the end show only with a head that was noted earlier: --head", "yellow")
 
 
 @app.command()

@@ -36,9 +36,9 @@ class Ledger:
         self.store = Store(url, folder=folder)
 
     @classmethod
-    def create(cls, url: str | Path, folder: str | Path | None = None) -> Ledger:
+    def create(cls, url: str | Path, folder: str | Path | None = None, *, witness: str | Path | None = None) -> Ledger:
         """Make a new ledger and open it; ``folder`` is where the released tables are kept, by default beside it."""
-        Store.create(url, folder=folder).close()
+        Store.create(url, folder=folder, witness=witness).close()
         return cls(url)
 
     @property

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from indistinct.errors import LedgerError
 from indistinct.ledger.store.entry import Entry, Unreadable, chain_findings
 from indistinct.ledger.store.entry_files import Files
+from indistinct.ledger.store.witness import Witness
 from indistinct.proof.checks import Check, Checked
 from indistinct.showing.words import counted
 
@@ -32,9 +34,13 @@ class Audit(Checked):
         return self._report(f"{counted(self.entries, 'entry', 'entries')}, head {self.head}")
 
 
-def audit(rows: Sequence[Entry | Unreadable], start: str, files: Files, head: str | None) -> Audit:
-    """Check the chain, the files of every entry, and that a head noted elsewhere stands in the chain."""
+def audit(
+    rows: Sequence[Entry | Unreadable], start: str, files: Files, head: str | None, witness: Witness | None = None
+) -> Audit:
+    """Check the chain, the files of every entry, and that heads noted elsewhere stand in the chain."""
     checks = [_chain(rows, start), _files(rows, files)]
+    if witness is not None:
+        checks.append(_witness(rows, start, witness))
     if head is not None:
         checks.append(_head(rows, start, head))
     checks.append(_left_over(rows, files))
@@ -67,6 +73,13 @@ def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> Check:
     if number is None:
         return Check("head", False, "no entry has this hash: entries were removed or changed since it was noted")
     return Check("head", True, f"entry {number}, {counted(rows[-1].number - number, 'entry', 'entries')} since")
+
+
+def _witness(rows: Sequence[Entry | Unreadable], start: str, witness: Witness) -> Check:
+    try:
+        return witness.check([row.hash for row in rows], start)
+    except LedgerError as error:
+        return Check("witness", False, str(error))
 
 
 def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:

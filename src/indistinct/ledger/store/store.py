@@ -26,6 +26,7 @@ from indistinct.errors import LedgerError, VerificationError
 from indistinct.ledger.store.database import ENTRIES, META, Database, new_sqlite
 from indistinct.ledger.store.entry import DIGEST, Draft, Entry, Unreadable, chain_findings, digest, from_row, to_row
 from indistinct.ledger.store.entry_files import LEFT_OVER_AFTER, Files, Staged
+from indistinct.ledger.store.witness import Witness
 
 if TYPE_CHECKING:
     from indistinct.ledger.store.audit import Audit
@@ -59,14 +60,25 @@ class Store:
             raise
         self._secret = bytes.fromhex(meta["secret"])
         self.files = Files(_folder(self._database.path, folder or meta.get("folder")))
+        self.witness = Witness(meta["witness"]) if "witness" in meta else None
 
     @classmethod
-    def create(cls, url: str | os.PathLike[str], *, folder: str | os.PathLike[str] | None = None) -> Store:
+    def create(
+        cls,
+        url: str | os.PathLike[str],
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        witness: str | os.PathLike[str] | None = None,
+    ) -> Store:
         """Make an empty ledger; its files go to ``folder``, for a SQLite file by default to ``<file>.store`` beside it.
 
-        What is there already is never replaced. A ledger in PostgreSQL needs a folder that all its writers reach.
+        What is there already is never replaced. A ledger in PostgreSQL needs a folder that all its writers reach. Every
+        head is noted in the file ``witness``, to be kept where those who write to the ledger cannot change it.
         """
         database = Database(url)
+        noted = None if witness is None else Witness(witness)
+        if noted is not None and noted.path.exists():
+            raise LedgerError(f"{noted.path} is there already; name a new file for the witness")
         try:
             files = Files(_folder(database.path, folder))
             with contextlib.ExitStack() as stack:
@@ -75,11 +87,14 @@ class Store:
                     if new is database and database.meta() is not None:
                         raise LedgerError(f"{database.name} holds a ledger already")
                     new.make_tables(connection)
-                    connection.execute(insert(META), _new_meta(None if folder is None else files.folder))
+                    connection.execute(insert(META), _new_meta(None if folder is None else files.folder, noted))
                     files.create()
         finally:
             database.close()
-        return cls(url)
+        made = cls(url)
+        if noted is not None:
+            noted.begin(made.start)
+        return made
 
     @property
     def name(self) -> str:
@@ -109,6 +124,10 @@ class Store:
         that they are what they were.
         """
         rows = self._rows(after)
+        if after == 0 and self.witness is not None:
+            noted = self.witness.check([row.hash for row in rows], self.start)
+            if not noted.passed:
+                raise VerificationError(f"the ledger {self.name}: witness: {noted.detail}; restore it from a backup")
         entries = [row for row in rows if isinstance(row, Entry)]
         if findings := chain_findings(rows, self._hash_of(after), first=after + 1):
             more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
@@ -154,6 +173,8 @@ class Store:
         Its files must have been staged. If the connection breaks at the very end, the entry may stand in spite of the
         error: ``head`` tells.
         """
+        if self.witness is not None:
+            self.witness.refuse_unwritable()
         try:
             with self._database.writing() as connection:
                 number, head = self._last(connection)
@@ -165,10 +186,14 @@ class Store:
                 connection.execute(insert(ENTRIES), to_row(entry))
         except IntegrityError:  # a writer that does not take the lock was quicker
             raise HeadMoved(self.head) from None
+        if self.witness is not None:
+            self.witness.note(entry.number, entry.hash)
         return entry
 
-    def verify(self, head: str | None = None) -> Audit:
+    def verify(self, head: str | None = None, witness: str | os.PathLike[str] | None = None) -> Audit:
         """Check the whole chain and every stored file; ``head`` is a hash that was noted elsewhere.
+
+        So are the heads in the file ``witness``, by default the one that the ledger was made with.
 
         Whoever can write to the database can also compute all hashes anew, or remove the last entries. Only a head that
         was noted where they cannot change it shows that.
@@ -177,7 +202,8 @@ class Store:
 
         if head is not None and not DIGEST.fullmatch(head):
             raise LedgerError("a head has 64 hexadecimal digits; indistinct ledger list shows it")
-        return audit(self._rows(), self.start, self.files, head)
+        noted = self.witness if witness is None else Witness(witness)
+        return audit(self._rows(), self.start, self.files, head, noted)
 
     def sweep(self, older_than: float = LEFT_OVER_AFTER) -> int:
         """Remove the folders of the store that no entry refers to and give their number.
@@ -267,9 +293,11 @@ def _folder(path: Path | None, given: str | os.PathLike[str] | None) -> Path:
     return path.with_name(f"{path.name}.store")
 
 
-def _new_meta(folder: Path | None) -> list[dict[str, str]]:
+def _new_meta(folder: Path | None, witness: Witness | None) -> list[dict[str, str]]:
     """Give the rows that describe a new ledger."""
     said = {"format": str(FORMAT), "secret": secrets.token_hex(SECRET_BYTES)}
+    if witness is not None:
+        said["witness"] = str(witness.path)
     if folder is not None:  # else it is beside the file, wherever that is moved
         said["folder"] = str(folder)
     return [{"name": name, "value": value} for name, value in said.items()]
