@@ -120,8 +120,9 @@ def anonymize(
                 ) as release,
             ):
                 watch.report("write")
-    for note in rows.notes:
-        show.say(f"note: {note}", show.QUIET)
+    for opened in rows.values() if isinstance(rows, Mapping) else [rows]:
+        for note in opened.notes:
+            show.say(f"note: {note}", show.QUIET)
     if as_json:
         show.document(release_facts(release, output))
         return

@@ -16,7 +16,7 @@ import indistinct
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, Recount
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
-from indistinct.released.manifest import policy_described, policy_digest
+from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest
 from indistinct.showing.words import counted
 
 HEX = re.compile("[0-9a-f]+")
@@ -55,6 +55,14 @@ def _is_list_of_texts(said: Any) -> bool:
     return isinstance(said, list) and all(map(_is_text, said))
 
 
+def _is_of_table(statement: tuple[str, Any]) -> bool:
+    """Tell whether this may be said of one of several tables that belong together."""
+    name, said = statement
+    shapes: dict[str, Shape] = {"columns": _is_list_of_texts, "delimiter": _is_text, "sheet": _is_text}
+    shapes |= dict.fromkeys(("eligible", "released", "suppressed"), _is_count)
+    return name in shapes and shapes[name](said)
+
+
 STATEMENTS: dict[str, Shape] = {
     "format": lambda said: type(said) is int,
     "made_by": lambda said: _is_text(said) and re.fullmatch(r"indistinct [0-9][0-9A-Za-z.+-]*", said) is not None,
@@ -72,7 +80,8 @@ STATEMENTS: dict[str, Shape] = {
     "gap": lambda said: said is None or (_is_number(said) and said <= 1),
     "is_cut_short": lambda said: said is True,
     "measures": _by_name(lambda said: said is None or _is_number(said)),
-    "form": lambda said: said == TWO_TABLES,
+    "form": lambda said: said in (TWO_TABLES, LINKED_TABLES),
+    "linked_tables": _by_name(lambda said: isinstance(said, dict) and all(map(_is_of_table, said.items()))),
     "link": lambda said: said == LINK,
     "not_protected": _is_text,
     "tables": _by_name(_is_list_of_texts),
