@@ -120,9 +120,8 @@ def anonymize(
                 ) as release,
             ):
                 watch.report("write")
-    for opened in rows.values() if isinstance(rows, Mapping) else [rows]:
-        for note in opened.notes:
-            show.say(f"note: {note}", show.QUIET)
+    for note in rows.notes if isinstance(policy, Policy) else ():
+        show.say(f"note: {note}", show.QUIET)
     if as_json:
         show.document(release_facts(release, output))
         return
