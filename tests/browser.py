@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.resources
 import importlib.util
 import json
 import os
@@ -17,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+AXE = "axe_core_python"
+"""The package that ships axe, which tells what keeps people from using a page."""
 PATIENCE = 30
 """Seconds: the machine of a test may be busy with others."""
 
 
 def missing() -> list[str]:
     """Give what is not installed that a test in the browser needs."""
-    packages = [name for name in ("nicegui", "selenium") if importlib.util.find_spec(name) is None]
+    packages = [name for name in ("nicegui", "selenium", AXE) if importlib.util.find_spec(name) is None]
     programs = [] if _chromium() else ["chromium"]
     return packages + programs + ([] if shutil.which("chromedriver") else ["chromium-driver"])
 
@@ -245,6 +248,25 @@ class Page:
             .map((e) => e.outerHTML.slice(0, 120));
         """
         return [str(found) for found in self.driver.execute_script(script)]
+
+    def barriers(self, *widths: int) -> list[str]:
+        """Give what axe finds that keeps people from using the page, seriously or altogether, at each width."""
+        axe = (importlib.resources.files(AXE) / "axe.min.js").read_text("utf-8")
+        script = """
+          const done = arguments[arguments.length - 1];
+          const isGrave = (found) => ['serious', 'critical'].includes(found.impact);
+          axe.run(document, {resultTypes: ['violations']}).then(
+            (result) => done(result.violations.filter(isGrave).map(
+              (found) => `${found.id}: ${found.help}: ${found.nodes.map((node) => node.html).join(' ')}`)),
+            (error) => done([`axe failed: ${error}`]));
+        """
+        if not self.driver.execute_script("return typeof axe === 'object'"):
+            self.driver.execute_script(axe)
+        found = []
+        for width in widths:
+            self.resize(width)
+            found += [f"{width} pixels: {barrier}" for barrier in self.driver.execute_async_script(script)]
+        return found
 
     def complaints(self) -> list[str]:
         """Give the errors of the browser's console since this was last asked."""

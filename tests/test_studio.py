@@ -37,6 +37,9 @@ STEPS = (
 )
 
 
+WIDTHS = (420, 1400)
+"""Pixels of the windows in which axe looks for barriers."""
+
 pytestmark = pytest.mark.slow
 
 
@@ -60,6 +63,7 @@ def _compiled(_installed, tmp_path_factory):
         work.open_example(example)
         work.anonymize()
         work.explore()
+        work.sweep()
     work.close()
 
 
@@ -146,6 +150,7 @@ def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
     page.click("#explore")
     page.see("Coloured by")
     page.alive()
+    assert page.barriers(*WIDTHS) == []
     assert len(page.all(".apply")) >= 1
     first = page.find("tr.chosen").text
     page.click(".apply")
@@ -169,6 +174,7 @@ def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
     page.click("#attack")
     page.see("generalized cell", "Reading the order of the rows")
     page.alive()
+    assert page.barriers(*WIDTHS) == []
 
     page.go("Download")
     policy = downloaded(page, downloads, "#take-policy", "policy.toml").decode()
@@ -213,6 +219,7 @@ def test_a_failing_run_shows_its_error_and_keeps_the_work(page, tmp_path):
     alert = page.find("[role=alert]")
     page.until(lambda: alert.text, "the error")
     assert "500" in alert.text or "12 rows" in alert.text
+    assert page.barriers(*WIDTHS) == []
     page.go("Columns")
     assert page.find("[aria-label='Role of Gender']").get_attribute("value") == "other"
     page.go("Privacy")
@@ -297,6 +304,10 @@ def test_every_page_can_be_used_by_keyboard_and_screen_reader(page):
     page.click("#run")
     page.see("Verified")
     page.alive()
+    page.go("Trade-off")
+    page.click("#sweep")
+    page.find("#k")
+    page.alive()
     for step in STEPS:
         page.go(step)
         nameless = page.driver.execute_script(
@@ -312,6 +323,9 @@ def test_every_page_can_be_used_by_keyboard_and_screen_reader(page):
             page.resize(width)
             assert page.too_wide() == [], f"{step} does not fit a window of {width} pixels"
             assert page.driver.execute_script("return document.documentElement.scrollWidth") <= width
+        assert page.barriers(*WIDTHS) == [], step
     first = page.driver.execute_script("return document.querySelector('a[href], button, input').getAttribute('href')")
     assert first == "#main", "the first thing that a keyboard reaches skips the navigation"
     assert page.complaints() == []
+    page.driver.execute_script("document.querySelector('main').append(document.createElement('button'))")
+    assert [barrier.split(": ")[1] for barrier in page.barriers(1400)] == ["button-name"], "a barrier is not seen"
