@@ -123,7 +123,10 @@ class Tuples:
     sizes: Any
     """int32 as long as the table has fewer than 2**31 rows, else int64."""
     entries: tuple[Any, Any, Any] | None = None
-    """Where people have several rows: those of each group who stand in no other, and the groups of all others."""
+    """Where people have several rows: those of each group who stand in no other, and the groups of all others.
+
+    Groups that are full have as many as are ever asked for, or more, and nobody of others stands in them.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +166,15 @@ class TupleCounter:
     Only what the measure asks is computed: the sums over labels of a cell measure, or the tally of groups.
     """
 
-    def __init__(self, task: Task, measure: QualityMeasure | None) -> None:
+    def __init__(self, task: Task, measure: QualityMeasure | None, most_asked: int | None = None) -> None:
         frequencies, base = task.frequencies, task.frequencies.base
         self.frequencies = frequencies
         self.k = task.largest_k()
+        # the largest k that will be asked for: people beyond that many need not be told apart
+        self._enough = self.k if most_asked is None else max(self.k, most_asked)
         self._rows = frequencies.rows
         counts = base.sizes.astype(np.int32) if self._rows < 2**31 else base.sizes
-        self.base: Source = Tuples(base.node, base.keys, counts, _entries_by_person(frequencies))
+        self.base: Source = Tuples(base.node, base.keys, counts, _entries_by_person(frequencies, self._enough))
         self._chunks = _chunks(frequencies)
         self._out_words = _out_words(frequencies, self._chunks)
         self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
@@ -240,7 +245,8 @@ class TupleCounter:
             return Tuples(node, *merged)
         _, place_of, _, group_at = self._work
         number = len(merged[1])
-        entries = counting.merge_people(source.entries, place_of, group_at[:places], number, self._people[1])
+        last = self._people[1]
+        entries = counting.merge_people(source.entries, place_of, group_at[:places], number, self._enough, last)
         return Tuples(node, *merged, entries)
 
     def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
@@ -318,23 +324,29 @@ class TupleCounter:
         return self.frequencies.remember(("padded", column, level), pad)
 
 
-def _entries_by_person(frequencies: FrequencyList) -> tuple[Any, Any, Any] | None:
+def _entries_by_person(frequencies: FrequencyList, enough: int) -> tuple[Any, Any, Any] | None:
     """Give the people who stand in each tuple alone, and the tuples of all others; None where nobody has several rows.
 
-    Whoever stands in one tuple need not be looked up: nowhere above is she counted twice.
+    Whoever stands in one tuple need not be looked up: nowhere above is she counted twice. Nor need the people of a
+    full tuple, which has ``enough``: so has every group above. Whoever stands in one tuple besides full ones counts as
+    standing there alone: she is counted twice only together with a full one.
     """
     people = frequencies.base.people
     if people is None:
         return None
 
     def divide() -> tuple[Any, Any, Any]:
-        is_single = np.bincount(people.persons)[people.persons] == 1
-        singles = np.bincount(people.groups[is_single], minlength=len(frequencies.base)).astype(np.int32)
-        groups, persons = people.groups[~is_single], people.persons[~is_single]
+        crowds = np.bincount(people.groups, minlength=len(frequencies.base))
+        is_open = crowds[people.groups] < enough
+        groups, persons = people.groups[is_open], people.persons[is_open]
+        is_single = np.bincount(persons)[persons] == 1
+        singles = np.bincount(groups[is_single], minlength=len(crowds))
+        singles = np.where(crowds < enough, singles, crowds).astype(np.int32)
+        groups, persons = groups[~is_single], persons[~is_single].astype(np.int32)
         order = np.argsort(persons, kind="stable")
-        return singles, groups[order].astype(np.int32), persons[order].astype(np.int32)
+        return singles, groups[order].astype(np.int32), persons[order]
 
-    return frequencies.remember("entries by person", divide)
+    return frequencies.remember(("entries by person", enough), divide)
 
 
 def is_plain(values: LabelValues) -> bool:

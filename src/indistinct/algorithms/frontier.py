@@ -268,7 +268,8 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
     per_label = [scale.prepare(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
     uneven = [values for values in per_label if not is_plain(values)]
     asking = [s for s in scales if isinstance(s, CellMeasure) and not is_plain(s.prepare(frequencies).per_label)]
-    counters = [TupleCounter(task, scale) for scale in asking] or [TupleCounter(task, None)]
+    largest = int(ks[-1])
+    counters = [TupleCounter(task, scale, largest) for scale in asking] or [TupleCounter(task, None, largest)]
     shape = (size, len(ks))
     suppressed, groups, squares = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape)
     kept = [np.zeros(shape) for _ in counters]

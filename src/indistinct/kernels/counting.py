@@ -154,12 +154,14 @@ def count_people(entries: Any, place_of: Any, places: int, people: Any, last: An
 
 
 @kernel
-def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, last: Any) -> tuple[Any, Any, Any]:
-    """Give the entries of a shorter list, after ``merge``: each person once for each group.
+def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough: int, last: Any) -> Any:
+    """Give the entries of a shorter list, after ``merge``: each person once for each group that is not full.
 
     IN   group_at  (places,) int32: the group of each place
     IN   number    of groups
+    IN   enough    a group is full if so many stand in it alone; nobody else is told apart there or above
     OUT  last      (places,) int32: scratch
+    OUT  singles (groups,), groups, persons (entries,) int32
     """
     singles, groups, persons = entries
     last[: group_at.shape[0]] = -1
@@ -167,20 +169,25 @@ def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, last: 
     for row in range(singles.shape[0]):
         merged_singles[group_at[place_of[row]]] += singles[row]
     merged_groups, merged_persons = np.empty_like(groups), np.empty_like(persons)
-    kept, first = 0, 0
+    kept, first, before = 0, 0, -1
     for entry in range(groups.shape[0]):
-        if entry > 0 and persons[entry] != persons[entry - 1]:
-            first = kept
+        person = persons[entry]
+        if person != before:
+            if kept == first + 1:  # the one before stands in one group alone now
+                kept = first
+                merged_singles[merged_groups[kept]] += 1
+            first, before = kept, person
         place = place_of[groups[entry]]
-        if last[place] != persons[entry]:
-            last[place] = persons[entry]
-            merged_groups[kept] = group_at[place]
-            merged_persons[kept] = persons[entry]
-            kept += 1
-        is_last = entry + 1 == groups.shape[0] or persons[entry + 1] != persons[entry]
-        if is_last and kept == first + 1:  # now she stands in one group alone
-            kept = first
-            merged_singles[merged_groups[kept]] += 1
+        if last[place] != person:
+            last[place] = person
+            group = group_at[place]
+            if merged_singles[group] < enough:
+                merged_groups[kept] = group
+                merged_persons[kept] = person
+                kept += 1
+    if kept == first + 1:
+        kept = first
+        merged_singles[merged_groups[kept]] += 1
     return merged_singles, merged_groups[:kept].copy(), merged_persons[:kept].copy()
 
 
