@@ -125,7 +125,7 @@ def test_errors_are_told_even_quietly(place: Path) -> None:
     [
         ("check hospital.toml hospital.csv --threads none --json", "'--threads'"),
         ("check --json", "Missing argument"),
-        ("check a b c --json", "nexpected extra argument"),
+        ("frontier a b c --json", "nexpected extra argument"),
         ("check a b --nonsense --json", "No such option"),
         ("chekc a b --json", "No such command"),
         ("attack nobody a b --json", "No such command"),

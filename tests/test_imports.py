@@ -18,9 +18,10 @@ LAZY = ["indistinct", *(f"indistinct.{name}" for name in ("algorithms", "countin
 
 # The rooms, lowest first. A room may import itself and those that are named here, all of which stand above it in this
 # table, so nothing can come back; imports inside functions count as well. A name with a dot is a room within a room.
-BELOW_ALL = {"errors", "lazy", "private_folders", "whole_files"}
+BELOW_ALL = {"draws", "errors", "lazy", "private_folders", "whole_files"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "draws": set(),
     "lazy": set(),
     "private_folders": set(),
     "watch": set(),

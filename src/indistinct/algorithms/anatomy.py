@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.partition import together
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, UIntArray
+from indistinct.draws import Draws
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
 from indistinct.privacy.model import TOLERANCE, BoolArray
@@ -42,8 +43,8 @@ class Anatomy(Algorithm):
     quasi-identifier become one as well: where many rows do, few and large ones are left, and lossy-join does better.
 
     ``column`` is the sensitive column; it may be left out if the models ask about one only. Rows are drawn with keys of
-    the system's secure generator. ``seed`` draws the same rows each time, which is for tests: somebody who knows it can
-    draw again, and works out from the two tables who has which value.
+    the system's secure generator, or of the seed of the run. A ``seed`` of its own draws the same rows each time, which
+    is for tests: somebody who knows it can draw again, and works out from the two tables who has which value.
 
     Source: Xiao and Tao 2006.
     """
@@ -69,7 +70,7 @@ class Anatomy(Algorithm):
         frequencies = task.frequencies
         values = frequencies.entries.codes[self._column(task)]
         number = self.l or _most_values_asked(task)
-        keys = _secure_keys if self.seed is None else _seeded_keys(self.seed)
+        keys = _keys_of(task.draws) if self.seed is None else _seeded_keys(self.seed)
         drawn = _shuffled_by_value(values, frequencies.entries.counts, keys)
         kept = _rows_that_stay(task, values[drawn], number)
         entries = drawn[kept]
@@ -114,8 +115,9 @@ def _asks_for_company(task: Task) -> bool:
     return any(model.least_rows > 1 for model in task.models)
 
 
-def _secure_keys(number: int) -> UIntArray:
-    return np.frombuffer(os.urandom(8 * number), np.uint64)
+def _keys_of(draws: Draws) -> Keys:
+    calls = count()
+    return lambda number: draws.part(f"anatomy {next(calls)}").keys(number)
 
 
 def _seeded_keys(seed: int) -> Keys:

@@ -9,6 +9,7 @@ import numpy as np
 
 from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
 from indistinct.counting.membership import NOWHERE, People
+from indistinct.draws import SECURE, Draws
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Person, Policy
 from indistinct.privacy import PrivacyModel
@@ -45,6 +46,8 @@ class Task:
     """The same in people, and the number of all of them, where people have several rows."""
     secret: tuple[str, ...] = ()
     """Columns that only the search knows of, such as what was released before: no message may name them."""
+    draws: Draws = SECURE
+    """What an algorithm draws from, if it makes random choices that nobody may guess."""
 
     @classmethod
     def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:

@@ -62,6 +62,14 @@ def anonymize(
     reading: ReadingAnywhere,
     max_tuples: MaxTuples = None,
     time_limit: TimeLimit = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECRET",
+            envvar="INDISTINCT_SEED",
+            help="For runs that must repeat: the same rows in the same order. As secret as the table.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a release that satisfies the policy, recount it, and write it as a folder.
@@ -79,6 +87,8 @@ def anonymize(
     policy = read_any_policy(policy_path)
     given = tables_given(policy, tables)
     chosen = _algorithm_asked_for(policy, algorithm, measure)
+    if seed is not None:
+        _warn_of_seed(ledger)
     if not isinstance(policy, Policy):
         _refuse_for_several({"--ledger": ledger, "--max-tuples": max_tuples, "--engine": reading.engine})
     with ExitStack() as stack:
@@ -97,7 +107,7 @@ def anonymize(
             )
             how = {} if isinstance(policy, Policy) else reading.arguments()
             with pipeline.anonymize(
-                rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, watch=watch, **how
+                rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **how
             ) as release:
                 watch.report("write")
                 release.write(output, replace=replace, allow_unsafe=allow_unsafe)
@@ -126,10 +136,25 @@ def anonymize(
         show.document(release_facts(release, output))
         return
     summarize(release, output)
+    if release.entry is None and seed is None:
+        show.say("not in a ledger: the same command makes a second, different release of the same people", show.QUIET)
     where = [] if reading.engine is None else ["--engine", reading.engine]
     where += [] if reading.master is None else ["--master", reading.master]
     originals = [part for table in tables for part in ("--original", table)]
     show.next_steps(["verify", policy_path, output, *originals, *where])
+
+
+def _warn_of_seed(ledger: str | None) -> None:
+    """Say what a seed is worth to others; raise if a ledger, which keeps what was released, is to enter the release."""
+    from indistinct.errors import PolicyError
+
+    if ledger is not None:
+        raise PolicyError(
+            "--seed: a ledger keeps each release, so none has to be made again; leave out --seed or --ledger"
+        )
+    show.say(
+        "warning: the seed belongs to the secret: who knows it and guesses the table can undo the shuffling", "yellow"
+    )
 
 
 def _refuse_for_several(given: Mapping[str, object]) -> None:

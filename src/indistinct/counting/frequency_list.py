@@ -6,6 +6,7 @@ a node (one level per column), tuples merge into groups: the equivalence classes
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -277,6 +278,17 @@ class FrequencyList:
             return codes.astype(np.uint64)
 
         return self.remember(("coarser", column, level, goal), compose)
+
+    def digest(self) -> str:
+        """Give a digest of all that was counted, the same for the same rows in any order."""
+        found = hashlib.sha256(repr((self.columns, self.base.node)).encode())
+        for hierarchy in self.hierarchies:
+            found.update(repr(hierarchy.values).encode())
+        for array in (self.base.keys, self.entries.tuples, self.entries.counts, *self.entries.codes.values()):
+            found.update(np.ascontiguousarray(array).astype("<u8").tobytes())
+        for column in self.sensitive.values():
+            found.update(repr(column.values).encode())
+        return found.hexdigest()
 
     def without_column(self, name: str) -> tuple[FrequencyList, IntArray]:
         """Give the list without a quasi or sensitive column, and the entry there of each entry here."""

@@ -1,6 +1,6 @@
 """What engines exchange with the rest: conditions, counts, plans of released rows and how people are recognised.
 
-Plain data, which knows nothing of rows or of any other part of the project.
+Plain data, which knows nothing of rows or of other parts of the project, but for what random choices are drawn from.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from indistinct.draws import SECURE, Draws
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,6 +81,7 @@ class Plan:
     ``blank``       False: suppressed rows are left out. True: they stay, with every mapped column missing
     ``unblanked``   mapped columns that suppressed rows keep all the same
     ``shifts``      how the dates of copied columns move, if they do
+    ``draws``       what random order and random choices are drawn from
     """
 
     columns: tuple[str, ...]
@@ -89,6 +92,7 @@ class Plan:
     blank: bool = False
     unblanked: frozenset[str] = frozenset()
     shifts: Shifts | None = None
+    draws: Draws = SECURE
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -108,6 +112,7 @@ class LocalPlan:
     ``codes``    column -> (groups,) label code that a group carries
     ``kept``     columns that carry nothing but their own values: released in their own type
     ``blank``    False: suppressed rows are left out. True: they stay, with every column that has labels missing
+    ``draws``    what random order and random choices are drawn from
     """
 
     columns: tuple[str, ...]
@@ -118,6 +123,7 @@ class LocalPlan:
     codes: Mapping[str, NDArray[np.int64]]
     kept: frozenset[str] = frozenset()
     blank: bool = False
+    draws: Draws = SECURE
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -132,6 +138,7 @@ class ClassPlan:
     ``tables``  name -> columns of a table, without the class
     ``tuples``, ``rows``, ``groups``  which rows go to which class, as in a LocalPlan; those of class -1 are left out
     ``link``    the name of the column of classes
+    ``draws``   what random order, random numbers and random choices are drawn from
     """
 
     tables: Mapping[str, tuple[str, ...]]
@@ -139,6 +146,7 @@ class ClassPlan:
     rows: NDArray[np.int64]
     groups: NDArray[np.int64]
     link: str
+    draws: Draws = SECURE
 
     @property
     def copied(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms import Algorithm
+from indistinct.draws import Seed
 from indistinct.engine import use_table
 from indistinct.pipeline.in_fragments import recode_in_fragments
 from indistinct.pipeline.several_tables import anonymize_tables
@@ -24,6 +25,7 @@ def anonymize(
     *,
     algorithm: Algorithm | str | None = None,
     allow_unsafe: bool = False,
+    seed: Seed | None = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> Release:
@@ -35,16 +37,22 @@ def anonymize(
     for the one that the policy names. With ``allow_unsafe`` a release that fails its recount, as µ-Argus's may, is
     given all the same; its verdict says what failed. ``reading`` goes to the engine: memory_limit, threads, delimiter,
     encoding.
+
+    Random order and random choices come from the system's secure generator, so to release a table again gives a second,
+    different release. With a ``seed``, a whole number or a text, the same table, policy and version give the same
+    one. Keep it as secret as the table: who knows it and guesses the table can undo the shuffling.
     """
     if isinstance(policy, str | os.PathLike):
         policy = read_any_policy(Path(policy))
     watch = watch or Watch()
     if isinstance(policy, TablesPolicy):
-        return anonymize_tables(table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, watch=watch, **reading)
+        return anonymize_tables(
+            table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **reading
+        )
     chosen = choose_algorithm(algorithm, policy)
     refuse_without_ledger(policy)
     with use_table(table, **reading) as rows:  # the release holds its own rows
-        with count(rows, policy, watch, algorithm=chosen) as counted:
+        with count(rows, policy, watch, algorithm=chosen, seed=seed) as counted:
             refuse_other_levels(policy, chosen)
             if counted.works_in_fragments(chosen):
                 release = recode_in_fragments(

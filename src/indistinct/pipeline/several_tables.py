@@ -13,14 +13,15 @@ from indistinct.algorithms.feasibility import refusal
 from indistinct.counting import encode_eligible, kernels_are_compiled
 from indistinct.counting.declared_cells import as_declared
 from indistinct.counting.joined_tables import JoinedCount, count_tables
+from indistinct.draws import Seed
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
 from indistinct.pipeline.readable_dates import unreadable_dates
-from indistinct.pipeline.stages import choose_algorithm, made_with, recount, search_task
+from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
 from indistinct.policy import Person, TablesPolicy
 from indistinct.proof.tables_verdict import refuse_other_engines
 from indistinct.recoding import LinkedRecoding
-from indistinct.release.pseudonyms import read_key
+from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.release.tables_release import TablesRelease, recode_tables
 from indistinct.watch import Watch
 
@@ -42,6 +43,7 @@ def anonymize_tables(
     *,
     algorithm: Algorithm | str | None = None,
     allow_unsafe: bool = False,
+    seed: Seed | None = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> TablesRelease:
@@ -50,14 +52,17 @@ def anonymize_tables(
     joint = policy.joint()
     chosen = choose_algorithm(algorithm, joint)
     refuse_algorithm(chosen)
+    if seed is not None:
+        refuse_unrepeatable(policy.person)
     with _count_given(tables, policy, watch, reading) as counted:
         task = counted.task
+        draws = draws_of(seed, task.frequencies, policy)
         if task.number_of_people() < max(1, task.largest_k()):
             raise task.infeasible(task.budget)
         recoding = search_task(task, chosen, watch)
         assert isinstance(recoding, LinkedRecoding)  # every column has one level
         watch.report("release")
-        parts, salt = recode_tables(counted.encoded, counted.joined, recoding, policy)
+        parts, salt = recode_tables(counted.encoded, counted.joined, recoding, policy, draws)
         release = TablesRelease(parts, counted.joined, recoding, (policy, made_with(chosen, watch)), salt)
     recount(release, watch, allow_unsafe=allow_unsafe)
     return release

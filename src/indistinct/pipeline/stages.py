@@ -10,19 +10,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import indistinct
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of, options_said
-from indistinct.counting import encode_eligible, kernels_are_compiled, read_as_declared
+from indistinct.counting import FrequencyList, encode_eligible, kernels_are_compiled, read_as_declared
+from indistinct.draws import SECURE, Draws, Seed
 from indistinct.engine import Encoded, Rows
-from indistinct.errors import InfeasibleError, PolicyError
+from indistinct.errors import InfeasibleError, PolicyError, TableError
 from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.readable_dates import unreadable_dates
 from indistinct.pipeline.repeated_people import refuse_repeated_people
-from indistinct.policy import Person, Policy
+from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.pseudonyms import PseudonymKey, read_key, refuse_without_ledger
+from indistinct.release.pseudonyms import PseudonymKey, read_key, refuse_unrepeatable, refuse_without_ledger
 from indistinct.release.release import count_and_hide_people
+from indistinct.released.manifest import policy_digest
 from indistinct.watch import Watch
 
 
@@ -64,7 +67,13 @@ def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algor
 
 
 def count(
-    rows: Rows, policy: Policy, watch: Watch, *, algorithm: Algorithm | None = None, secret: tuple[str, ...] = ()
+    rows: Rows,
+    policy: Policy,
+    watch: Watch,
+    *,
+    algorithm: Algorithm | None = None,
+    secret: tuple[str, ...] = (),
+    seed: Seed | None = None,
 ) -> Counted:
     """Check the policy against the table, encode what is counted and count it: the only full scans before the release.
 
@@ -72,6 +81,8 @@ def count(
     message names ``secret`` columns. Close it, or use it as a context manager, when its rows were recoded.
     """
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
+    if seed is not None:
+        _refuse_seed(rows, policy)
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
@@ -87,11 +98,30 @@ def count(
         encoded = opened.enter_context(encode_eligible(read, policy))
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
         frequencies = count_with_population(encoded, policy, may_merge=may_merge)
-        task = replace(Task.of(frequencies, policy), secret=secret)
+        task = replace(Task.of(frequencies, policy), secret=secret, draws=draws_of(seed, frequencies, policy))
         if task.number_of_people() < max(1, task.largest_k()):
             raise task.infeasible(task.budget)
         opened.pop_all()
     return Counted(encoded, task, None if read is rows else read)
+
+
+def _refuse_seed(rows: Rows, policy: Policy) -> None:
+    """Raise if the release of a table cannot be drawn again from a seed."""
+    if rows.kind == "spark":
+        raise TableError("seed: rows that Spark holds have no order to begin with; leave the seed out, or use DuckDB")
+    if policy.pseudonym_columns:
+        refuse_unrepeatable(policy.person)
+
+
+def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy | TablesPolicy) -> Draws:
+    """Give what a release is drawn from: with a seed, other numbers for each table, policy and version.
+
+    Else two releases under one seed would give the same number to the classes that were made first.
+    """
+    if seed is None:
+        return SECURE
+    purpose = (indistinct.__version__, policy_digest(policy), frequencies.digest())
+    return Draws.of_seed(seed, " ".join(purpose).encode())
 
 
 def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
@@ -146,8 +176,9 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
     watch.report("release")
     policy = counted.policy
     person = policy.person if isinstance(policy.person, Person) else None
-    key = PseudonymKey.fresh(person) if policy.pseudonym_columns else None
-    parts = recode_rows(counted.encoded, recoding, policy, (*policy.person_columns, *policy.pseudonymous))
+    draws = counted.task.draws
+    key = PseudonymKey.fresh(person, draws=draws) if policy.pseudonym_columns else None
+    parts = recode_rows(counted.encoded, recoding, policy, (*policy.person_columns, *policy.pseudonymous), draws)
     people = count_and_hide_people(parts, recoding, policy, key)
     salt = None if key is None else key.salt
     return Release(parts, recoding, policy, made_with(algorithm, watch, counted.encoded.max_tuples), people, salt)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.counting.joined_tables import JoinedCount, TableCount
+from indistinct.draws import SECURE, Draws
 from indistinct.engine.plans import Plan, Shifts
 from indistinct.policy import Policy
 from indistinct.recoding.linked import LinkedRecoding
@@ -25,16 +25,16 @@ def people_gone(recoding: LinkedRecoding) -> BoolArray:
     return is_gone
 
 
-def table_plans(joined: JoinedCount, recoding: LinkedRecoding) -> dict[str, Plan]:
+def table_plans(joined: JoinedCount, recoding: LinkedRecoding, draws: Draws = SECURE) -> dict[str, Plan]:
     """Give the plan of each table; what says whose rows they are stays, until pseudonyms take its place."""
     is_gone = people_gone(recoding)
     shifts = [shift for table in joined.tables.values() for shift in table.part.policy.shifted.values()]
-    days = draw_days(len(is_gone), shifts[0].days) if shifts else None
+    days = draw_days(len(is_gone), shifts[0].days, draws) if shifts else None
     levels = recoding.levels
     plans = {}
     for name, table in joined.tables.items():
         own = {column: levels[f"{name}.{column}"] for column in table.part.policy.quasi}
-        plans[name] = _table_plan(table, own, is_gone, days)
+        plans[name] = replace(_table_plan(table, own, is_gone, days), draws=draws.part(name))
     return plans
 
 
@@ -65,7 +65,7 @@ def _table_plan(table: TableCount, levels: Mapping[str, int], is_gone: BoolArray
 def with_shifts(plan: Plan, policy: Policy, codes: Mapping[str, IntArray], persons: IntArray) -> Plan:
     """Give the plan of one table in which the dates of each person move by a number of days of her own."""
     shifted = policy.shifted
-    days = draw_days(int(persons.max(initial=-1)) + 1, next(iter(shifted.values())).days)
+    days = draw_days(int(persons.max(initial=-1)) + 1, next(iter(shifted.values())).days, plan.draws)
     formats = {column: shift.format for column, shift in shifted.items()}
     apart = {column: codes[column] for column in policy.person_columns}
     return replace(plan, shifts=shifts_by(formats, apart, days[persons]))
@@ -77,10 +77,10 @@ def shifts_by(formats: Mapping[str, str | None], codes: Mapping[str, IntArray], 
     return Shifts(formats, dict(zip(codes, distinct, strict=True)), days[first])
 
 
-def draw_days(people: int, most: int) -> IntArray:
-    """Draw a number of days from -most to most for each person, from the system's secure generator.
+def draw_days(people: int, most: int, draws: Draws) -> IntArray:
+    """Draw a number of days from -most to most for each person.
 
     A remainder of 64 bits is uniform up to one in 2**51. Nobody keeps the numbers.
     """
-    drawn = np.frombuffer(os.urandom(8 * people), np.uint64) % np.uint64(2 * most + 1)
+    drawn = draws.part("days").keys(people) % np.uint64(2 * most + 1)
     return drawn.astype(np.int64) - most

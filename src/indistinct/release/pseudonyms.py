@@ -10,6 +10,7 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from indistinct.draws import SECURE, Draws
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM, Person, Policy
 
@@ -28,7 +29,7 @@ class PseudonymKey:
     """The key of pseudonyms that are the same in all releases of a ledger's source; only a ledger has one."""
 
     @classmethod
-    def fresh(cls, person: Person | None = None, stable: bytes | None = None) -> PseudonymKey:
+    def fresh(cls, person: Person | None = None, stable: bytes | None = None, draws: Draws = SECURE) -> PseudonymKey:
         """Make the key of a new release: pseudonyms of two releases have nothing in common, but for stable ones.
 
         >>> len(PseudonymKey.fresh(Person("patient", "pseudonym")).key)
@@ -37,7 +38,7 @@ class PseudonymKey:
         kept = None if person is None else read_key(person)
         if kept is None:
             return cls(secrets.token_bytes(SHORTEST_KEY), None, stable)
-        salt = secrets.token_hex(16)
+        salt = draws.part("pseudonyms").salt(kept)
         return cls(hmac.digest(kept, salt.encode(), hashlib.sha256), salt, stable)
 
     def for_person(self, policy: Policy) -> bytes:
@@ -62,6 +63,15 @@ def stable_key(secret: bytes, source: str) -> bytes:
     False
     """
     return hmac.digest(secret, f"pseudonyms of {source}".encode(), hashlib.sha256)
+
+
+def refuse_unrepeatable(person: object) -> None:
+    """Raise if pseudonyms would be others in each run; they never follow from a seed, which somebody may guess."""
+    if not isinstance(person, Person) or read_key(person) is None:
+        raise PolicyError(
+            "seed: pseudonyms are made with a key that nobody keeps, so they cannot be the same again; "
+            "say person.key_file or person.key_env, or leave the seed out"
+        )
 
 
 def refuse_without_ledger(policy: Policy) -> None:

@@ -8,9 +8,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from indistinct.draws import SECURE, Draws
 from indistinct.engine import ClassPlan, Encoded, LocalPlan, Plan, Rows
 from indistinct.errors import InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.policy import PSEUDONYM, Policy
@@ -262,9 +264,11 @@ class Release:
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 
-def recode_rows(encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = ()) -> dict[str, Rows]:
+def recode_rows(
+    encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = (), draws: Draws = SECURE
+) -> dict[str, Rows]:
     """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
-    plan = recoding.plan(policy, extra)
+    plan = replace(recoding.plan(policy, extra), draws=draws)
     if policy.shifted:
         plan = _with_moved_dates(plan, recoding, policy)
     if isinstance(plan, ClassPlan):

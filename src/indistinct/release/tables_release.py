@@ -10,6 +10,7 @@ import numpy as np
 
 from indistinct.counting.joined_tables import JoinedCount
 from indistinct.counting.membership import NOWHERE, People
+from indistinct.draws import SECURE, Draws
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import PSEUDONYM, Person, TablesPolicy
@@ -94,14 +95,18 @@ class TablesRelease(Release):
 
 
 def recode_tables(
-    encoded: Mapping[str, Any], joined: JoinedCount, recoding: LinkedRecoding, policy: TablesPolicy
+    encoded: Mapping[str, Any],
+    joined: JoinedCount,
+    recoding: LinkedRecoding,
+    policy: TablesPolicy,
+    draws: Draws = SECURE,
 ) -> tuple[dict[str, Rows], str | None]:
     """Give the released rows of each table under pseudonyms, and the salt by which the holder makes those anew."""
     assert isinstance(policy.person, Person)  # set when the policy was made
-    key = PseudonymKey.fresh(policy.person)
+    key = PseudonymKey.fresh(policy.person, draws=draws)
     parts: dict[str, Rows] = {}
     try:
-        for name, plan in table_plans(joined, recoding).items():
+        for name, plan in table_plans(joined, recoding, draws).items():
             parts[name] = encoded[name].recode(plan)
             part = policy.parts[name]
             for column in part.policy.pseudonymous:

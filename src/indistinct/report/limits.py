@@ -13,7 +13,8 @@ ALWAYS = (
     ),
     (
         "Several releases of the same people",
-        "Two releases that are each safe can tell more together. A ledger checks a release against earlier ones.",
+        "Two releases that are each safe can tell more together. A ledger checks a release against earlier ones. "
+        "Without one, to make this release again makes a second, different one.",
     ),
     ("Membership", "That a person is in the table at all can follow from the release."),
     (

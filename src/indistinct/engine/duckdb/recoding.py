@@ -5,12 +5,12 @@ Every function here makes a table of the session and returns its name; tables on
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from indistinct.draws import Draws
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
 from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, count_known_codes
 from indistinct.engine.duckdb.moving_dates import shifted_sql
@@ -30,7 +30,7 @@ def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str
     labels = [_labels_of_codes(source, column, plan, encoding) for column in encoding.columns]
     unordered = _labelled_by_column(source, encoding, coded, labels, plan)
     source.session.drop(*labels, *([] if coded == encoding.coded else [coded]))
-    return _shuffled_rows(source, unordered)
+    return _shuffled_rows(source, unordered, plan.draws)
 
 
 def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> str:
@@ -41,7 +41,7 @@ def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> 
         source.session.drop(coded)
     unordered = _labelled_by_group(source, encoding, placed, plan)
     source.session.drop(placed)
-    return _shuffled_rows(source, unordered)
+    return _shuffled_rows(source, unordered, plan.draws)
 
 
 def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
@@ -50,7 +50,7 @@ def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> d
     placed = _placed_rows(source, encoding, coded, plan)
     source.session.drop(coded)
     classes = int(np.max(plan.groups, initial=-1)) + 1
-    random_numbers = np.argsort(np.frombuffer(os.urandom(8 * classes), np.uint64)) + 1
+    random_numbers = np.argsort(plan.draws.part("classes").keys(classes)) + 1
     names = pa.table({"goal": integers(np.arange(classes)), "class": integers(random_numbers)})
     tables = {}
     for name, columns in plan.tables.items():
@@ -61,7 +61,7 @@ def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> d
                 f"CREATE TABLE {unordered} AS SELECT n.class AS r0{cells} "
                 f"FROM {placed} AS rows JOIN {given} AS n USING (goal)"
             )
-        tables[name] = _shuffled_rows(source, unordered)
+        tables[name] = _shuffled_rows(source, unordered, plan.draws.part(name))
     source.session.drop(placed)
     return tables
 
@@ -126,7 +126,8 @@ def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: Local
         with session.registered_table(shared) as several:
             tuples = f"(SELECT DISTINCT * EXCLUDE (goal, first, last) FROM {several})"
             session.execute(f"CREATE TABLE {drawn_from} AS SELECT {others}p.tuple {joined.format(tuples)}")
-            with session.registered_table(_random_keys(source.rows_of(drawn_from))) as keys:
+            drawn_from = _repeatable_order(source, drawn_from, plan.draws)
+            with session.registered_table(_random_keys(source.rows_of(drawn_from), plan.draws.part("groups"))) as keys:
                 drawn = (
                     "SELECT d.*, row_number() OVER (PARTITION BY tuple ORDER BY key) - 1 AS place "
                     f"FROM {drawn_from} AS d POSITIONAL JOIN {keys}"
@@ -236,10 +237,11 @@ def _days_of_people(plan: Plan) -> pa.Table:
     return pa.table({**codes, "days": integers(np.asarray(plan.shifts.days, np.int64))})
 
 
-def _shuffled_rows(source: DuckSource, unordered: str) -> str:
-    """Move the rows into a new table in the order of 64-bit keys drawn from the system's secure generator."""
+def _shuffled_rows(source: DuckSource, unordered: str, draws: Draws) -> str:
+    """Move the rows into a new table in the order of 64-bit keys, usually of the system's secure generator."""
     ordered = source.session.fresh("released")
-    with source.session.registered_table(_random_keys(source.rows_of(unordered))) as keys:
+    unordered = _repeatable_order(source, unordered, draws)
+    with source.session.registered_table(_random_keys(source.rows_of(unordered), draws.part("order"))) as keys:
         source.session.execute(
             f"CREATE TABLE {ordered} AS SELECT u.* FROM {unordered} AS u POSITIONAL JOIN {keys} ORDER BY key"
         )
@@ -247,13 +249,29 @@ def _shuffled_rows(source: DuckSource, unordered: str) -> str:
     return ordered
 
 
-def _random_keys(rows: int) -> pa.RecordBatchReader:
+def _repeatable_order(source: DuckSource, unordered: str, draws: Draws) -> str:
+    """Move the rows into a table in the order of their cells if draws are to repeat; else leave them where they are.
+
+    Keys are given to rows by position, and without this the position follows from the source and from threads. Cells
+    are ordered as texts, since an ENUM made here has its values in any order.
+    """
+    if not draws.repeats:
+        return unordered
+    ordered = source.session.fresh("ordered")
+    names = [name for (name,) in source.session.fetch(f"SELECT column_name FROM (DESCRIBE {unordered})")]
+    by = ", ".join(f"{name}::VARCHAR NULLS FIRST" for name in names)
+    source.session.execute(f"CREATE TABLE {ordered} AS SELECT * FROM {unordered} ORDER BY {by}")
+    source.session.drop(unordered)
+    return ordered
+
+
+def _random_keys(rows: int, draws: Draws) -> pa.RecordBatchReader:
     """Return so many uniform 64-bit keys as a stream; 5 million rows collide with a chance below one in a million."""
     schema = pa.schema([("key", pa.uint64())])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for start in range(0, rows, KEYS_PER_BATCH):
-            keys = np.frombuffer(os.urandom(8 * min(KEYS_PER_BATCH, rows - start)), dtype=np.uint64)
+            keys = draws.part(str(start)).keys(min(KEYS_PER_BATCH, rows - start))
             yield pa.record_batch([integers(keys)], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
