@@ -64,9 +64,9 @@ class Reading:
         None
     )
     sheet: Annotated[str | None, typer.Option(help="Which sheet of an Excel workbook, if it has several.")] = None
-    codes: Annotated[
-        bool, typer.Option("--codes", help="Read codes, not value labels, from Stata, SPSS and SAS files.")
-    ] = False
+    codes: Annotated[bool, typer.Option("--codes", help="Read codes, not value labels, from Stata and SPSS files.")] = (
+        False
+    )
     memory: Annotated[
         str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")
     ] = None
