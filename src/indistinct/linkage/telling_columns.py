@@ -32,7 +32,7 @@ class Dependency:
     column: str
     tells: str
     explained: float
-    """The share of the mistakes that are gone, from 0.9 to 1."""
+    """The share of the mistakes that are gone, 1 at most."""
     is_exact: bool
     """No two rows with the same cell differ in the other column."""
 
@@ -54,13 +54,13 @@ def find_dependencies(rows: Rows, released: Sequence[str], quasi: Sequence[str])
 
 
 def dependencies_between(
-    coded: Mapping[str, CodedColumn], released: Sequence[str], quasi: Sequence[str]
+    coded: Mapping[str, CodedColumn], released: Sequence[str], quasi: Sequence[str], enough: float = ENOUGH
 ) -> list[Dependency]:
-    """Give the dependencies between columns that were read."""
+    """Give the dependencies between columns that were read; ``enough`` is the share of mistakes that must be gone."""
     found = [
         made
         for column, other in _pairs(coded, released, quasi)
-        if (made := _dependency(column, other, coded[column].codes, coded[other].codes)) is not None
+        if (made := _dependency(column, other, coded[column].codes, coded[other].codes)).explained >= enough
     ]
     return sorted(found, key=lambda one: (-one.explained, one.column, one.tells))
 
@@ -73,9 +73,9 @@ def _pairs(
     yield from pairs[:MOST_PAIRS]
 
 
-def _dependency(column: str, tells: str, codes: Codes, others: Codes) -> Dependency | None:
+def _dependency(column: str, tells: str, codes: Codes, others: Codes) -> Dependency:
     explained, is_exact = explained_by(codes, others)
-    return Dependency(column, tells, explained, is_exact) if explained >= ENOUGH else None
+    return Dependency(column, tells, explained, is_exact)
 
 
 def explained_by(codes: Codes, others: Codes) -> tuple[float, bool]:

@@ -32,6 +32,8 @@ BELONGING = (
     "household hh family famille haushalt hogar famiglia menage couple case crash accident dwelling parent group"
 )
 """What numbers such a thing tells who belongs together."""
+URGENT = ("health", "offences", "beliefs", "money", "scores")
+"""Topics of sensitive columns, the one that harms most first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,13 @@ class ColumnProfile:
     """Values that seem to mean a missing cell."""
     unreadable: Unreadable = "refuse"
     """What is to become of the few values that the hierarchy cannot read."""
+    told_by: str | None = None
+    """Of a sensitive column: a quasi column that tells it, more often than not."""
+
+    @property
+    def urgency(self) -> int:
+        """How early a sensitive column is thought of, by its topic; the first is 0."""
+        return URGENT.index(self.topic) if self.topic in URGENT else len(URGENT)
 
     def as_quasi(self, shape: Shape, reason: str) -> ColumnProfile:
         """Give the column as a quasi one of a shape."""
@@ -72,6 +81,7 @@ class ColumnProfile:
             "safe_harbor": [one.letter for one in self.safe_harbor],
             "missing_codes": len(self.missing_codes),
             "unreadable": self.unreadable,
+            "told_by": self.told_by,
         }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, dates, intervals, levels, prefix, suppress
-from indistinct.hierarchy.catalogue import recognise
+from indistinct.hierarchy.catalogue import Recognised, recognise
 from indistinct.policy import role_words
 from indistinct.policy.column import Unreadable
 from indistinct.policy.column_names import is_one_of, words_of
@@ -57,6 +57,8 @@ SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
 MOST_UNREADABLE = 0.02
 """Such a share of the cells may be unreadable, and is then read as missing."""
 MOST_KNOWN = 5_000
+MOSTLY = 0.8
+"""Where a column's name speaks of a list, such a share of its values on it is enough, if few cells have the others."""
 EXPECTED = {
     "countries": "country countries nation* land pays pais paese nationality birthplace pobp citizen*",
     "us_states": "state states stateabb statefip",
@@ -148,9 +150,19 @@ def _known_codes(name: str, look: Look) -> Shape | None:
         return None
     expected = [kind for kind, known in EXPECTED.items() if any(is_one_of(word, known, 7) for word in words_of(name))]
     found = recognise(values, expected=expected)
+    if found is None and not look.numbers:
+        found = _mostly_known(look, expected)
     if found is None or found.name in LEFT_TO_OTHERS or (look.numbers and found.name not in expected):
         return None
     return Shape(found.hierarchy, f"known codes or names ({found.name})")
+
+
+def _mostly_known(look: Look, expected: Sequence[str]) -> Recognised | None:
+    """Recognize what a name speaks of where some values are misspelt or unlisted, if few cells have these."""
+    found = recognise(look.meaningful, expected=expected, threshold=MOSTLY)
+    if found is None or found.name not in expected:
+        return None
+    return found if _declare_others(Shape(found.hierarchy, ""), look) is not None else None
 
 
 def _dates(values: Sequence[str]) -> Shape | None:

@@ -14,7 +14,7 @@ from indistinct.linkage.coded_cells import CodedColumn, coded_columns
 from indistinct.linkage.telling_columns import Dependency, dependencies_between
 from indistinct.policy import Role
 from indistinct.study.column_looks import MANY, Look, looks
-from indistinct.study.column_roles import ColumnProfile, items_among, judge
+from indistinct.study.column_roles import HALF, ColumnProfile, items_among, judge
 from indistinct.study.column_shapes import shape_of
 from indistinct.study.repeated_rows import find_person, names_that_repeat, person_profile
 from indistinct.study.risk.combinations import Combination, Counted, minimal_combinations
@@ -26,6 +26,8 @@ MOST_WORK = 50_000_000
 """So many distinct rows are counted to find them, for all sets of columns of one size together."""
 MOST_LOOKED_AT = 15
 """Of more quasi columns those with most values are looked at together."""
+MOST_ASKED = 8
+"""Of so many sensitive columns it is asked whether a quasi column tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         person = next((column.name for column in columns if column.topic == "person"), None)
         watch.report("dependencies")
         columns, dependencies = _without_dependencies(coded, columns, found)
-        columns = _with_some_quasi(columns, person)
+        columns = _with_telling(coded, _with_some_quasi(columns, person))
         names = () if person is not None else names_that_repeat(coded, columns, found)
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
     described = [_with_company(column, identifying) for column in columns]
@@ -139,6 +141,17 @@ def _without_dependencies(
             changed.append(replace(column, reason=f"{column.reason}; it tells {which}: consider to make it quasi"))
     roles = {column.name: column.role for column in changed}
     return changed, tuple(one for one in dependencies if roles[one.column] != "quasi")
+
+
+def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Note which quasi column tells a sensitive one of a known topic more often than not; of many the most urgent."""
+    sensitive = sorted((one for one in columns if one.role == "sensitive" and one.topic), key=lambda one: one.urgency)
+    asked = [column.name for column in sensitive[:MOST_ASKED]]
+    names = [column.name for column in columns if column.role == "quasi"]
+    told: dict[str, str] = {}
+    for one in dependencies_between(coded, names, asked, enough=HALF):
+        told.setdefault(one.tells, one.column)
+    return [replace(column, told_by=told.get(column.name)) for column in columns]
 
 
 def _identifying(rows: Rows, columns: Sequence[ColumnProfile], count: int) -> tuple[Combination, ...]:

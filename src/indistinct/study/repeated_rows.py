@@ -45,8 +45,11 @@ def find_person(
             if other != name and name in coded and other in coded
         ]
         is_same = bool(same) and sum(share >= SAME for share in same) >= len(same) / 2
-        is_person = any(is_one_of(word, PERSON_WORDS) for word in words_of(name))
+        words = words_of(name)
+        is_person = any(is_one_of(word, PERSON_WORDS) for word in words)
         is_named = names_people(name) == "number"
+        if found[name].has_few and not is_person and not all(map(numbers_something, words)):
+            is_named = False  # a plan's id of eight values numbers plans, and a number of children no child
         if not is_same and not is_named:
             continue
         is_doubtful = bool(same) and not is_same
