@@ -206,6 +206,8 @@ FEATURES = {
     "columns.shift": policy_with('person = { column = "Problem", release = "pseudonym" }', "identifier").replace(
         BIRTH, 'BirthDate = { role = "other", shift = { days = 30, format = "%m/%d/%Y" } }'
     ),
+    "columns.microaggregate": policy_with(role="other", said="microaggregate = { k = 3 }"),
+    "columns.noise": policy_with(role="other", said='noise = { scale = 2.5, kind = "normal" }'),
 }
 """A policy for each thing that a policy file can say."""
 

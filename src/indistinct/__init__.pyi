@@ -56,6 +56,8 @@ from indistinct.pipeline.policy_check import check as check
 from indistinct.pipeline.trials import Comparison as Comparison
 from indistinct.policy import DateShift as DateShift
 from indistinct.policy import LinkedTable as LinkedTable
+from indistinct.policy import Microaggregation as Microaggregation
+from indistinct.policy import Noise as Noise
 from indistinct.policy import Policy as Policy
 from indistinct.policy import TablesPolicy as TablesPolicy
 from indistinct.policy import drop as drop

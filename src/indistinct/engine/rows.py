@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -153,6 +153,18 @@ class Rows(ABC):
         Dates of the years before 20 and after 9980 are none: those are most likely codes.
         """
         raise TableError(f"{self.name}: dates do not move in a {self.kind} table; write it to Parquet first")
+
+    def unreadable_numbers(self, column: str, where: Sequence[Condition] = ()) -> int:
+        """Return how many eligible rows hold something that is no number, or one beyond 1e150."""
+        raise TableError(f"{self.name}: numbers are not perturbed in a {self.kind} table; write it to Parquet first")
+
+    def with_numbers(self, changes: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> Rows:
+        """Return the same rows in their order with other numbers in some columns; this table is closed by it.
+
+        Each function gets the numbers of its column that are not missing, in the order of the rows. A column of texts
+        stays one; others hold floats afterwards.
+        """
+        raise TableError(f"{self.name}: numbers are not perturbed in a {self.kind} table; write it to Parquet first")
 
     @abstractmethod
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:

@@ -61,6 +61,11 @@ class Terms:
                 "shift: the ledger does not know what dates that move reveal from one release to the next; release "
                 "them without it"
             )
+        if self.policy.perturbed:
+            raise LedgerError(
+                "microaggregate and noise: the ledger does not know what perturbed numbers reveal from one release to "
+                "the next; release them without it"
+            )
         if self.person:
             self._refuse_what_needs_one_row()
         for column in promised_columns(self.policy):

@@ -15,7 +15,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.linkage.telling_columns import Dependency, find_dependencies
-from indistinct.pipeline.readable_dates import unreadable_dates
+from indistinct.pipeline.readable_dates import unreadable_dates, unreadable_numbers
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.pipeline.several_tables import check_tables
 from indistinct.pipeline.stages import refuse_other_levels
@@ -90,7 +90,8 @@ def check(
             with as_declared(given, policy) as rows:
                 task = Task.of(_count(rows, policy), policy)
                 refuse_other_levels(policy, algorithm_of(policy))
-                told = find_dependencies(rows, policy.with_role("other", "sensitive"), policy.quasi)
+                as_they_are = [name for name in policy.compared_columns if name not in policy.quasi]
+                told = find_dependencies(rows, as_they_are, policy.quasi)
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
@@ -103,7 +104,7 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
     try:
         policy.check(rows.columns())
         refuse_repeated_people(rows, policy)
-        if mistakes := unreadable_dates(rows, policy):
+        if mistakes := [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy)]:
             raise PolicyError(mistakes)
         with encode_eligible(rows, policy) as encoded:
             return count_with_population(encoded, policy)

@@ -1,4 +1,4 @@
-"""Dates that move must be dates: what cannot be read as one is counted and refused before any work."""
+"""Dates that move must be dates, and perturbed numbers numbers: others are counted and refused before any work."""
 
 from __future__ import annotations
 
@@ -19,3 +19,16 @@ def unreadable_dates(rows: Rows, policy: Policy) -> list[str]:
                 "or lies before the year 20 or after 9980; give shift their format, or correct the table"
             )
     return mistakes
+
+
+def unreadable_numbers(rows: Rows, policy: Policy) -> list[str]:
+    """Say how many cells of columns whose numbers are perturbed are none; a missing cell stays missing."""
+    conditions = [condition.as_triple() for condition in policy.eligible]
+    found = {name: rows.unreadable_numbers(name, conditions) for name in policy.perturbed}
+    return [
+        f"columns.{name}.{key}: {counted(wrong, 'row holds', 'rows hold')} what is no number, or one beyond 1e150; "
+        "list codes that mean a missing cell under missing, or correct the table"
+        for name, wrong in found.items()
+        if wrong
+        for key in policy.columns[name].describe_perturbation()
+    ]

@@ -18,7 +18,7 @@ from indistinct.draws import SECURE, Draws, Seed
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError, TableError
 from indistinct.linkage.population import count_with_population
-from indistinct.pipeline.readable_dates import unreadable_dates
+from indistinct.pipeline.readable_dates import unreadable_dates, unreadable_numbers
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
@@ -93,7 +93,7 @@ def count(
         if read is not rows:
             opened.enter_context(read)
         refuse_repeated_people(read, policy)
-        if mistakes := unreadable_dates(read, policy):
+        if mistakes := [*unreadable_dates(read, policy), *unreadable_numbers(read, policy)]:
             raise PolicyError(mistakes)
         encoded = opened.enter_context(encode_eligible(read, policy))
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
@@ -129,6 +129,11 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
     if counted.policy.shifted and declaration_of(algorithm).kind != "full-domain":
         raise PolicyError(
             f"shift: the algorithm {algorithm.name!r} does not move dates; choose lattice, samarati, mingen or datafly"
+        )
+    if counted.policy.perturbed and declaration_of(algorithm).kind != "full-domain":
+        raise PolicyError(
+            f"microaggregate and noise: the algorithm {algorithm.name!r} does not perturb numbers; choose lattice, "
+            "samarati, mingen or datafly"
         )
     return search_task(counted.task, algorithm, watch)
 

@@ -7,6 +7,7 @@ from indistinct.policy.column import Column, Role, drop, identifier, other, quas
 from indistinct.policy.condition import Condition, where
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
+from indistinct.policy.perturbation import Microaggregation, Noise
 from indistinct.policy.policy import (
     ALL_QUASI,
     Policy,
@@ -23,6 +24,8 @@ __all__ = [
     "Condition",
     "DateShift",
     "LinkedTable",
+    "Microaggregation",
+    "Noise",
     "Part",
     "Person",
     "Policy",

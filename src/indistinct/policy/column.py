@@ -10,6 +10,7 @@ from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
 from indistinct.hierarchy.exact_numbers import read_number
 from indistinct.policy.date_shift import DateShift
+from indistinct.policy.perturbation import Microaggregation, Noise, Perturbation
 
 Role = Literal["identifier", "quasi", "sensitive", "other", "drop"]
 Rule = Literal["value", "refuse"]
@@ -50,8 +51,13 @@ class Column:
     recode_level: int | str = 1
     shift: DateShift | None = None
     """By how much the dates of a person move."""
+    microaggregate: Microaggregation | None = None
+    """Of numbers: they leave as means of clusters."""
+    noise: Noise | None = None
+    """Of numbers: what is added to them."""
 
     def __post_init__(self) -> None:
+        self._check_perturbation()
         if self.shift is not None:
             object.__setattr__(self, "shift", DateShift.of(self.shift))
             if self.role not in ("sensitive", "other"):
@@ -157,6 +163,32 @@ class Column:
         if height is not None:
             _level("recode", self.recode_level, self.recode.level_names, height)
 
+    def _check_perturbation(self) -> None:
+        """Read the perturbations, and raise if they do not go with what else is said."""
+        if self.microaggregate is not None:
+            object.__setattr__(self, "microaggregate", Microaggregation.of(self.microaggregate))
+        if self.noise is not None:
+            object.__setattr__(self, "noise", Noise.of(self.noise))
+        said = self.describe_perturbation()
+        if said and self.role not in ("sensitive", "other"):
+            raise PolicyError(
+                f"{next(iter(said))}: only numbers of a sensitive or another column are perturbed; its role is "
+                f"{self.role}; a quasi column is generalized with intervals() or rounding()"
+            )
+        said |= {name: {} for name in ("recode", "shift") if said and getattr(self, name) is not None}
+        if len(said) > 1:
+            raise PolicyError(f"{' and '.join(said)}: its cells are changed in one way only; drop all but one")
+
+    @property
+    def perturbation(self) -> Microaggregation | Noise | None:
+        """How the numbers of the column are perturbed, if they are."""
+        return self.microaggregate or self.noise
+
+    def describe_perturbation(self) -> dict[str, Any]:
+        """Give how numbers are perturbed, as a policy file and a manifest write it."""
+        said = {"microaggregate": self.microaggregate, "noise": self.noise}
+        return {key: how.describe() for key, how in said.items() if how is not None}
+
     def _check_levels(self) -> None:
         """Raise if a level is demanded that the hierarchy does not have, as far as it tells without values."""
         if self.demands_levels and self.role != "quasi":
@@ -249,6 +281,13 @@ def read_missing(given: object) -> tuple[Rule, tuple[str, ...]]:
     return rule, tuple(code if isinstance(code, str) else repr(code) for code in codes)
 
 
+def _by_key(perturb: Perturbation | None) -> dict[str, Any]:
+    """Give a perturbation by the key that a policy file has for it."""
+    if perturb is not None and not isinstance(perturb, Microaggregation | Noise):
+        raise PolicyError(f"perturb must be Microaggregation(k) or Noise(scale), not {type(perturb).__name__}")
+    return {} if perturb is None else {"microaggregate" if isinstance(perturb, Microaggregation) else "noise": perturb}
+
+
 def identifier(*, pseudonym: bool | Literal["stable"] = False, missing: Missing = "value") -> Column:
     """A column that names people (name, address, record number): never released as it is.
 
@@ -297,13 +336,14 @@ def sensitive(
     recode: Hierarchy | None = None,
     recode_level: int | str = 1,
     shift: Shift | None = None,
+    perturb: Perturbation | None = None,
 ) -> Column:
     """A column whose value nobody should learn about a person (illness, salary): released as it is.
 
     A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
     ``missing`` and ``unreadable`` are as in ``quasi``. With ``recode`` its cells are released, and counted by models,
-    as labels of that hierarchy at one level: rounded, top-coded, the month of a date. ``shift`` is for dates as in
-    ``other``.
+    as labels of that hierarchy at one level: rounded, top-coded, the month of a date. ``shift`` is for dates,
+    ``perturb`` is for numbers that no model asks about, as in ``other``.
     """
     return Column(
         "sensitive",
@@ -313,6 +353,7 @@ def sensitive(
         recode=recode,
         recode_level=recode_level,
         shift=None if shift is None else DateShift.of(shift),
+        **_by_key(perturb),
     )
 
 
@@ -331,13 +372,21 @@ def other(
     recode: Hierarchy | None = None,
     recode_level: int | str = 1,
     shift: Shift | None = None,
+    perturb: Perturbation | None = None,
 ) -> Column:
     """A column that neither identifies nor harms: released as it is, or recoded as a sensitive one can be.
 
     With ``shift``, a number of days, its dates move by up to so many: by one random number for all rows of a person,
-    so that what lies between them stays.
+    so that what lies between them stays. With ``perturb`` its numbers leave as means of clusters,
+    ``Microaggregation(5)``, or with noise, ``Noise(10.0, "normal")``: released cells are false then, as manifests and
+    reports say.
     """
-    moved = None if shift is None else DateShift.of(shift)
     return Column(
-        "other", missing=missing, unreadable=unreadable, recode=recode, recode_level=recode_level, shift=moved
+        "other",
+        missing=missing,
+        unreadable=unreadable,
+        recode=recode,
+        recode_level=recode_level,
+        shift=None if shift is None else DateShift.of(shift),
+        **_by_key(perturb),
     )

@@ -13,6 +13,7 @@ from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
+from indistinct.policy.perturbation import Perturbation
 from indistinct.policy.suppression_limit import suppression_in_rows, suppression_mistakes
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Policy:
         if self.links_rows and self.suppressed_rows == "blank":
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         mistakes += self._shift_mistakes()
+        mistakes += self._perturbation_mistakes()
         mistakes += about_mistakes(self.about)
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
@@ -134,6 +136,18 @@ class Policy:
             if name in asked
         ]
         return mistakes
+
+    def _perturbation_mistakes(self) -> list[str]:
+        """List what is wrong with numbers that are perturbed."""
+        if not all(isinstance(column, Column) for column in self.columns.values()):
+            return []  # said already
+        asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
+        return [
+            f"columns.{name}.{key}: a model asks about its values, which would be others; drop one of the two"
+            for name in self.perturbed
+            if name in asked
+            for key in self.columns[name].describe_perturbation()
+        ]
 
     def _sensitive_mistakes(self) -> list[str]:
         """List the models that ask about sensitive columns which are not there."""
@@ -186,9 +200,20 @@ class Policy:
         return {name: column.shift for name, column in self.columns.items() if column.shift is not None}
 
     @property
-    def unshifted_columns(self) -> tuple[str, ...]:
+    def perturbed(self) -> dict[str, Perturbation]:
+        """The columns whose numbers leave as means of clusters or with noise added."""
+        found = {name: column.perturbation for name, column in self.columns.items()}
+        return {name: how for name, how in found.items() if how is not None}
+
+    def describe_perturbations(self) -> dict[str, Any]:
+        """Give how numbers are perturbed, by column, as a manifest states it."""
+        return {name: self.columns[name].describe_perturbation() for name in self.perturbed}
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
         """The released columns whose cells are those of the original, or labels of them."""
-        return tuple(name for name in self.with_role("quasi", "sensitive", "other") if name not in self.shifted)
+        changed = {*self.shifted, *self.perturbed}
+        return tuple(name for name in self.with_role("quasi", "sensitive", "other") if name not in changed)
 
     @property
     def person_columns(self) -> tuple[str, ...]:

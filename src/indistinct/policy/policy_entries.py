@@ -40,6 +40,17 @@ class ShiftEntry(Entries):
     format: str | None = Field(None, description="The format of the dates, as strptime reads it. Else ISO dates.")
 
 
+class MicroaggregationEntry(Entries):
+    k: int = Field(description="The least number of rows whose mean is released.")
+
+
+class NoiseEntry(Entries):
+    scale: float = Field(
+        description="Of Laplace noise its mean size, of normal its standard deviation, of uniform its most."
+    )
+    kind: Literal["laplace", "normal", "uniform"] = "laplace"
+
+
 class ColumnEntry(Entries):
     role: Literal["identifier", "quasi", "sensitive", "other", "drop"]
     hierarchy: dict[str, Any] | None = Field(
@@ -61,6 +72,10 @@ class ColumnEntry(Entries):
         description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",
     )
     shift: ShiftEntry | None = Field(None, description="Of dates: all of a person move by one random number of days.")
+    microaggregate: MicroaggregationEntry | None = Field(
+        None, description="Of numbers: they are released as means of clusters of at least k rows (MDAV)."
+    )
+    noise: NoiseEntry | None = Field(None, description="Of numbers: they are released with random noise added.")
 
 
 class ConditionEntry(Entries):

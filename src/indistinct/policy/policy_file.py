@@ -36,6 +36,8 @@ from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
+CHANGES = ("shift", "microaggregate", "noise")
+"""What else than a hierarchy may change the cells of a column."""
 WITH_HIERARCHY = ("quasi", "sensitive")
 """Quasi columns are generalized along it; of a sensitive one it says which values are close to each other."""
 
@@ -190,8 +192,9 @@ def columns_of(
             lambda entry=entry: read_missing(entry.missing),  # type: ignore[misc]
         )
         if hierarchy is not None and missing is not None:
-            shift = None if entry.shift is None else entry.shift.model_dump(exclude_none=True)
-            made = entry.model_dump(exclude={"hierarchy", "recode", "shift"}) | {"hierarchy": hierarchy, "shift": shift}
+            made = entry.model_dump(exclude={"hierarchy", "recode", *CHANGES}) | {"hierarchy": hierarchy}
+            changed = {key: getattr(entry, key) for key in CHANGES}
+            made |= {key: said.model_dump(exclude_none=True) for key, said in changed.items() if said is not None}
             if entry.recode is not None:
                 said = {key: value for key, value in entry.recode.items() if key != "level"}
                 made["recode"] = mistakes.catch(
@@ -297,6 +300,7 @@ def column_lines(columns: Mapping[str, Column], comments: Mapping[str, str]) -> 
         entry |= column.describe_levels() | column.describe_missing()
         entry |= column.describe_recoding() | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
         entry |= {} if column.shift is None else {"shift": column.shift.describe()}
+        entry |= column.describe_perturbation()
         if name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {toml(entry)}")

@@ -35,7 +35,12 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
         stated = said["policy"]
         models, unchecked = _models(stated)
         columns = {
-            name: Column(column["role"], pseudonym=column.get("pseudonym", False))
+            name: Column(
+                column["role"],
+                pseudonym=column.get("pseudonym", False),
+                microaggregate=column.get("microaggregate"),
+                noise=column.get("noise"),
+            )
             for name, column in stated["columns"].items()
         }
         policy = Policy(

@@ -235,6 +235,12 @@ class TablesPolicy:
             days = {shift.days for part in parts.values() for shift in part.policy.shifted.values()}
             if len(days) > 1:
                 mistakes.append("tables: all dates of a person move together, so shift has the same days everywhere")
+            mistakes += [
+                f"tables.{name}.columns.{column}: microaggregate and noise are not supported for several tables; say "
+                "recode, or drop the column"
+                for name, part in parts.items()
+                for column in part.policy.perturbed
+            ]
         return parts, mistakes
 
     def _part(self, name: str, table: LinkedTable) -> Part:

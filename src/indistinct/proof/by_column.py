@@ -15,6 +15,7 @@ from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit
 from indistinct.proof.least_suppression import least_suppression_check
 from indistinct.proof.linked_rows import linked_rows_checks
 from indistinct.proof.people_recount import people_checks
+from indistinct.proof.perturbed_numbers import prove_perturbations
 
 MOST_NODES_TRIED = 256
 """Labels that occur on several levels leave several nodes possible; so many are tried."""
@@ -45,8 +46,14 @@ def _prove_encoded(
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         least_suppression_check(general, policy, suppressed),
+        *prove_perturbations(released, general, policy, _told_by(policy, blank)),
         *_checks_of_people(released, general, policy),
     ]
+
+
+def _told_by(policy: Policy, blank: int) -> list[str]:
+    """Give the columns in which a released row equals its original, generalized; blank rows have no quasi cell."""
+    return [name for name in policy.compared_columns if not (blank and name in policy.quasi)]
 
 
 def general_like(
@@ -74,7 +81,7 @@ def _general_like(
     fewest, general = rows, None
     for node in possible:
         candidate = source.recode(_generalization(node, policy, hierarchies, source, extra))
-        unmatched = released.difference(candidate, policy.unshifted_columns)
+        unmatched = released.difference(candidate, policy.compared_columns)
         if unmatched == 0:
             blank = 0  # rows are blank by nature, none was suppressed and left so
         false_rows = max(0, unmatched - blank)
@@ -83,7 +90,7 @@ def _general_like(
         if false_rows == 0:
             break
     assert general is not None  # there is at least one possible node
-    others = [name for name in policy.unshifted_columns if name not in policy.quasi]
+    others = [name for name in policy.compared_columns if name not in policy.quasi]
     if fewest == 0 and blank and others:
         fewest = released.difference(general, others)
     if blank and count_blank_rows(general, policy):
@@ -92,7 +99,9 @@ def _general_like(
     if fewest:
         detail = f"{fewest} released rows generalize no row of the original, one to one"
         return None, Check("truthful", False, detail), blank
-    return general, Check("truthful", True, f"each of {rows} rows generalizes a row of its own of the original"), blank
+    but = f", but for what is perturbed: {', '.join(policy.perturbed)}" if policy.perturbed else ""
+    detail = f"each of {rows} rows generalizes a row of its own of the original{but}"
+    return general, Check("truthful", True, detail), blank
 
 
 def _checks_of_people(released: Rows, general: Rows, policy: Policy) -> list[Check]:

@@ -16,7 +16,7 @@ def linked_people_checks(mine: PersonTrees, theirs: PersonTrees, numbers: Number
     """Check that each pseudonym stands for all rows of a person of her own, and that her dates move together."""
 
     def columns(part: Part) -> Sequence[str]:
-        return part.policy.unshifted_columns
+        return part.policy.compared_columns
 
     shifts = [shift for part in mine.tied.parts.values() for shift in part.policy.shifted.values()]
     false = _surplus(mine.profiles(columns, numbers), theirs.profiles(columns, numbers))

@@ -23,7 +23,7 @@ def linked_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Ch
         return [Check("linked rows", True, "not compared: people may have lost single rows, and nothing tells which")]
     if policy.shifted:
         return _moved_rows_checks(released, general, policy)
-    columns = policy.with_role("quasi", "sensitive", "other")
+    columns = policy.compared_columns
     with (
         released.with_profiles(columns, (PSEUDONYM,), PROFILE) as mine,
         general.with_profiles(columns, policy.person_columns, PROFILE) as theirs,

@@ -169,7 +169,7 @@ def _read_held(
     """Read one table; ``known`` are numbers, people, the places of keys, and the tables read before."""
     numbers, people, keys, held = known
     shifted = part.policy.shifted
-    compared = part.policy.unshifted_columns
+    compared = part.policy.compared_columns
     apart = [column for column in (part.key, part.reference) if column is not None]
     columns = list(dict.fromkeys([*compared, *shifted, *person, *apart]))
     texts, codes, length = _columns(rows, columns)

@@ -90,7 +90,7 @@ STATEMENTS: dict[str, Shape] = {
     "options": lambda said: isinstance(said, dict),
     "limits": lambda said: isinstance(said, dict),
     "about": _by_name(_is_text),
-    "perturbations": lambda said: isinstance(said, dict | list),
+    "perturbations": _by_name(_by_name(lambda said: isinstance(said, dict))),
     "delimiter": lambda said: _is_text(said) and len(said) == 1,
     "algorithm": _is_text,
     "policy": lambda said: isinstance(said, dict),
@@ -125,6 +125,7 @@ def manifest_check(manifest: Mapping[str, Any], policy: Policy, found: Recount, 
         is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)  # if not, that is said already
         wrong = [
             *_count_mistakes(manifest, found, is_removed=is_removed),
+            *_perturbation_mistakes(manifest, policy),
             *(_policy_mistakes(manifest, policy) if is_of_policy else []),
             *_verdict_mistakes(manifest, found, recount if is_of_policy else []),
         ]
@@ -163,6 +164,12 @@ def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: 
     if people and people.get("released", 0) > min(manifest["released"], people.get("eligible", 0)):
         wrong.append("people: more are released than there are")
     return wrong
+
+
+def _perturbation_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Compare what a manifest says of perturbed numbers with what the policy declares."""
+    is_same = manifest.get("perturbations", {}) == policy.describe_perturbations()
+    return [] if is_same else ["perturbations are not those that the policy declares"]
 
 
 def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:

@@ -91,7 +91,7 @@ def _cell_checks(released: Rows, policy: Policy) -> list[Check]:
     return [
         *pseudonym_checks(released, policy),
         *level_checks(released, policy),
-        *code_checks(released, policy, [name for name in policy.unshifted_columns if name not in policy.quasi]),
+        *code_checks(released, policy, [name for name in policy.compared_columns if name not in policy.quasi]),
     ]
 
 

@@ -37,6 +37,7 @@ from indistinct.proof.checks import (
     unreadable_checks,
 )
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
+from indistinct.proof.perturbed_numbers import perturbation_checks
 from indistinct.proof.statements import manifest_check, unchecked_statements
 from indistinct.proof.tables_verdict import judge_tables
 from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
@@ -258,8 +259,9 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
     checks += [
         *pseudonym_checks(released, policy),
         *level_checks(released, policy),
-        *code_checks(released, policy, [name for name in policy.unshifted_columns if name not in policy.quasi]),
+        *code_checks(released, policy, [name for name in policy.compared_columns if name not in policy.quasi]),
     ]
+    checks += perturbation_checks(released, policy)
     if policy.links_rows and PSEUDONYM in released.columns():
         checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():

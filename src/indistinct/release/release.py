@@ -23,6 +23,7 @@ from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import TWO_TABLES
 from indistinct.recoding.table_plans import with_shifts
+from indistinct.release.perturbing import perturb
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
@@ -98,6 +99,8 @@ class Release:
             facts["unreadable"] = dict(unreadable)
         if shifted := self.policy.shifted:
             facts["dates_moved"] = {"days": next(iter(shifted.values())).days}
+        if self.policy.perturbed:
+            facts["perturbations"] = self.policy.describe_perturbations()
         if self._salt is not None:
             facts["pseudonym_salt"] = self._salt
         return facts | {"measures": dict(self.measures)} | self.made_with
@@ -271,11 +274,14 @@ def recode_rows(
     plan = replace(recoding.plan(policy, extra), draws=draws)
     if policy.shifted:
         plan = _with_moved_dates(plan, recoding, policy)
+    if policy.perturbed and not isinstance(plan, Plan):
+        raise PolicyError("microaggregate and noise: numbers are perturbed only where every column has one level")
     if isinstance(plan, ClassPlan):
         return encoded.divide(plan)
     if plan.blank:
         _refuse_unsafe_blanks(recoding, policy)
-    return {"table": encoded.recode(plan)}
+    rows = encoded.recode(plan)
+    return {"table": perturb(rows, policy, draws) if policy.perturbed else rows}
 
 
 def _with_moved_dates(plan: Plan | LocalPlan | ClassPlan, recoding: Recoding, policy: Policy) -> Plan:

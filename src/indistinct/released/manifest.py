@@ -194,6 +194,7 @@ def _columns_described(policy: Policy) -> dict[str, Any]:
     for name, column in policy.columns.items():
         columns[name] = {"role": column.role} | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
         columns[name] |= {} if column.shift is None else {"shift": column.shift.describe()}
+        columns[name] |= column.describe_perturbation()
         if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
             columns[name] |= {"hierarchy": column.hierarchy.describe()}
         if column.role == "quasi":

@@ -58,7 +58,13 @@ def _of_columns(policy: Policy) -> list[tuple[str, str]]:
         names = ", ".join(unasked)
         text = f"No model of the policy asks about {names}. If all rows of a group have the same value, it is told."
         found.append(("What a group has in common", text))
-    others = policy.with_role("other", "sensitive")
+    if policy.perturbed:
+        said = "; ".join(f"{name}: {how.in_words()}" for name, how in policy.perturbed.items())
+        text = (
+            f"{said}. These numbers are perturbed: none need be true of a person, and how close they are is not hidden."
+        )
+        found.append(("Numbers that are perturbed", text))
+    others = [name for name in policy.with_role("other", "sensitive") if name not in policy.perturbed]
     if others:
         text = f"{', '.join(others)}: released as in the table. What names a person there is not hidden."
         found.append(("Columns that are not quasi-identifying", text))

@@ -81,6 +81,8 @@ def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
     if column.shift is not None:
         moved = f"released with its dates moved, all of a person by one number of days, {column.shift.days} at most"
         described["means"] = described["means"].replace("released as it is", moved)
+    if column.perturbation is not None:
+        described["means"] = described["means"].replace("released as it is", column.perturbation.in_words())
     if column.missing_codes or column.unreadable != "refuse":
         described["declared"] = _cells_in_words(column)
     return described

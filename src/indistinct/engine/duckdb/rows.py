@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
+from indistinct.engine.duckdb.changed_numbers import Change, changed_numbers, number_sql
 from indistinct.engine.duckdb.encoded import DuckEncoded
 from indistinct.engine.duckdb.moving_dates import moment_sql
 from indistinct.engine.duckdb.origin import Origin
@@ -162,6 +163,26 @@ class DuckRows(Rows):
             parameters,
         )
         return int(found[0][0])
+
+    def unreadable_numbers(self, column: str, where: Sequence[Condition] = ()) -> int:
+        condition, parameters = eligible(where, self.source.text)
+        found = self.source.session.fetch(
+            f"SELECT count(*) FROM {self.source.relation} WHERE {condition} AND {self.source.text(column)} <> '' "
+            f"AND {number_sql(self.source.text(column))} IS NULL",
+            parameters,
+        )
+        return int(found[0][0])
+
+    def with_numbers(self, changes: Mapping[str, Change]) -> DuckRows:
+        stored, types = changed_numbers(self.source, changes)
+        cells = [
+            f"{f'n{list(changes).index(column)}::{types[column]}' if column in changes else f'o{place}'} "
+            f"AS {quote(column)}"
+            for place, column in enumerate(self.columns())
+        ]
+        rows = self.derive(cells, stored, self._typed - set(changes))
+        self.close()
+        return rows
 
     def _told_apart(self, columns: Sequence[str], person: Sequence[str], *more: str) -> tuple[str, str]:
         """Return the names g0, g1, … of some columns, and the SQL of each person with each combination of cells."""

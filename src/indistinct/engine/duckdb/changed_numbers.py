@@ -1,0 +1,68 @@
+"""Numbers in DuckDB: cells of any type as numbers, and columns whose numbers become others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from indistinct.engine.arrays import integers, numbers
+from indistinct.engine.duckdb.session import literal, quote
+from indistinct.engine.duckdb.source import DuckSource
+
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+"""Numbers as everybody reads them; DuckDB takes more."""
+TEXTS = ("VARCHAR", "ENUM")
+Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+MOST = 1e150
+"""Numbers up to here can be added up."""
+
+
+def number_sql(text: str) -> str:
+    """Return the SQL of a text as a float, null where it is missing or no such number can be read."""
+    trimmed = f"trim({text})"
+    number = f"CASE WHEN regexp_full_match({trimmed}, {literal(NUMBER)}) THEN TRY_CAST({trimmed} AS DOUBLE) END"
+    return f"CASE WHEN abs({number}) <= {MOST!r}::DOUBLE THEN {number} END"
+
+
+def changed_numbers(source: DuckSource, changes: Mapping[str, Change]) -> tuple[str, dict[str, str]]:
+    """Create the table of cells o0, o1, … in their order, with the numbers n0, n1, … of columns that change.
+
+    Return its name, and the type in which each of these columns is released.
+    """
+    session = source.session
+    placed, changed = session.fresh("placed"), session.fresh("changed")
+    types = {column: "VARCHAR" if source.types[column].startswith(TEXTS) else "DOUBLE" for column in changes}
+    others = [place for place, column in enumerate(source.types) if column not in changes]
+    cells = [f"{quote(column)} AS o{place}" for place, column in enumerate(source.types) if place in others]
+    cells += [f"{number_sql(source.text(column))} AS n{number}" for number, column in enumerate(changes)]
+    session.execute(
+        f"CREATE TABLE {placed} AS SELECT {', '.join(cells)}, row_number() OVER () AS place FROM {source.relation}"
+    )
+    given = []
+    try:
+        for number, change in enumerate(changes.values()):
+            given.append(session.fresh("numbers"))
+            values = f"SELECT place, n{number} AS number FROM {placed} WHERE n{number} IS NOT NULL ORDER BY place"
+            _store_changed(source, given[-1], session.arrow(values), change)
+        shown = [
+            *(f"p.o{place}" for place in others),
+            *(f"c{number}.number AS n{number}" for number in range(len(given))),
+        ]
+        joins = "".join(f" LEFT JOIN {table} AS c{number} USING (place)" for number, table in enumerate(given))
+        session.execute(
+            f"CREATE TABLE {changed} AS SELECT {', '.join(shown)} FROM {placed} AS p{joins} ORDER BY p.place"
+        )
+    finally:
+        session.drop(placed, *given)
+    return changed, types
+
+
+def _store_changed(source: DuckSource, name: str, found: pa.Table, change: Change) -> None:
+    """Create the table of what becomes of numbers, beside the places of their rows."""
+    changed = np.asarray(change(numbers(found["number"])), np.float64)
+    data = pa.table({"place": integers(numbers(found["place"])), "number": integers(changed)})
+    with source.session.registered_table(data) as given:
+        source.session.execute(f"CREATE TABLE {name} AS SELECT * FROM {given}")
