@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime
+import itertools
 import random
 import sys
 import tempfile
@@ -36,6 +37,7 @@ JOBS = ("clerk", "manager", "teacher", "nurse", "welder", "driver", "cook")
 ILLNESSES = ("asthma", "diabetes", "flu", "fracture", "hypertension", "migraine", "obesity")
 FIRST = ("Ada", "Ben", "Cara", "Dan", "Eva", "Finn", "Gwen", "Hugo", "Ida", "Jon", "Kim", "Lea", "Max", "Nora", "Otto")
 LAST = ("Adler", "Brook", "Cole", "Dean", "Ellis", "Frost", "Gray", "Hall", "Irving", "Jones", "Kent", "Lane", "Moore")
+INITIALS = [f"{letter}." for letter in "ABCDEFGHIJKLMNOPRSTUVW"]
 
 
 def main() -> int:
@@ -61,8 +63,8 @@ def _people(folder: Path) -> tuple[Path, Path]:
     """Write a table of patients, and a list of voters that has two of three of them."""
     draw = random.Random(1865)
     patients, voters = [], []
-    for number in range(PEOPLE):
-        name = f"{draw.choice(FIRST)} {draw.choice(LAST)}"
+    called = [" ".join(parts) for parts in itertools.product(FIRST, INITIALS, INITIALS, LAST)]
+    for number, name in enumerate(draw.sample(called, PEOPLE)):
         born = datetime.date(1935, 1, 1) + datetime.timedelta(draw.randrange(26_000))
         place, sex = f"021{draw.randrange(38, 44)}", draw.choice(("female", "male"))
         job, ill = draw.choice(JOBS), draw.choice(ILLNESSES)
@@ -87,7 +89,8 @@ def _tour(page: Any, camera: Camera, voters: Path, ledger: Path) -> None:
     camera.take("table")
     page.go("Columns")
     page.see("its name says")
-    camera.take("columns")
+    page.until(lambda: len(page.all("td.values svg")) >= 4, "how values are distributed")
+    camera.take("columns", 780)
     _hierarchy(page, camera)
     page.go("Privacy")
     page.click("//button[text()='Add']")
@@ -153,7 +156,11 @@ def _attack(page: Any, camera: Camera, voters: Path) -> None:
     page.click("#measure")
     page.see("people who stand alone")
     page.alive()
-    camera.take("attack", 800)
+    page.write("#row", "17")
+    page.click("#explain")
+    page.see("Row 17 ")
+    page.alive()
+    camera.take("attack", 1100)
 
 
 def _ledger(page: Any, camera: Camera, ledger: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nicegui import ui
 
+from indistinct.engine.formats import name_formats
 from indistinct.examples import EXAMPLES
 from indistinct.showing.words import counted
 from indistinct.studio import controls
@@ -37,7 +38,7 @@ def _by_path(work: Work, desk: Desk) -> None:
         desk.run("Opening the table", lambda watch: work.open(typed["path"], watch), _reload)
 
     with controls.card("By its path"):
-        controls.Words("p", "CSV, Parquet, Arrow or file.duckdb::table. Best for large files.", "quiet small")
+        controls.Words("p", f"{name_formats()}. Best for large files.", "quiet small")
         field = controls.text(
             "Path on this machine", typed["path"], lambda value: typed.update(path=value), live=True, id="path"
         )
