@@ -66,6 +66,18 @@ CASES = {
     "column missing": Case(
         ["columns.postcode", "no such column", "'zip'", "not declared"], policy=POLICY.replace("zip =", "postcode =")
     ),
+    "person missing": Case(
+        ["columns.patient", "no such column"], policy=POLICY.replace("[columns]", 'person = "patient"\n[columns]')
+    ),
+    "rows of nobody": Case(
+        ["person: 2 rows have nothing in 'name'"],
+        table=TABLE.replace("Quixote", "").replace("Xerxes", ""),
+        policy=POLICY.replace("[columns]", 'person = "name"\n[columns]'),
+    ),
+    "person that is quasi": Case(
+        ["'zip' says whose row it is", "cannot be quasi"],
+        policy=POLICY.replace("[columns]", 'person = "zip"\n[columns]'),
+    ),
     "column undeclared": Case(
         ["'name'", "not declared", "role"], policy=POLICY.replace('name = { role = "identifier" }', "")
     ),
@@ -184,6 +196,33 @@ def test_bad_input_is_answered_clearly_and_leaves_nothing(place: Path, command: 
     assert [word for word in case.words if word not in error["message"]] == []
     assert_quotes_no_cell(stdout)
     assert_nothing_left(place)
+
+
+@pytest.mark.parametrize(
+    ("key", "mode", "word"),
+    [
+        ("Shandy", 0o600, "holds 6 bytes; a key needs at least 32"),
+        ("Shandy" * 9, 0o644, "others can read"),
+        ("Shandy" * 9, 0o640, "others can read"),
+        (None, 0o600, "cannot read"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "anonymize"])
+def test_a_key_of_pseudonyms_that_is_none_leaves_nothing(
+    place: Path, command: str, key: str | None, mode: int, word: str
+) -> None:
+    person = 'person = { column = "name", release = "pseudonym", key_file = "key" }\n[columns]'
+    (place / "policy.toml").write_text(POLICY.replace("[columns]", person), "utf-8")
+    if key is not None:
+        (place / "key").write_text(key, "utf-8")
+        (place / "key").chmod(mode)
+    output = ["-o", "out"] if command == "anonymize" else []
+    exit_code, stdout, stderr = run(command, "policy.toml", "people.csv", *output)
+    assert exit_code == 2, stdout
+    assert word in stderr
+    assert "Shandy" not in stdout + stderr
+    assert_quotes_no_cell(stdout + stderr)
+    assert_nothing_left(place, *(["key"] if key is not None else []))
 
 
 @pytest.mark.parametrize("command", ["check", "anonymize", "solutions", "verify"])

@@ -614,6 +614,29 @@ def test_commands_refuse_what_they_cannot_do_and_write_nothing(clinic, tmp_path,
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("visits", '"v0.0"', '"w0.0"', "references.visit: 1 row refers to no eligible row of 'visits'"),
+        ("patients", '"p0"', '"q0"', "references.patient: 2 rows are of people who have no"),
+        ("patients", '"p0"', "", "tables.patients: 1 row has nothing in 'patient'"),
+        ("visits", '"v1.0"', '"v0.0"', "2 rows have a key in 'visit' that another"),
+    ],
+)
+def test_commands_refuse_tables_whose_keys_do_not_match_and_write_nothing(clinic, tmp_path, name, old, new, message):
+    path = tmp_path / f"{name}.csv"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    before = sorted(tmp_path.iterdir())
+    for arguments in (["check"], ["anonymize", "-o", "release"]):
+        result = run(arguments[0], "policy.toml", *clinic, *arguments[1:])
+        assert result.exit_code in (1, 2, 3), result.output
+        said = " ".join(result.output.split())
+        assert message in said
+        assert [cell for cell in ("p0", "q0", "v0", "v1", "w0") if cell in said] == []
+        assert sorted(tmp_path.iterdir()) == before
+
+
 def test_other_commands_say_that_they_take_one_table(clinic):
     result = run("solutions", "policy.toml", "patients.csv")
     assert result.exit_code == 2

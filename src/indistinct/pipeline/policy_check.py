@@ -21,6 +21,7 @@ from indistinct.pipeline.several_tables import check_tables
 from indistinct.pipeline.stages import refuse_other_levels
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.privacy import KAnonymity
+from indistinct.release.pseudonyms import refuse_bad_key
 from indistinct.watch import Watch
 
 
@@ -103,6 +104,7 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
     """Count the table, or raise one error with every column and every hierarchy that does not fit."""
     try:
         policy.check(rows.columns())
+        refuse_bad_key(policy)
         refuse_repeated_people(rows, policy)
         if mistakes := [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy)]:
             raise PolicyError(mistakes)

@@ -23,7 +23,7 @@ from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.pseudonyms import PseudonymKey, read_key, refuse_unrepeatable, refuse_without_ledger
+from indistinct.release.pseudonyms import PseudonymKey, refuse_bad_key, refuse_unrepeatable, refuse_without_ledger
 from indistinct.release.release import count_and_hide_people
 from indistinct.released.manifest import policy_digest
 from indistinct.watch import Watch
@@ -86,8 +86,7 @@ def count(
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
-    if policy.links_rows and isinstance(policy.person, Person):
-        read_key(policy.person)  # a key that is no good is said before the work
+    refuse_bad_key(policy)  # before the work
     with ExitStack() as opened:  # closed again if the table cannot be counted
         read = read_as_declared(rows, policy)
         if read is not rows:

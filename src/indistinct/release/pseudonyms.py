@@ -84,6 +84,12 @@ def refuse_without_ledger(policy: Policy) -> None:
         )
 
 
+def refuse_bad_key(policy: Policy) -> None:
+    """Raise if the key of a policy's pseudonyms cannot be read, is too short, or others could know it."""
+    if policy.links_rows and isinstance(policy.person, Person):
+        read_key(policy.person)
+
+
 def with_fresh_pseudonyms(policy: Policy) -> Policy:
     """Give a policy for releases that never leave, such as those of a comparison: no pseudonym has to be stable."""
     if not policy.stable_pseudonyms:
