@@ -91,7 +91,7 @@ def test_a_folder_is_read_as_its_manifest_says(tmp_path: Path) -> None:
     with ix.anonymize(source, policy(), delimiter=";") as release:
         folder = release.write(tmp_path / "release")
     released = ReleasedTables.of(folder, delimiter="|", encoding="latin-1", threads=1)
-    assert released.reading == {"delimiter": released.said["delimiter"], "encoding": None, "threads": 1}
+    assert released.reading == {"delimiter": released.said["delimiter"], "encoding": None, "sheet": None, "threads": 1}
     with released.only_rows() as rows:
         assert list(rows.columns()) == ["age", "illness"]
     assert released.is_as_stated()

@@ -178,7 +178,7 @@ def test_people_are_no_quasi_column_that_profile_suggests() -> None:
 def test_the_command_speaks_of_people(tmp_path: Path) -> None:
     csv.write_csv(VISITS, tmp_path / "visits.csv")
     asked = ["risk", str(tmp_path / "visits.csv"), "--quasi", "ward", "--person", "patient"]
-    found = CliRunner().invoke(app, asked)
+    found = CliRunner().invoke(app, asked, env={"COLUMNS": "120"})
     assert found.exit_code == 0, found.output
     for said in ("5 rows of 3 people in 2 groups", "people above 0.2", "people in a group", "1 person stands alone"):
         assert said in found.output

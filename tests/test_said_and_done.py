@@ -171,7 +171,7 @@ def test_a_recipient_verifies_with_what_she_gets(files: tuple[Path, Path, Path])
     assert "not checked: that this is the policy that was agreed on" in result.stderr
     verdict = ix.verify(goal)
     assert verdict.passed
-    assert len(verdict.not_checked) == 2
+    assert len(verdict.not_checked) == 3
     both = ix.verify(goal, ix.read_policy(written))
     assert [check.name for check in both.checks if check.name != "policy"] == [check.name for check in verdict.checks]
 

@@ -35,7 +35,7 @@ def test_the_stages_one_by_one_are_anonymize(algorithm: str) -> None:
     watch = ix.Watch()
     with open_table(TABLE) as rows, count(rows, POLICY, watch) as counted:
         recoding = search(counted, choose_algorithm(algorithm, POLICY), watch)
-        by_hand = recode(counted, recoding, algorithm, watch)
+        by_hand = recode(counted, recoding, choose_algorithm(algorithm, POLICY), watch)
     with recount(by_hand, watch), ix.anonymize(TABLE, POLICY, algorithm=algorithm) as release:
         assert cells(by_hand.table) == cells(release.table)
         assert by_hand.facts == release.facts
@@ -47,7 +47,7 @@ def test_what_was_counted_is_let_go_with_the_block() -> None:
         with count(rows, POLICY, ix.Watch()) as counted:
             recoding = search(counted, choose_algorithm(None, POLICY), ix.Watch())
         with pytest.raises(TableError, match="closed"):
-            recode(counted, recoding, "lattice", ix.Watch())
+            recode(counted, recoding, choose_algorithm(None, POLICY), ix.Watch())
 
 
 def test_tables_that_were_counted_side_by_side_do_not_know_of_each_other() -> None:
@@ -58,7 +58,7 @@ def test_tables_that_were_counted_side_by_side_do_not_know_of_each_other() -> No
     with open_table(TABLE) as rows, count(rows, first, watch) as counted:
         recoding = search(counted, choose_algorithm(None, first), watch)
         count(rows, other, watch)
-        with recount(recode(counted, recoding, "lattice", watch), watch) as release:
+        with recount(recode(counted, recoding, choose_algorithm(None, first), watch), watch) as release:
             assert set(release.table["ill"].to_pylist()) == {"flu"}
 
 
@@ -67,10 +67,12 @@ def test_what_fails_its_recount_is_closed_unless_it_is_allowed() -> None:
     with open_table(TABLE) as rows, count(rows, replace(POLICY, privacy=[ix.KAnonymity(1)]), watch) as counted:
         as_it_is = search(counted, choose_algorithm(None, counted.policy), watch)
     with open_table(TABLE) as rows, count(rows, POLICY, watch) as counted:
-        with recount(recode(counted, as_it_is, "none", watch), watch, allow_unsafe=True) as unsafe:
+        with recount(
+            recode(counted, as_it_is, choose_algorithm(None, POLICY), watch), watch, allow_unsafe=True
+        ) as unsafe:
             assert unsafe.verdict is not None
             assert not unsafe.verdict.passed
-        refused = recode(counted, as_it_is, "none", watch)
+        refused = recode(counted, as_it_is, choose_algorithm(None, POLICY), watch)
         with pytest.raises(VerificationError):
             recount(refused, watch)
 
@@ -83,4 +85,4 @@ def test_a_release_of_nothing_is_refused_before_rows_are_recoded() -> None:
         recoding = counted.task.recoding(counted.task.frequencies.base)
         assert recoding.released_rows == 0
         with pytest.raises(InfeasibleError, match="every row would have to be suppressed"):
-            recode(counted, recoding, "none", watch)
+            recode(counted, recoding, choose_algorithm(None, kept), watch)

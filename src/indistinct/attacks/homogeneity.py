@@ -12,9 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.attacks.people_notes import ALIKE, BY_PROFILE, people_notes
-from indistinct.engine import PROFILE
 from indistinct.errors import PolicyError
-from indistinct.policy import PSEUDONYM
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -153,6 +151,7 @@ def homogeneity(
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """
+    from indistinct.policy import PSEUDONYM
     from indistinct.released.released_tables import ReleasedTables
 
     sensitive = policy.with_role("sensitive")
@@ -227,6 +226,9 @@ def _cells_of(cells: Mapping[str, tuple[Sequence[Label], IntArray]], group: int)
 def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[_Shares]:
     """Count people: a group has equal profiles, and somebody has each value that one of her rows shows."""
     import numpy as np
+
+    from indistinct.engine import PROFILE
+    from indistinct.policy import PSEUDONYM
 
     with (
         table.with_profiles(policy.quasi, (PSEUDONYM,), PROFILE) as profiled,

@@ -44,7 +44,9 @@ class BetaLikeness(PrivacyModel):
         verdict = np.ones(len(groups), np.bool_)
         for _, tally in self.tallies(groups):
             whole = shares_of_table(tally)[tally.values]
-            gains = shares_of_groups(tally, groups) / whole - 1
-            limits = np.minimum(self.beta, -np.log(whole)) if self.enhanced else self.beta
+            shares = shares_of_groups(tally, groups)
+            nobody = np.where(shares > 0, np.inf, 0.0)  # what nobody of the table has is no gain, unless a group has it
+            gains = np.divide(shares, whole, out=nobody, where=whole > 0) - 1
+            limits = np.minimum(self.beta, -np.log(np.where(whole > 0, whole, 1.0))) if self.enhanced else self.beta
             verdict[tally.groups[gains > limits + TOLERANCE]] = False
         return verdict
