@@ -1,0 +1,75 @@
+"""``python -m campaigns NAME``: run a campaign; ``python -m campaigns page``: write its figures to docs/quality.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+from campaigns import page
+from campaigns.running import Options, Outcome
+
+CAMPAIGNS = {
+    "fuzz": "campaigns.fuzz",
+    "recount": "campaigns.recount",
+    "histories": "campaigns.histories",
+    "faults": "campaigns.faults",
+    "mutants": "campaigns.mutants",
+    "load": "campaigns.load",
+}
+"""The module of each campaign, loaded when it is asked for."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a campaign and give 0 if it found no fault, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
+    parser.add_argument("name", choices=[*CAMPAIGNS, "page"])
+    parser.add_argument("--seed", type=int, default=0, help="other cases for another number")
+    parser.add_argument("--minutes", type=float, help="minutes of processor time")
+    parser.add_argument("--inputs", type=int, help="how many cases")
+    parser.add_argument("--case", type=int, help="this case alone")
+    parser.add_argument("--failures", type=Path, help="keep the inputs of each fault in a folder below this one")
+    parser.add_argument("--out", type=Path, help="write the outcome under the campaign's name in this JSON file")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of one campaign")
+    asked = parser.parse_args(arguments)
+    if asked.name == "page":
+        page.write()
+        return 0
+    more = dict(pair.split("=", 1) for pair in asked.set)
+    minutes = asked.minutes if asked.minutes or asked.inputs or asked.case is not None else 1.0
+    options = Options(asked.name, asked.seed, minutes, asked.inputs, asked.case, asked.failures, more)
+    print(f"{asked.name}: seed {asked.seed}", flush=True)
+    wall, cpu = time.perf_counter(), _processor_seconds()
+    outcome: Outcome = import_module(CAMPAIGNS[asked.name]).run(options)
+    wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
+    print(f"{outcome.cases} cases, {len(outcome.faults)} faults, {cpu:.0f} s of processor time")
+    for name, number in outcome.figures.items():
+        print(f"  {name}: {number:,}")
+    for name, text in outcome.notes.items():
+        print(f"  {name}: {text}")
+    if asked.out is not None:
+        results = json.loads(asked.out.read_text("utf-8")) if asked.out.exists() else {}
+        results[asked.name] = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "cpu_seconds": round(cpu, 1),
+            "wall_seconds": round(wall, 1),
+            **outcome.to_dict(),
+        }
+        asked.out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 1 if outcome.faults else 0
+
+
+def _processor_seconds() -> float:
+    """Give the processor time of this process and of those it waited for."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
