@@ -21,11 +21,8 @@ MOST_PARAMETERS = 7
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
 STILL_TOO_LONG: set[str] = set()
 STILL_TOO_MANY_PARAMETERS: set[str] = {
-    "engine/opening.py open_table",
     "ledger/ledger.py anonymize",
     "ledger/ledger.py check",
-    "release/release.py report",
-    "report/page.py report_facts",
     "study/risk/risk_report.py risk",
 }
 

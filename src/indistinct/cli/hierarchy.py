@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,14 +21,39 @@ if TYPE_CHECKING:
 
 app = CommandLine(name="hierarchy", help="Show known hierarchies, or make one of the data.", no_args_is_help=True)
 
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write it as CSV, which levels reads.", show_default=False),
-]
-Replace = Annotated[bool, typer.Option(help="Overwrite FILE.")]
-Most = Annotated[int, typer.Option(min=1, help="Show so many labels below another.")]
 MAKERS = {"frequency": "shares", "target": "parts", "depth": "parts", "prefix": "parts"}
 """What a hierarchy of the data goes by, and the option that says how coarse its levels are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How a hierarchy is shown, and where it is written."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it as CSV, which levels reads.", show_default=False),
+    ] = None
+    most: Annotated[int, typer.Option(min=1, help="Show so many labels below another.")] = 20
+    replace: Annotated[bool, typer.Option(help="Overwrite FILE.")] = False
+
+    def refuse_place(self) -> None:
+        """Raise if no hierarchy can be written where it should be."""
+        if self.output is not None:
+            refuse_place(self.output, "a hierarchy", [".csv"], replace=self.replace)
+
+    def give(self, made: Hierarchy, as_json: bool, values: list[str] | None = None) -> None:
+        """Draw a hierarchy, or print it as JSON, and write it if there is a place for it."""
+        at_hand = sorted(set(values)) if values is not None and made.kind == "intervals" else None
+        output = self.output
+        if output is not None:
+            write_whole(output, lambda path: made.write_csv(path, at_hand), mode=OWNER_ONLY)
+        if as_json:
+            written = None if output is None else str(output)
+            show.document({"levels": list(made.level_names), "rows": made.table(at_hand), "written": written})
+            return
+        typer.echo(made.draw(at_hand, most=self.most))
+        if output is not None:
+            show.say(f'written; in a policy file: hierarchy = {{ levels = "{output.name}" }}', show.QUIET)
 
 
 @app.callback()
@@ -65,10 +91,8 @@ def show_one(
         str | None, typer.Option(help="Show it for the values of this table's column.", show_default=False)
     ] = None,
     column: Annotated[str | None, typer.Option(help="The column of TABLE.", show_default=False)] = None,
-    output: Output = None,
-    most: Most = 20,
-    replace: Replace = False,
     *,
+    showing: Showing,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +103,7 @@ def show_one(
     from indistinct.hierarchy import levels as listed
     from indistinct.hierarchy.catalogue import CATALOGUE
 
-    _refuse_output(output, replace)
+    showing.refuse_place()
     if name not in CATALOGUE:
         raise HierarchyError(f"there is no hierarchy {name!r}; there are {', '.join(CATALOGUE)}")
     if (table is None) != (column is None):
@@ -92,7 +116,7 @@ def show_one(
         made = listed([*made.table(known), *([text, *["*"] * (made.height or 1)] for text in unknown)])
         if unknown:
             show.say(f"{counted(len(unknown), 'value is', 'values are')} no such code, and stand below * alone")
-    _give(made, output, most, as_json)
+    showing.give(made, as_json)
 
 
 @app.command("from-data")
@@ -107,10 +131,8 @@ def from_data(
         str | None,
         typer.Option(help="Groups at each level, finest first: 16,8,4; shares of rows by frequency: 0.05,0.2."),
     ] = None,
-    output: Output = None,
-    most: Most = 20,
-    replace: Replace = False,
     *,
+    showing: Showing,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -118,7 +140,7 @@ def from_data(
 
     What is written, and the labels of a release that uses it, tell something about the private table.
     """
-    _refuse_output(output, replace)
+    showing.refuse_place()
     if by not in MAKERS:
         raise PolicyError(f"--by: got {by!r}; there are {', '.join(MAKERS)}")
     if (by == "target") != (target is not None):
@@ -126,7 +148,7 @@ def from_data(
     given: dict[str, Any] = {} if parts is None else {MAKERS[by]: _numbers(parts, by)}
     found = _counts(table, [column] if target is None else [column, target], reading)
     made = _make(by, found, given)
-    _give(made, output, most, as_json, [value for value, *_ in found if value is not None])
+    showing.give(made, as_json, [value for value, *_ in found if value is not None])
     if not as_json:
         if made.kind == "intervals":
             show.say(f"in a policy file: hierarchy = {made.spec()}".replace("'intervals':", "intervals ="), show.QUIET)
@@ -161,25 +183,6 @@ def _counts(table: str, columns: list[str], reading: Reading) -> dict[tuple[str 
         tuple(values[place][code] for place, code in enumerate(row)): int(number)
         for row, number in zip(codes, counts.counts.tolist(), strict=True)
     }
-
-
-def _give(made: Hierarchy, output: Path | None, most: int, as_json: bool, values: list[str] | None = None) -> None:
-    """Draw a hierarchy, or print it as JSON, and write it if there is a place for it."""
-    at_hand = sorted(set(values)) if values is not None and made.kind == "intervals" else None
-    if output is not None:
-        write_whole(output, lambda path: made.write_csv(path, at_hand), mode=OWNER_ONLY)
-    if as_json:
-        written = None if output is None else str(output)
-        show.document({"levels": list(made.level_names), "rows": made.table(at_hand), "written": written})
-        return
-    typer.echo(made.draw(at_hand, most=most))
-    if output is not None:
-        show.say(f'written; in a policy file: hierarchy = {{ levels = "{output.name}" }}', show.QUIET)
-
-
-def _refuse_output(output: Path | None, replace: bool) -> None:
-    if output is not None:
-        refuse_place(output, "a hierarchy", [".csv"], replace=replace)
 
 
 def _numbers(text: str, by: str) -> list[int] | list[float]:

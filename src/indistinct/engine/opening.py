@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from indistinct.engine.duckdb.frames import frame_kind, open_frame
 from indistinct.engine.duckdb.rows import DuckRows
@@ -21,34 +21,43 @@ from indistinct.errors import TableError
 FRAMES = "a pandas or Polars frame, an Arrow table, reader or dataset, a DuckDB relation, or a DataFrame of Spark"
 
 
-def open_table(
-    source: object,
-    *,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    codes: bool = False,
-    engine: object = None,
-    master: str | None = None,
-    max_tuples: int | None = None,
-) -> Rows:
+class ReadingOptions(TypedDict, total=False):
+    """How a table is read: what every function takes, as ``reading``, that opens one."""
+
+    memory_limit: str | None
+    """What is held in memory at most, such as ``"4GB"``; the rest goes to a private folder that is removed on close."""
+    threads: int | None
+    """How many threads the engine may use; else one a core."""
+    delimiter: str | None
+    """Of delimited text: what separates cells; else it is found out."""
+    encoding: str | None
+    """Of delimited text: such as ``"latin-1"``; else it is found out."""
+    sheet: str | None
+    """Which sheet of an Excel workbook."""
+    codes: bool
+    """Leave the value labels of Stata, SPSS and SAS files unread."""
+    engine: object
+    """``"spark"``, or a session of Spark, for Parquet paths and tables that Spark shall read; else DuckDB does."""
+    master: str | None
+    """Where Spark runs, if a session must be made."""
+    max_tuples: int | None
+    """Where a table has more distinct quasi-identifiers, some are generalized before they are counted."""
+
+
+def open_table(source: object, **reading: Unpack[ReadingOptions]) -> Rows:
     """Return the rows of a table of any kind, without copying them where possible.
 
-    ``memory_limit`` such as ``"4GB"`` bounds what is held in memory; the rest goes to a private
-    folder that is removed on close. ``delimiter`` and ``encoding`` are for delimited text only,
-    and are found out if they are not given; ``sheet`` names that of an Excel workbook, and ``codes`` leaves the value
-    labels of Stata, SPSS and SAS files unread. ``engine="spark"`` reads Parquet paths and tables in
-    Spark, in the session that runs or in one that is made on ``master``; ``engine`` may also be a
-    session of Spark. DataFrames of Spark stay there in any case. Where a table has more than
-    ``max_tuples`` distinct quasi-identifiers, some are generalized before they are counted.
+    ``reading`` is what ``ReadingOptions`` lists. DataFrames of Spark stay there whatever ``engine`` says.
 
     >>> import pyarrow as pa
     >>> with open_table(pa.table({"zip": ["02138", "02139", None]})) as rows:
     ...     rows.encode(["zip"]).values["zip"]
     ('02138', '02139', None)
     """
+    if unknown := [name for name in reading if name not in ReadingOptions.__annotations__]:
+        raise TypeError(f"open_table() got an unexpected keyword argument {unknown[0]!r}")
+    max_tuples, engine = reading.get("max_tuples"), reading.get("engine")
+    limits = reading.get("memory_limit"), reading.get("threads")
     if isinstance(source, Rows):
         return source if max_tuples is None else source.with_max_tuples(max_tuples)
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
@@ -56,14 +65,14 @@ def open_table(
     if path is None and kind is None:
         raise TableError(f"cannot open {type(source).__name__} as a table; give a path to {name_formats()}, {FRAMES}")
     if kind == "spark" or (path is not None and engine not in (None, "duckdb")):
-        rows: Rows = _open_in_spark(source, path, engine, master, memory_limit, threads)
+        rows: Rows = _open_in_spark(source, path, engine, reading.get("master"), *limits)
     else:
-        session = Session(f"the {kind} table" if path is None else Path(path).name, memory_limit, threads)
+        session = Session(f"the {kind} table" if path is None else Path(path).name, *limits)
         try:
             if kind is not None:
                 rows = open_frame(source, kind, session)
             else:
-                rows = _open_path(str(path), session, Reading(delimiter, encoding, sheet=sheet, codes=codes))
+                rows = _open_path(str(path), session, _of_files(reading))
         except BaseException:
             session.close()
             raise
@@ -74,7 +83,7 @@ def open_table(
 
 
 @contextmanager
-def use_table(source: object, **reading: Any) -> Iterator[Rows]:
+def use_table(source: object, **reading: Unpack[ReadingOptions]) -> Iterator[Rows]:
     """Give the rows of a table of any kind for the time of the block; rows that were open before stay open.
 
     ``reading`` is that of ``open_table``.
@@ -85,6 +94,16 @@ def use_table(source: object, **reading: Any) -> Iterator[Rows]:
     finally:
         if rows is not source:
             rows.close()
+
+
+def _of_files(reading: ReadingOptions) -> Reading:
+    """Give what is said of files alone."""
+    return Reading(
+        reading.get("delimiter"),
+        reading.get("encoding"),
+        sheet=reading.get("sheet"),
+        codes=reading.get("codes", False),
+    )
 
 
 def _open_in_spark(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
@@ -328,33 +328,16 @@ def quasi(
     )
 
 
-def sensitive(
-    hierarchy: Hierarchy | None = None,
-    *,
-    missing: Missing = "value",
-    unreadable: Unreadable = "refuse",
-    recode: Hierarchy | None = None,
-    recode_level: int | str = 1,
-    shift: Shift | None = None,
-    perturb: Perturbation | None = None,
-) -> Column:
+def sensitive(hierarchy: Hierarchy | None = None, **cells: Unpack[Cells]) -> Column:
     """A column whose value nobody should learn about a person (illness, salary): released as it is.
 
     A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
-    ``missing`` and ``unreadable`` are as in ``quasi``. With ``recode`` its cells are released, and counted by models,
-    as labels of that hierarchy at one level: rounded, top-coded, the month of a date. ``shift`` is for dates,
-    ``perturb`` is for numbers that no model asks about, as in ``other``.
+    What may be said of its ``cells`` are ``missing`` and ``unreadable``, as in ``quasi``, and one way to change them.
+    With ``recode`` they are released, and counted by models, as labels of that hierarchy at one level,
+    ``recode_level``: rounded, top-coded, the month of a date. ``shift`` is for dates, ``perturb`` is for numbers that
+    no model asks about, as in ``other``.
     """
-    return Column(
-        "sensitive",
-        keep() if hierarchy is None else hierarchy,
-        missing=missing,
-        unreadable=unreadable,
-        recode=recode,
-        recode_level=recode_level,
-        shift=None if shift is None else DateShift.of(shift),
-        **_by_key(perturb),
-    )
+    return _as_it_is("sensitive", hierarchy, **cells)
 
 
 def drop() -> Column:
@@ -365,28 +348,31 @@ def drop() -> Column:
     return Column("drop")
 
 
-def other(
-    *,
-    missing: Missing = "value",
-    unreadable: Unreadable = "refuse",
-    recode: Hierarchy | None = None,
-    recode_level: int | str = 1,
-    shift: Shift | None = None,
-    perturb: Perturbation | None = None,
-) -> Column:
+def other(**cells: Unpack[Cells]) -> Column:
     """A column that neither identifies nor harms: released as it is, or recoded as a sensitive one can be.
 
-    With ``shift``, a number of days, its dates move by up to so many: by one random number for all rows of a person,
-    so that what lies between them stays. With ``perturb`` its numbers leave as means of clusters,
-    ``Microaggregation(5)``, or with noise, ``Noise(10.0, "normal")``: released cells are false then, as manifests and
-    reports say.
+    Its ``cells`` take what those of ``sensitive`` take: ``missing``, ``unreadable``, ``recode``, ``recode_level``,
+    ``shift`` and ``perturb``. With ``shift``, a number of days, its dates move by up to so many: by one random number
+    for all rows of a person, so that what lies between them stays. With ``perturb`` its numbers leave as means of
+    clusters, ``Microaggregation(5)``, or with noise, ``Noise(10.0, "normal")``: released cells are false then, as
+    manifests and reports say.
     """
-    return Column(
-        "other",
-        missing=missing,
-        unreadable=unreadable,
-        recode=recode,
-        recode_level=recode_level,
-        shift=None if shift is None else DateShift.of(shift),
-        **_by_key(perturb),
-    )
+    return _as_it_is("other", None, **cells)
+
+
+class Cells(TypedDict, total=False):
+    """What a policy may say of the cells of a sensitive or another column."""
+
+    missing: Missing
+    unreadable: Unreadable
+    recode: Hierarchy | None
+    recode_level: int | str
+    shift: Shift | None
+    perturb: Perturbation | None
+
+
+def _as_it_is(role: Role, hierarchy: Hierarchy | None, *, perturb: Perturbation | None = None, **cells: Any) -> Column:
+    """Give a column that is not generalized."""
+    if unknown := [name for name in cells if name not in Cells.__annotations__]:
+        raise TypeError(f"{role}() got an unexpected keyword argument {unknown[0]!r}")
+    return Column(role, keep() if hierarchy is None else hierarchy, **cells, **_by_key(perturb))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import floor, log10
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from indistinct.errors import PolicyError
 
@@ -18,29 +18,39 @@ DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Microaggregation:
+class _Declared:
+    """What a policy file declares under its key: one number, or a table with that number and more."""
+
+    key: ClassVar[str]
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """Take the number, or what a policy file says in a table."""
+        if isinstance(given, cls):
+            return given
+        number, *more = (field.name for field in fields(cls))
+        said: Mapping[str, Any] = given if isinstance(given, Mapping) else {number: given}
+        if not {number} <= set(said) <= {number, *more}:
+            names, got = " and ".join([number, *more]), ", ".join(map(str, said)) or "nothing"
+            raise PolicyError(f"{cls.key}: takes {names}; got {got}")
+        return cls(**said)
+
+
+@dataclass(frozen=True, slots=True)
+class Microaggregation(_Declared):
     """Each number leaves as the mean of a cluster of at least ``k`` numbers that lie next to each other (MDAV).
 
     >>> Microaggregation.of(5).describe()
     {'k': 5}
     """
 
+    key: ClassVar[str] = "microaggregate"
+
     k: int
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
             raise PolicyError(f"microaggregate.k: must be a whole number of at least 2, got {self.k!r}")
-
-    @classmethod
-    def of(cls, given: Any) -> Self:
-        """Take k, or what a policy file says in a table."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
-            return cls(given)
-        if set(given) != {"k"}:
-            raise PolicyError(f"microaggregate: takes k; got {', '.join(map(str, given)) or 'nothing'}")
-        return cls(**given)
 
     def describe(self) -> dict[str, Any]:
         """Give it as a policy file and a manifest write it."""
@@ -52,7 +62,7 @@ class Microaggregation:
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(_Declared):
     """Each number leaves with a random one added, drawn from the system's secure generator.
 
     ``scale`` is the mean of its size for Laplace noise, the standard deviation for normal noise, and the most that is
@@ -61,6 +71,8 @@ class Noise:
     >>> Noise(10.0).describe(), Noise(10.0).step
     ({'scale': 10.0, 'kind': 'laplace'}, 0.01)
     """
+
+    key: ClassVar[str] = "noise"
 
     scale: float
     kind: Kind = "laplace"
@@ -72,17 +84,6 @@ class Noise:
         if self.kind not in KINDS:
             raise PolicyError(f"noise.kind: must be {', '.join(map(repr, KINDS))}, got {self.kind!r}")
         object.__setattr__(self, "scale", float(self.scale))
-
-    @classmethod
-    def of(cls, given: Any) -> Self:
-        """Take a scale, or what a policy file says in a table."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
-            return cls(given)
-        if not {"scale"} <= set(given) <= {"scale", "kind"}:
-            raise PolicyError(f"noise: takes scale and kind; got {', '.join(map(str, given)) or 'nothing'}")
-        return cls(**given)
 
     @property
     def decimals(self) -> int:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from indistinct.draws import SECURE, Draws
 from indistinct.engine import ClassPlan, Encoded, LocalPlan, Plan, Rows
@@ -28,6 +28,9 @@ from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import flush_all, give_name
+
+if TYPE_CHECKING:
+    from indistinct.report.page import ReportOptions
 
 
 class Release:
@@ -172,14 +175,8 @@ class Release:
         path: str | os.PathLike[str],
         *,
         edition: Literal["internal", "public"] = "internal",
-        original: Any = None,
-        external: Any = None,
-        earlier: Sequence[Any] = (),
-        population: Any = None,
-        ledger: Any = None,
-        about: Mapping[str, str] | None = None,
         title: str = "Release report",
-        **reading: Any,
+        **options: Unpack[ReportOptions],
     ) -> Path:
         """Write what is known about the release as one page of HTML that needs nothing else and runs nothing.
 
@@ -188,24 +185,11 @@ class Release:
         people, to link with; ``earlier`` are earlier releases of the same source; ``population`` is the number of
         people that the table was drawn from, or a table of them; ``ledger`` is a Ledger or its path, whose entries
         the internal edition lists; ``about`` says of the ``data``, the ``purpose``, the ``recipient`` and who decided
-        (``decided_by``) what the policy does not. ``reading`` goes to the engine.
+        (``decided_by``) what the policy does not. Other options go to the engine: memory_limit, threads and the like.
         """
         from indistinct.report.page import write_report
 
-        return write_report(
-            path,
-            self,
-            self.policy,
-            edition=edition,
-            original=original,
-            external=external,
-            earlier=earlier,
-            population=population,
-            ledger=ledger,
-            about=about,
-            title=title,
-            **reading,
-        )
+        return write_report(path, self, self.policy, edition=edition, title=title, **options)
 
     def _reading(self) -> dict[str, Any]:
         """Give the options with which files are read where the rows of this release are."""

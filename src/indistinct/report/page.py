@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import indistinct
+from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.about import ABOUT, about_mistakes
@@ -33,46 +34,59 @@ from indistinct.watch import Watch
 from indistinct.whole_files import EVERYBODY, OWNER_ONLY, write_whole
 
 
+class ReportOptions(ReadingOptions, total=False):
+    """What a report may look at beside the release and its policy, and how tables are read."""
+
+    original: Any
+    """The private table, which only an internal edition looks at."""
+    external: Any
+    """A table that names people, to link with."""
+    earlier: Sequence[Any]
+    """Earlier releases of the same source."""
+    population: Any
+    """The number of people that the table was drawn from, or a table of them."""
+    ledger: Any
+    """A Ledger or its path, whose entries an internal edition lists."""
+    about: Mapping[str, str] | None
+    """What the policy does not say of the data, the purpose, the recipient and who decided."""
+
+
 def report_facts(
     release: Any,
     policy: Policy,
     *,
     edition: Edition = "internal",
-    original: Any = None,
-    external: Any = None,
-    earlier: Sequence[Any] = (),
-    population: Any = None,
-    ledger: Any = None,
-    about: Mapping[str, str] | None = None,
     watch: Watch | None = None,
-    **reading: Any,
+    **options: Unpack[ReportOptions],
 ) -> dict[str, Any]:
     """Give all that a report says, as JSON takes it.
 
-    ``release`` is a Release or a release folder. ``original`` is the private table, which only an internal edition
-    looks at; ``external`` a table that names people, to link with; ``earlier`` are earlier releases of the same source;
-    ``population`` is the number of people that the table was drawn from, or a table of them; ``ledger`` a Ledger or its
-    path, whose entries an internal edition lists; ``about`` says more than the policy of the data, the purpose, the
-    recipient and who decided. ``reading`` goes to the engine.
+    ``release`` is a Release or a release folder; ``ReportOptions`` lists the ``options``.
     """
-    if mistakes := about_mistakes(about or {}):
+    reading: dict[str, Any] = {name: told for name, told in options.items() if name in ReadingOptions.__annotations__}
+    about = options.get("about") or {}
+    if mistakes := about_mistakes(about):
         raise PolicyError(mistakes)
+    if unknown := [name for name in options if name not in ReportOptions.__annotations__]:
+        raise TypeError(f"a report takes no {unknown[0]!r}")
     watch = watch or Watch()
     watch.report("report")
-    with open_subject(release, policy, edition, original, **reading) as subject:
+    with open_subject(release, policy, edition, options.get("original"), **reading) as subject:
         limits_of_engine = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
-        attacks = attack_outcomes(subject, release, external, earlier, **limits_of_engine)
-        entries = ledger_entries(subject, ledger)
+        attacks = attack_outcomes(
+            subject, release, options.get("external"), options.get("earlier", ()), **limits_of_engine
+        )
+        entries = ledger_entries(subject, options.get("ledger"))
         return {
             "edition": edition,
             "made_by": f"indistinct {indistinct.__version__}",
             "reported_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "about": _about(subject, {**policy.about, **(about or {})}, entries),
+            "about": _about(subject, {**policy.about, **about}, entries),
             "conclusion": conclude(subject.verdict.passed, attacks),
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
             "policy": policy_in_words(subject.policy, is_public=edition == "public", is_apart=subject.is_apart),
-            "risk": risks(subject, population, **limits_of_engine),
+            "risk": risks(subject, options.get("population"), **limits_of_engine),
             "columns": columns(subject),
             "measures": dict(subject.said["measures"]),
             "tradeoff": tradeoff(subject, watch),
