@@ -221,6 +221,8 @@ def _one_by_one(
 def _not_served(task: Task) -> str:
     """Say what of a policy a sweep cannot answer for: to leave it out silently would promise releases that are none."""
     others = sorted({model.name for model in task.models if not isinstance(model, KAnonymity)})
+    if not others and any(model.known is not None for model in task.models):
+        return "a frontier is drawn for whoever knows all quasi columns, not for known; use compare, or drop known"
     if not others:
         return "a frontier is drawn for one quasi-identifier; ask for each with a policy of its own"
     return (

@@ -53,7 +53,7 @@ class Task:
     def of(cls, frequencies: FrequencyList, policy: Policy) -> Task:
         """Bring the policy's requirements into the terms of the list's columns."""
         by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
-        for _, columns, model in policy.requirements():
+        for columns, model in policy.judged_sets():
             positions = tuple(sorted(frequencies.columns.index(column) for column in columns))
             by_columns.setdefault(positions, []).append(model)
         return cls(frequencies, policy, tuple(Requirement(c, tuple(m)) for c, m in by_columns.items()))
@@ -65,8 +65,8 @@ class Task:
 
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
-        """All models, each as often as quasi-identifiers ask for it."""
-        return tuple(model for requirement in self.requirements for model in requirement.models)
+        """All models, each once."""
+        return tuple({id(model): model for one in self.requirements for model in one.models}.values())
 
     @property
     def is_monotone(self) -> bool:

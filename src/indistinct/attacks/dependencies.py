@@ -122,7 +122,7 @@ def dependencies(release: Any, policy: Policy, *, original: Any = None, **readin
     from indistinct.linkage.telling_columns import dependencies_between
     from indistinct.released.released_tables import ReleasedTables
 
-    k = max((getattr(model, "k", 1) for model in policy.privacy), default=1)
+    k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
     with ReleasedTables.of(release, **reading).only_rows() as table:
         quasi = [name for name in policy.quasi if name in table.columns()]
         shown = [name for name in policy.with_role("other", "sensitive") if name in table.columns()]

@@ -76,7 +76,7 @@ def downcoding(
         released = replace(released, suppressed=suppressed)
     if recoding is not None:
         released = replace(released, is_local=recoding == "local")
-    k = max((model.least_rows for model in policy.privacy), default=1)
+    k = max((model.least_rows for model in policy.models_of_groups), default=1)
     known = Knowledge.of(released, [LabelTree(policy.columns[name]) for name in released.columns], k)
     names = list(ASSUMPTIONS) if known.is_local else ["minimal"]
     wanted = _promises(released, policy) if assume is None else assume
@@ -120,10 +120,10 @@ def _why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
 
     if policy.person_columns:
         return "people were counted, and the release tells only rows"
-    for _, columns, model in policy.requirements():
+    for columns, model in policy.judged_sets():
         if not isinstance(model, KAnonymity) or set(columns) != set(policy.quasi):
             return (
-                "with other models than k-anonymity, or several quasi-identifiers, "
+                "with other models than k-anonymity, several quasi-identifiers, or few known columns, "
                 "it need not be k that kept a label from being lower"
             )
     if any(split is not None and split.is_cover for splits in known.splits for split in splits.values()):

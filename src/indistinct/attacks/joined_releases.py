@@ -86,7 +86,7 @@ class JoinedReleases:
         """Give the positions of the columns of each quasi-identifier, and the k that it must have."""
         wanted: dict[tuple[int, ...], int] = {}
         for policy in self.policies:
-            for _, columns, model in policy.requirements():
+            for columns, model in policy.judged_sets():
                 places = tuple(sorted(self.columns.index(name) for name in columns))
                 counts_rows = not model.asks_population  # the k of k-map is one of people, not of rows
                 own = (getattr(model, "k", None) if counts_rows else None) or 2

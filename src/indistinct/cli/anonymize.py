@@ -254,6 +254,7 @@ def summarize(release: Release, written: Path) -> None:
                 ("rows suppressed", facts["suppressed"]),
                 *table_lines(facts),
                 (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], unit, PLURALS[unit])}"),
+                *([("known columns", release.verdict.known_in_words)] if release.verdict.known else []),
                 *people_lines(facts),
                 ("written to", written),
             ]

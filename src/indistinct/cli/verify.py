@@ -63,6 +63,7 @@ def verify(
     console = show.out()
     console.print(show.verdict(verdict))
     found = f"{verdict.rows:,} rows in {verdict.groups_in_words}, the smallest of {verdict.smallest_group:,}"
+    found += f"; {verdict.known_in_words}" if verdict.known else ""
     if not verdict.passed:
         show.say(f"FAILED: {found}. Do not hand this table out.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)

@@ -210,6 +210,11 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
         for model in policy.privacy:
             if isinstance(model, MInvariance):
                 continue
+            if model.known is not None:
+                raise PolicyError(
+                    f"privacy: a ledger cannot tell what several releases together mean for {model.name} with known, "
+                    "since it keeps no labels of people; drop known for releases that it remembers"
+                )
             if model.asks_population:
                 raise PolicyError(
                     f"privacy: a ledger cannot tell what several releases together mean for {model.name}, since it "

@@ -103,6 +103,11 @@ class Policy:
             mistakes += self.person.mistakes(self.columns)
         if self.links_rows and any(getattr(model, "asks_population", False) for model in self.privacy):
             mistakes.append("person: k-map counts people for one row each, not for all of a pseudonym together")
+        if self.links_rows and any(getattr(model, "known", None) is not None for model in self.privacy):
+            mistakes.append(
+                "person: with pseudonyms the rows of a person are followed, and a few columns of several rows are many "
+                "cells; drop known, so that k people share all of hers, or release no pseudonym"
+            )
         if self.links_rows and self.suppressed_rows == "blank":
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         mistakes += self._shift_mistakes()
@@ -274,6 +279,18 @@ class Policy:
             for model in self.privacy
             if getattr(model, "on", None) in (None, name)
         ]
+
+    def judged_sets(self) -> list[tuple[tuple[str, ...], PrivacyModel]]:
+        """Every (set of columns, model) whose groups must satisfy the model.
+
+        That is one set for each requirement, unless a model says how few columns an adversary knows.
+        """
+        return [(columns, model) for _, own, model in self.requirements() for columns in model.column_sets(own)]
+
+    @property
+    def models_of_groups(self) -> tuple[PrivacyModel, ...]:
+        """The models that protect people of whom every column of a quasi-identifier is known."""
+        return tuple(model for model in self.privacy if model.known is None or model.known >= len(self.quasi))
 
     def allowed_suppression(self, rows: int) -> int:
         """The number of rows, out of so many eligible ones, that may be suppressed."""

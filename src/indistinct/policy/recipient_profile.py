@@ -27,8 +27,8 @@ def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
     mistakes += [f"profile: {name!r} has no value" for name in policy.quasi if name not in profile]
     mistakes += [f"profile.{n}: must lie between 0 and 1, got {v!r}" for n, v in profile.items() if not 0 <= v <= 1]
     k_anonymity: Any = MODELS["k-anonymity"]
-    ks = [model.k for model in policy.privacy if isinstance(model, k_anonymity)]
-    if len(ks) != len(policy.privacy) or len(ks) != 1:
+    asked = [model for model in policy.privacy if isinstance(model, k_anonymity)]
+    if len(asked) != len(policy.privacy) or len(asked) != 1:
         mistakes.append("profile: a recipient profile weighs the k of a policy with k-anonymity as its only model")
     if not any(profile.values()):
         mistakes.append("profile: a recipient who can link by no column needs no protection; give some column a value")
@@ -36,11 +36,11 @@ def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
         raise PolicyError(mistakes)
     together = [name for name in policy.quasi if profile[name] == 1]
     named: dict[str, list[str]] = {"combination": together} if together else {}
-    models = [k_anonymity(ks[0], on="combination")] if together else []
+    models = [replace(asked[0], on="combination")] if together else []
     for name in policy.quasi:
         if 0 < profile[name] < 1:
             named[name] = [name]
-            models.append(k_anonymity(max(1, math.ceil(ks[0] * profile[name] - 1e-9)), on=name))
+            models.append(k_anonymity(max(1, math.ceil(asked[0].k * profile[name] - 1e-9)), on=name))
     columns = {
         name: other() if column.role == "quasi" and profile[name] == 0 else column
         for name, column in policy.columns.items()

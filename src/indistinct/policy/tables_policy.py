@@ -181,6 +181,11 @@ class TablesPolicy:
                 )
             elif getattr(model, "asks_population", False):
                 mistakes.append(f"privacy: {model.name} counts people for one row each, not for several tables")
+            elif getattr(model, "known", None) is not None:
+                mistakes.append(
+                    f"privacy: {model.name} with known: rows of several tables belong together, and a few columns of "
+                    "them are many cells; drop known"
+                )
             elif getattr(model, "on", None) is not None:
                 mistakes.append(f"privacy: {model.name} with on: several tables have one quasi-identifier, all of it")
         return mistakes

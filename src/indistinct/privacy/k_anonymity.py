@@ -1,11 +1,12 @@
-"""k-anonymity: every released tuple is shared by at least k rows."""
+"""k-anonymity: every released tuple, or every combination of a few of its columns, is shared by at least k rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import combinations
+from typing import ClassVar, Literal
 
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
@@ -17,21 +18,31 @@ from indistinct.privacy.parameters import check_whole
 class KAnonymity(PrivacyModel):
     """Each person is hidden among at least ``k`` rows of the release.
 
-    Source: Samarati 2001, Definition 2.2; Sweeney 2002, Definition 3.
+    With ``known`` this holds against whoever knows at most so many of the quasi columns of a person: each combination
+    of labels in any so many columns, or fewer, is shared by ``k`` rows. Whoever knows more may find her alone. It is
+    enough to count the sets of exactly so many columns: a group by some of the columns of a set is made of whole
+    groups by that set, so it has no fewer rows, or people. A missing cell is a label like any other.
+
+    Source: Samarati 2001, Definition 2.2; Sweeney 2002, Definition 3; Terrovitis, Mamoulis and Kalnis 2008,
+    "Privacy-preserving anonymization of set-valued data", Definition 1 (of items that an adversary knows).
     """
 
     name: ClassVar[str] = "k-anonymity"
     title: ClassVar[str] = "Each person hides in a group of at least k"
     sentence: ClassVar[str] = "Each person is hidden among at least {k} {rows} that look alike."
     usual: ClassVar[Mapping[str, float]] = {"k": 5}
+    optional: ClassVar[Mapping[str, str]] = {"known": "columns that others know, at most"}
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True
 
     k: int
     on: str | None = None
+    known: int | None = None
 
     def __post_init__(self) -> None:
         check_whole("k", self.k)
+        if self.known is not None:
+            check_whole("known", self.known)
 
     @classmethod
     def at_level(cls, level: float, population: int, on: str | None = None) -> KAnonymity:
@@ -61,3 +72,30 @@ class KAnonymity(PrivacyModel):
         """
         verdict: BoolArray = (groups.sizes >= self.k) | (groups.sizes == 0)
         return verdict
+
+    def column_sets(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
+        """Give the sets of columns whose groups the model judges: all that an adversary may know, as many as he can.
+
+        >>> KAnonymity(5, known=2).column_sets(["age", "sex", "zip"])
+        [('age', 'sex'), ('age', 'zip'), ('sex', 'zip')]
+        >>> KAnonymity(5, known=4).column_sets(["age", "sex", "zip"])
+        [('age', 'sex', 'zip')]
+        """
+        most = len(columns) if self.known is None else min(self.known, len(columns))
+        return list(combinations(columns, most))
+
+    def in_words(self, counted: Literal["rows", "people"] = "rows") -> str:
+        """Say what the model asks for.
+
+        >>> KAnonymity(5, known=3).in_words()
+        'Whoever knows at most 3 quasi columns of a person finds at least 5 rows that look alike in these.'
+        """
+        if self.known is None:
+            return PrivacyModel.in_words(self, counted)
+        columns = "1 quasi column" if self.known == 1 else f"{self.known} quasi columns"
+        place = "it" if self.known == 1 else "these"
+        where = "" if self.on is None else f" (on the quasi-identifier {self.on})"
+        return (
+            f"Whoever knows at most {columns} of a person finds at least {self.k} {counted} that look alike in "
+            f"{place}{where}."
+        )

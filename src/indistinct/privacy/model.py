@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -32,6 +32,8 @@ class PrivacyModel(ABC):
     """What it asks for, in a sentence with its terms in braces; ``{rows}`` stands for rows, or people where counted."""
     usual: ClassVar[Mapping[str, float]] = {}
     """The numbers with which it is offered to people who choose."""
+    optional: ClassVar[Mapping[str, str]] = {}
+    """Numbers that may be left out, each with what it means, for people who choose."""
     is_monotone: ClassVar[bool] = False
     """A satisfied group stays satisfied whatever it is merged with, so on the way up no more rows are suppressed."""
     is_monotone_unsuppressed: ClassVar[bool] = False
@@ -46,6 +48,12 @@ class PrivacyModel(ABC):
     on: str | None = None
     """The quasi-identifier that the model protects; None for all."""
     column: str | None = None
+    known: int | None = None
+    """The most columns that an adversary knows of a person; None for all of a quasi-identifier."""
+
+    def column_sets(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
+        """Give the sets of columns whose groups the model judges: all of a quasi-identifier, as one set."""
+        return [tuple(columns)]
 
     @property
     def crowd(self) -> str:
@@ -70,7 +78,7 @@ class PrivacyModel(ABC):
 
     @property
     def least_rows(self) -> int:
-        """The rows that a group must have at least."""
+        """The rows that a group over the columns that it judges must have at least."""
         return int(getattr(self, "k", 1))
 
     @property

@@ -36,7 +36,7 @@ def _people_checks(
     released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
 ) -> list[Check]:
     """Check that enough people could be meant by every group: nothing tells which rows of the original it has."""
-    least = max(least_rows(model) for model in policy.privacy)
+    least = max((least_rows(model) for model in policy.models_of_groups), default=1)
     people = people_behind_groups(released, source, policy, hierarchies)
     few = int((people < least).sum())
     found = f"each of {len(people)} groups fits the rows of at least {people.min()} people"

@@ -68,6 +68,8 @@ class Recount:
     """The sizes of the groups, or of the classes of two tables."""
     rows: int
     noun: str = "group"
+    known: tuple[Any, ...] = ()
+    """What whoever knows few columns finds, where a model says how many."""
 
     @property
     def smallest(self) -> int:

@@ -65,7 +65,7 @@ def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) 
 def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolArray:
     """Tell which tuples can stay, by taking failing ones out until none fails; models of the whole table come last."""
     by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
-    for _, columns, model in policy.requirements():
+    for columns, model in policy.judged_sets():
         positions = tuple(sorted(policy.quasi.index(column) for column in columns))
         by_columns.setdefault(positions, []).append(model)
     is_kept = counts > 0

@@ -15,6 +15,7 @@ from indistinct.linkage.population import counted_people
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, model_check
+from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
 from indistinct.proof.tuples import Tuples
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.showing.words import counted
@@ -35,6 +36,9 @@ def count_people(released: Rows, policy: Policy, person: Sequence[str]) -> list[
             with released.with_profiles(columns, person, PROFILE) as profiled:
                 groups = _groups(profiled, (PROFILE,), policy, model, person)
             checks.append(_in_people(model_check(model, groups, name, "profile", "person")))
+        elif knows_few(model, columns):
+            found = KnownColumns.count(model, name, columns, CodedTuples.of(released, columns, person), "person")
+            checks.append(_in_people(found.check(model)))
         else:
             groups = _groups(released, columns, policy, model, person)
             checks.append(_in_people(model_check(model, groups, name, unit="person")))
@@ -90,6 +94,10 @@ def people_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     is_left, in_part = _entries_left(tuples, _released_rows(released, tuples, policy))
     checks = []
     for name, columns, model in policy.requirements():
+        if knows_few(model, columns):
+            left = CodedTuples(policy.quasi, tuples.codes[:, is_left], tuples.counts[is_left], tuples.persons[is_left])
+            checks.append(_in_people(KnownColumns.count(model, name, columns, left, "person").check(model)))
+            continue
         positions = [policy.quasi.index(column) for column in columns]
         _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
         if in_part and sensitive_columns(model, policy):

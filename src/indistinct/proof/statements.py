@@ -235,13 +235,15 @@ def _verdict_mistakes(manifest: Mapping[str, Any], found: Recount, recount: list
     wrong = []
     counts = {"rows": found.rows, "groups": len(found.sizes), "smallest_group": found.smallest}
     checks = stated.get("checks")
-    if set(stated) - {"passed", "checks", *counts} or not isinstance(checks, list):
+    if set(stated) - {"passed", "checks", "known", *counts} or not isinstance(checks, list):
         return ["verdict says what no verdict says"]
     wrong += [
         f"verdict.{name} is {count}, as is counted, not what it says"
         for name, count in counts.items()
         if stated.get(name) != count
     ]
+    if stated.get("known", []) != [one.to_dict() for one in found.known]:
+        wrong.append("verdict.known is not what is counted")
     by_name = {check.name: check for check in recount}
     is_same_version = manifest.get("made_by") == f"indistinct {indistinct.__version__}"
     for said in checks:

@@ -71,6 +71,10 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
             detail = "the quasi-identifiers stand there as they are, so nobody is hidden in a population"
             checks.append(Check(model.name, False, detail))
             continue
+        if model.known is not None:
+            detail = "the quasi-identifiers stand there as they are, so a few columns can tell people apart"
+            checks.append(Check(model.name, False, detail))
+            continue
         asked = sensitive_columns(model, policy)
         groups = counted_groups(sensitive, [LINK], policy, model) if asked else Groups.of_sizes(sizes)
         checks.append(model_check(model, groups, "the classes", "class"))

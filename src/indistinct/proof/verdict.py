@@ -36,6 +36,7 @@ from indistinct.proof.checks import (
     pseudonym_checks,
     unreadable_checks,
 )
+from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
 from indistinct.proof.people_recount import NOT_COUNTED, count_people
 from indistinct.proof.perturbed_numbers import perturbation_checks
 from indistinct.proof.statements import manifest_check, unchecked_statements
@@ -59,11 +60,19 @@ class Verdict(Checked):
     """What the groups are called: those of a release of two tables are classes."""
     not_checked: tuple[str, ...] = ()
     """What could not be checked without a policy, in words."""
+    known: tuple[KnownColumns, ...] = ()
+    """What whoever knows few columns finds at the least, where a model says how many."""
 
     @property
     def groups_in_words(self) -> str:
         """The number of groups, or of classes."""
         return counted(self.groups, self.noun, PLURALS[self.noun])
+
+    @property
+    def known_in_words(self) -> str:
+        """What holds for whoever knows few columns; empty where no model asks for that."""
+        several = len(self.known) > 1
+        return "; ".join(f"{one.in_words}{f' on {one.on}' if several else ''}" for one in self.known)
 
     def with_people(self, people: Sequence[Check]) -> Verdict:
         """The same verdict with what was counted of people before it was dropped whose rows they are."""
@@ -78,6 +87,7 @@ class Verdict(Checked):
             "rows": self.rows,
             "groups": self.groups,
             "smallest_group": self.smallest_group,
+            **({"known": [one.to_dict() for one in self.known]} if self.known else {}),
             "checks": self._checks_as_json(),
             **({"not_checked": list(self.not_checked)} if self.not_checked else {}),
         }
@@ -92,7 +102,9 @@ class Verdict(Checked):
         return card("Verdict", mark, figures, table(["", "check", "found"], checks))
 
     def __str__(self) -> str:
-        found = self._report(f"{counted(self.rows, 'row')}, {self.groups_in_words}, smallest {self.smallest_group}")
+        known = f"; {self.known_in_words}" if self.known else ""
+        rows = counted(self.rows, "row")
+        found = self._report(f"{rows}, {self.groups_in_words}, smallest {self.smallest_group}{known}")
         return "\n".join([found, *(f"– not checked: {what}" for what in self.not_checked)])
 
 
@@ -153,7 +165,7 @@ def verify(
             if claims.suppressed is not None:
                 checks += limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
             checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
-    return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked)
+    return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked, found.known)
 
 
 def _verify_tables(
@@ -247,7 +259,8 @@ def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: _Clai
 def _judge_one_table(released: Rows, policy: Policy) -> Recount:
     """Check columns and models from the released cells alone."""
     sizes = _Sizes(released, policy)
-    return Recount(tuple(_checks_of_cells(released, policy, sizes)), sizes.by(policy.quasi), sizes.rows)
+    checks = tuple(_checks_of_cells(released, policy, sizes))
+    return Recount(checks, sizes.by(policy.quasi), sizes.rows, known=tuple(sizes.known))
 
 
 def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Check]:
@@ -267,6 +280,8 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
     for name, quasi, model in policy.requirements():
         if any(column not in released.columns() for column in sensitive_columns(model, policy)):
             checks.append(Check(f"{model.name} on {name}", False, "a sensitive column is missing"))
+        elif knows_few(model, quasi):
+            checks.append(sizes.by_known(model, name, quasi).check(model))
         elif policy.person_columns and model.floor is not model:
             checks += _floor_checks(model, sizes, quasi, name)
         else:
@@ -288,6 +303,8 @@ class _Sizes:
         self._released = released
         self._policy = policy
         self._known: dict[tuple[str, ...], IntArray] = {}
+        self._tuples: CodedTuples | None = None
+        self.known: list[KnownColumns] = []
         self.has_quasi = all(name in released.columns() for name in policy.quasi)
         self.rows = int(self.by(policy.quasi).sum()) if self.has_quasi else released.count()
 
@@ -298,6 +315,13 @@ class _Sizes:
         if tuple(columns) not in self._known:
             self._known[tuple(columns)] = self._released.sizes_by(columns)
         return self._known[tuple(columns)]
+
+    def by_known(self, model: PrivacyModel, name: str, columns: Sequence[str]) -> KnownColumns:
+        """Count every set of as many columns as the model says that others know, all of them from one scan."""
+        if self._tuples is None:
+            self._tuples = CodedTuples.of(self._released, self._policy.quasi)
+        self.known.append(KnownColumns.count(model, name, columns, self._tuples))
+        return self.known[-1]
 
     def groups_for(self, columns: Sequence[str], model: PrivacyModel) -> Groups:
         """Give the groups over these columns, with their sensitive values if the model asks about any."""

@@ -98,10 +98,10 @@ def check_link(policy: Policy) -> None:
             "it out"
         )
     mistakes += [
-        f"privacy: {model.name} cannot be met by a release of two tables, which publishes quasi-identifiers as they "
-        "are; choose an algorithm that generalizes"
+        f"privacy: {model.name}{'' if model.known is None else ' with known'} cannot be met by a release of two "
+        "tables, which publishes quasi-identifiers as they are; choose an algorithm that generalizes"
         for model in policy.privacy
-        if model.asks_population
+        if model.asks_population or model.known is not None
     ]
     if mistakes:
         raise PolicyError(mistakes)

@@ -214,8 +214,9 @@ class Release:
         if people := facts.get("people"):
             rows, least = f"{rows} of {people['released']} people", f"{people['smallest_group']} people"
             least += f" and {people['smallest_profile']} with all their rows" if "smallest_profile" in people else ""
+        known = f"{self.verdict.known_in_words}, " if self.verdict is not None and self.verdict.known else ""
         return (
-            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {least}, "
+            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {least}, {known}"
             f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
         )
 

@@ -140,7 +140,8 @@ def explain_row(table: Any, policy: Policy, row: int, *, on: str | None = None, 
     """Give why a row of a table is at risk under a policy's k, and which generalization would help it.
 
     ``row`` is its number, from 1. ``on`` names one of several quasi-identifiers; without it, it is the one by which
-    the row is most exposed. k is the largest that the policy's models ask for, or 2. People are counted where the
+    the row is most exposed. Where a model says how few columns are known, it is the set of so many by which the row
+    is most exposed. k is the largest that the policy's models ask for, or 2. People are counted where the
     policy says whose row it is. ``reading`` goes to the engine: memory_limit, threads, delimiter and encoding.
 
     >>> import pyarrow as pa
@@ -177,7 +178,9 @@ def explain_row(table: Any, policy: Policy, row: int, *, on: str | None = None, 
     alike = Alike(compiled, mine, apart, found.counts, persons)
     named = dict(policy.quasi_identifiers or {})
     asked = [on] if on is not None else list(named)
-    return min((alike.explain(row, named[one], _k_of(policy, one)) for one in asked), key=lambda r: r.size / r.k)
+    judged = [(columns, k) for one in asked for columns, k in _ks_by_columns(policy, one, named[one]).items()]
+    columns, k = min(judged, key=lambda one: alike.size_by(one[0]) / one[1])
+    return alike.explain(row, columns, k)
 
 
 def _cells_of(given: Rows, policy: Policy, row: int) -> dict[str, str | None]:
@@ -208,10 +211,14 @@ def _levels_apart(compiled: CompiledHierarchy, mine: int) -> Levels:
     return levels
 
 
-def _k_of(policy: Policy, name: str) -> int:
-    """Give the largest k that models ask for on a quasi-identifier."""
-    asked = [model for model in policy.privacy if getattr(model, "on", None) in (None, name)]
-    return max((int(k) for model in asked if isinstance(k := getattr(model, "k", None), int)), default=2)
+def _ks_by_columns(policy: Policy, name: str, columns: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """Give the largest k that models ask for on the columns of a quasi-identifier, or on each few that are known."""
+    ks: dict[tuple[str, ...], int] = {}
+    for model in policy.privacy:
+        k = getattr(model, "k", None)
+        if getattr(model, "on", None) in (None, name) and isinstance(k, int):
+            ks |= {chosen: max(k, ks.get(chosen, 0)) for chosen in model.column_sets(columns)}
+    return ks or {tuple(columns): 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +230,10 @@ class Alike:
     apart: Mapping[str, Levels]
     counts: NDArray[np.int64]
     persons: NDArray[np.int64] | None
+
+    def size_by(self, columns: Sequence[str]) -> int:
+        """Count the rows, or the people, that are equal to the row in some columns."""
+        return self._size(np.stack([self.apart[name] for name in columns]) == 0)
 
     def explain(self, row: int, columns: Sequence[str], k: int) -> RowRisk:
         """Give why the row is at risk by some columns."""

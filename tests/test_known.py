@@ -1,0 +1,228 @@
+"""k-anonymity against whoever knows few columns: ``KAnonymity(k, known=m)``, from the policy file to the recount."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import brute_force as bf
+import indistinct as ix
+from indistinct.algorithms import Task
+from indistinct.algorithms.solutions import minimal_solutions
+from indistinct.policy.policy_file import parse_policy, policy_toml
+from indistinct.policy.policy_schema import policy_schema
+from indistinct.released.manifest import policy_digest
+from profiles import examples
+
+PEOPLE = pa.table(
+    {
+        "sex": ["f", "f", "m", "m", "f", "m"],
+        "town": ["a", "a", "a", "b", "b", "b"],
+        "job": ["x", "y", "x", "y", "x", "y"],
+    }
+)
+"""Any one column is shared by three rows. Of pairs fa, mb, fx, my, ax, by are shared by two; fb, ma, fy, mx, ay, bx
+stand alone."""
+
+
+def policy_of(known, k=2, **more):
+    columns = {name: ix.quasi(ix.suppress()) for name in PEOPLE.column_names}
+    return ix.Policy(columns=columns, privacy=[ix.KAnonymity(k, known=known)], **more)
+
+
+def test_one_known_column_needs_nothing_two_need_two_columns_and_three_are_plain_k_anonymity():
+    """By hand: each two columns have a pair that stands alone, so for two known columns only one may stay."""
+    alone = ix.anonymize(PEOPLE, policy_of(1, 3))
+    assert alone.node == {"sex": 0, "town": 0, "job": 0}
+    assert alone.facts["smallest_group"] == 1
+    with pytest.raises(ix.InfeasibleError):
+        ix.anonymize(PEOPLE, policy_of(1, 7))
+    assert sum(ix.anonymize(PEOPLE, policy_of(2)).node.values()) == 2
+    plain = ix.anonymize(PEOPLE, ix.Policy(columns=policy_of(2).columns, privacy=[ix.KAnonymity(2)]))
+    assert ix.anonymize(PEOPLE, policy_of(3)).node == plain.node == ix.anonymize(PEOPLE, policy_of(9)).node
+
+
+def test_a_row_that_one_set_suppresses_is_missing_from_the_others():
+    """By hand: fay, max and fbx have pairs that stand alone; without them fax stands alone by sex and town."""
+    never = replace(policy_of(2), columns=dict.fromkeys(PEOPLE.column_names, ix.quasi()))
+    with pytest.raises(ix.InfeasibleError, match="4 of 6 rows must be suppressed, but the policy allows 3"):
+        ix.anonymize(PEOPLE, replace(never, max_suppression=3))
+    release = ix.anonymize(PEOPLE, replace(never, max_suppression=4))
+    assert release.table.to_pylist() == [{"sex": "m", "town": "b", "job": "y"}] * 2
+
+
+def test_the_release_says_what_holds_and_what_does_not():
+    release = ix.anonymize(PEOPLE, policy_of(1, 3))
+    said = "any one of 3 quasi columns is shared by at least 3 rows"
+    assert said in repr(release)
+    assert said in str(release.verdict)
+    assert "groups of at least 1" in repr(release)
+    check = next(check for check in release.verdict.checks if check.name.startswith("k-anonymity"))
+    assert check.name == "k-anonymity (k = 3, known = 1) on quasi-identifier"
+    assert check.detail == f"{said}; 3 sets of columns counted"
+    told = release.verdict.to_dict()["known"]
+    assert told == [{"on": "quasi-identifier", "known": 1, "columns": 3, "sets": 3, "smallest": 3}]
+
+
+def test_a_recount_finds_one_planted_row(tmp_path):
+    policy = policy_of(2, 3, max_suppression=0.5)
+    table = pa.concat_tables([PEOPLE.select(["sex", "town", "job"])] * 3)
+    assert ix.verify(table, policy).passed
+    planted = pa.concat_tables([table, pa.table({"sex": ["f"], "town": ["a"], "job": ["z"]})])
+    verdict = ix.verify(planted, policy)
+    assert not verdict.passed
+    failed = [check for check in verdict.checks if not check.passed]
+    assert [check.detail for check in failed] == [
+        "2 of 3 sets of 2 columns fail, in 2 groups; the smallest has 1 row, by sex, job"
+    ]
+
+
+def test_a_recipient_verifies_it_alone_and_a_changed_statement_is_found(tmp_path):
+    ix.anonymize(PEOPLE, policy_of(1, 3)).write(tmp_path / "release")
+    alone = ix.verify(tmp_path / "release")
+    assert alone.passed
+    assert alone.known[0].smallest == 3
+    path = tmp_path / "release" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    assert manifest["policy"]["privacy"] == [{"model": "k-anonymity", "k": 3, "known": 1}]
+    manifest["verdict"]["known"][0]["smallest"] = 4
+    path.write_text(json.dumps(manifest))
+    assert not ix.verify(tmp_path / "release", policy_of(1, 3)).passed
+
+
+def test_policy_files_say_it_and_digests_of_others_stay():
+    policy = policy_of(2, 5)
+    text = policy_toml(policy)
+    assert "known = 2" in text
+    assert parse_policy(text).privacy == policy.privacy
+    plain = replace(policy, privacy=[ix.KAnonymity(5)])
+    assert "known" not in policy_toml(plain)
+    assert ix.KAnonymity(5).describe() == {"model": "k-anonymity", "k": 5}
+    assert policy_digest(plain) != policy_digest(policy)
+    schema = json.dumps(policy_schema())
+    assert '"known"' in schema
+
+
+@pytest.mark.parametrize("known", [0, -1, 2.0, True, "3"])
+def test_what_is_no_number_of_columns_is_refused(known):
+    with pytest.raises(ix.PolicyError, match="known must be a whole number of at least 1"):
+        ix.KAnonymity(5, known=known)
+
+
+def test_what_cannot_be_promised_is_refused(tmp_path):
+    with pytest.raises(ix.PolicyError, match="drop known"):
+        replace(policy_of(2), person={"column": "id", "release": "pseudonym"})
+    columns = {**policy_of(2).columns, "ill": ix.sensitive()}
+    models = [ix.KAnonymity(2, known=2), ix.LDiversity(2)]
+    table = PEOPLE.append_column("ill", pa.array(list("abcabc")))
+    for algorithm in ("lossy-join", "anatomy"):
+        with pytest.raises(ix.PolicyError, match="with known cannot be met"):
+            ix.anonymize(table, ix.Policy(columns=columns, privacy=models, algorithm=algorithm))
+
+
+def test_several_quasi_identifiers_are_each_counted_by_themselves():
+    policy = policy_of(2, 3, quasi_identifiers={"patient": ["sex", "town"], "doctor": ["job"]})
+    assert [columns for columns, _ in policy.judged_sets()] == [("sex", "town"), ("job",)]
+    named = policy_of(1, 3, quasi_identifiers={"patient": ["sex", "town"], "doctor": ["town", "job"]})
+    verdict = ix.anonymize(PEOPLE, named).verdict
+    assert [(one.on, one.sets) for one in verdict.known] == [("patient", 2), ("doctor", 2)]
+    assert "on patient" in verdict.known_in_words
+
+
+def oracle_of(case, known):
+    """The same case with every set of so many columns as a quasi-identifier."""
+    sets = tuple(combinations(range(len(case.columns)), min(known, len(case.columns))))
+    return replace(case, quasi_identifiers=sets)
+
+
+def task_of(case, known):
+    plain = bf.task_of(replace(case, quasi_identifiers=None))
+    policy = replace(plain.policy, privacy=[ix.KAnonymity(case.k, known=known)])
+    return Task.of(plain.frequencies, policy)
+
+
+KNOWN = st.integers(1, 4)
+ALGORITHMS = st.sampled_from(["lattice", "samarati", "datafly", "mondrian", "regroup"])
+
+
+@given(bf.cases(people=None), KNOWN)
+@examples(60)
+def test_the_optimum_and_the_minimal_nodes_are_those_of_brute_force(case, known):
+    task, outcomes = task_of(case, known), bf.passing(oracle_of(case, known))
+    found = minimal_solutions(task, ix.Watch())
+    assert {solution.vector for solution in found} == bf.minimal(list(outcomes))
+    for solution in found:
+        assert solution.suppressed == len(outcomes[solution.vector].suppressed)
+    for measure in ("precision", "loss", "discernibility"):
+        try:
+            recoding = ix.Lattice(measure).run(task, ix.Watch())
+        except ix.InfeasibleError:
+            assert not outcomes
+            continue
+        figure, larger_is_better = bf.MEASURES[measure]
+        figures = {node: figure(one) for node, one in outcomes.items()}
+        best = max(figures.values()) if larger_is_better else min(figures.values())
+        assert figures[recoding.node] == pytest.approx(best)
+        assert recoding.suppressed_rows == len(outcomes[recoding.node].suppressed)
+
+
+@given(
+    bf.cases(people=None, most_rows=14),
+    KNOWN,
+    st.sampled_from(["lattice", "samarati", "datafly", "mondrian", "regroup"]),
+)
+@examples(30, opens_tables=True)
+def test_releases_hold_it_for_every_set_of_columns(case, known, algorithm):
+    """Plain counts of the released cells, over sets of at most so many columns; people are told by their rows."""
+    policy = replace(bf.policy_of_case(case), privacy=[ix.KAnonymity(case.k, known=known)], algorithm=algorithm)
+    table = bf.table_of_case(case)
+    try:
+        release = ix.anonymize(table, policy)
+    except ix.InfeasibleError:
+        assume(False)
+    names = list(policy.quasi)
+    rows = list(zip(*(release.table.column(name).to_pylist() for name in names), strict=True))
+    for size in range(1, min(known, len(names)) + 1):
+        for chosen in combinations(range(len(names)), size):
+            assert min(Counter(tuple(row[p] for p in chosen) for row in rows).values()) >= case.k
+    assert ix.verify(release, policy, original=table).passed
+
+
+@given(bf.cases(several=False), KNOWN)
+@examples(40)
+def test_it_is_what_listing_all_sets_of_columns_by_hand_is(case, known):
+    task = task_of(case, known)
+    names = task.frequencies.columns
+    listed = {str(n): chosen for n, chosen in enumerate(combinations(names, min(known, len(names))))}
+    by_hand = replace(task.policy, privacy=[ix.KAnonymity(case.k)], quasi_identifiers=listed)
+    own = Task.of(task.frequencies, by_hand)
+
+    def answer(one):
+        try:
+            found = ix.Lattice().run(one, ix.Watch())
+        except ix.InfeasibleError:
+            return None
+        return found.node, found.suppressed_rows
+
+    assert answer(task) == answer(own)
+
+
+def test_the_linking_of_few_columns_finds_a_crowd_of_k():
+    """The attack's own count: whoever knows so many columns of the private table finds k rows of the release."""
+    values = [(f"{n % 3}", f"{n % 4}", f"{n % 5}", f"{(n * n) % 7}") for n in range(60)]
+    table = pa.table({name: [row[p] for row in values] for p, name in enumerate("abcd")})
+    hierarchies = {name: ix.quasi(ix.suppress()) for name in "abcd"}
+    policy = ix.Policy(columns=hierarchies, privacy=[ix.KAnonymity(4, known=2)], max_suppression=0.2)
+    release = ix.anonymize(table, policy)
+    assert Counter(map(tuple, (row.values() for row in release.table.to_pylist()))).most_common()[-1][1] < 4
+    for chosen in (("a", "b"), ("b", "d")):
+        report = ix.attacks.link(release, table, policy, on=chosen)
+        assert report.one_to_one == 0
+        assert min(group.rows for group in report.worst) >= 4
