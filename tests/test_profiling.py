@@ -78,7 +78,9 @@ def test_nearly_unique_texts_and_numberings_are_identifiers() -> None:
     assert look_at("x17", [f"{'word ' * 20}{row}" for row in range(50)]).reason.startswith("long texts")
 
 
-@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d.%m.%y"])
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d.%m.%y", "%Y%m%d"]
+)
 def test_dates_are_recognized_with_their_format(form: str) -> None:
     found = look_at("born", days(form))
     assert found.hierarchy is not None
@@ -86,6 +88,25 @@ def test_dates_are_recognized_with_their_format(form: str) -> None:
     spec = found.hierarchy.spec()["dates"]
     assert (spec["format"] if isinstance(spec, dict) else "%Y-%m-%d") == form
     assert "cannot be told apart" not in found.reason
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y%m%d"])
+@pytest.mark.parametrize(("wrong", "kind"), [(1, "dates"), (3, None)])
+def test_one_date_in_a_hundred_may_be_unreadable(form: str, wrong: int, kind: str | None) -> None:
+    found = look_at("born", [*days(form) * 2, *["19991350", "31 June", "last year"][:wrong]])
+    assert found.hierarchy is not None
+    if kind:
+        assert found.hierarchy.kind == "dates"
+        assert found.unreadable == "missing"
+        assert "value that is none" in found.reason
+    else:
+        assert found.hierarchy.kind != "dates"
+
+
+def test_eight_digits_that_are_no_days_are_numbers() -> None:
+    chance = random.Random(4)
+    found = look_at("x17", [str(chance.randint(18500000, 21000000)) for _ in range(200)] * 3)
+    assert found.hierarchy is None or found.hierarchy.kind != "dates"
 
 
 def test_days_that_may_be_months_are_said_to_be_ambiguous() -> None:
@@ -122,7 +143,9 @@ def test_postal_codes_and_codes_with_leading_zeros_lose_their_last_characters() 
     [
         ([str(age) for age in range(17, 90)], [5, 10, 20, 40]),
         ([str(visits) for visits in (0, 1, 2, 3, 9)], [2, 4, 8]),
-        (["0.5", "0.75", "2.5"], [0.1, 0.2, 0.4, 0.8]),
+        (["0.5", "0.75", "2.5"], [0.5, 1.0]),
+        (["0", "0.5", "1"], [1]),
+        ([str(number) for number in range(0, 200, 10)], [20, 40, 80, 160]),
         (["1000", "250000", "90000", "1"], [20000, 40000, 80000, 160000]),
     ],
 )
@@ -162,7 +185,7 @@ def test_a_table_of_names_alone_still_gets_a_policy() -> None:
 
 
 def test_a_wide_table_is_recoded_cell_by_cell() -> None:
-    table = pa.table({f"x{column}": ["a", "b"] * 5 for column in range(30)})
+    table = pa.table({f"x{column}": ["a", "b"] * 5 for column in range(30)} | {"y": [*"aabbaabbac"]})
     policy = suggested_policy(profile(table), k=2)
     assert policy.algorithm == "regroup"
     with ix.anonymize(table, policy) as release:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import random
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
+from indistinct.linkage.telling_columns import alike_by
 from indistinct.study.profiling import profile
 from indistinct.study.suggesting import reasons, suggested_policy
+from profiles import examples
 
 ROWS = 400
 
@@ -96,3 +102,125 @@ def test_the_policy_file_names_what_goes_without_a_model(tmp_path: Path) -> None
     text = (tmp_path / "policy.toml").read_text("utf-8")
     assert "# no model for salary: one is suggested, since each costs much of the table\n" in text
     assert text.count('model = "l-diversity"') == 1
+
+
+@pytest.mark.parametrize(
+    ("alone", "limit", "algorithm"),
+    [(0, 0, "lattice"), (8, 0.02, "lattice"), (9, 0.02, "regroup"), (3, 3, "lattice"), (4, 3, "regroup")],
+)
+def test_regroup_is_suggested_unless_nearly_all_rows_stand_in_full_groups(
+    alone: int, limit: float, algorithm: str
+) -> None:
+    """400 rows of two sexes and two towns make groups of 100; 2 % are 8 rows, each in a town of its own."""
+    towns = ["north", "south"] * (ROWS // 2)
+    towns[:alone] = [f"hamlet {row}" for row in range(alone)]
+    table = pa.table({"sex": ["m", "m", "f", "f"] * (ROWS // 4), "town": towns})
+    found = profile(table)
+    policy = suggested_policy(found, 5, limit)
+    assert policy.algorithm == algorithm
+    said = "\n".join(reasons(found, policy))
+    assert ("nearly all rows stand in groups of 5 or more by 2 quasi columns already" in said) is (alone in (0, 8, 3))
+    with ix.anonymize(table, policy) as release:
+        assert release.verdict is not None
+        assert release.verdict.passed
+
+
+def test_people_and_not_rows_must_stand_in_full_groups() -> None:
+    """Each of eight people has fifty rows in a town of her own with another: two people, and a hundred rows."""
+    table = pa.table(
+        {
+            "patient_id": [f"p{row // 50}" for row in range(ROWS)],
+            "sex": [["m", "f"][row // 50 % 2] for row in range(ROWS)],
+            "town": [f"town {row // 100}" for row in range(ROWS)],
+        }
+    )
+    assert suggested_policy(profile(table)).algorithm == "regroup"
+
+
+def test_a_crowded_table_with_a_model_is_recoded_cell_by_cell() -> None:
+    towns = ["north", "south"] * (ROWS // 2)
+    table = pa.table({"town": towns, "disease": drawn("flu", "cough", "gout")})
+    assert suggested_policy(profile(table)).algorithm == "regroup"
+
+
+def test_groups_that_agree_in_a_column_and_then_have_one_value_get_no_model() -> None:
+    """Those without work, 4 of 10, have no income: .4 of the groups of 5 that agree in work have one value."""
+    work = [("none" if row % 10 < 4 else "some") for row in range(ROWS)]
+    income = [("0" if one == "none" else str(row)) for row, one in enumerate(work)]
+    assert models(people(income=income)) == [("income", 2)]
+    table = people(income=income, work=work)
+    assert models(table) == []
+    assert "no model for income: 40 % of the groups of 5 rows that agree in work have one value by chance" in why(table)
+
+
+@examples(60)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=9))
+def test_how_often_groups_are_alike_is_that_of_all_groups(rows: list[tuple[int, int]]) -> None:
+    codes, others = (np.array(column, np.int32) for column in zip(*rows, strict=True))
+    for size, share in zip(range(2, 6), alike_by(codes, others, 5), strict=True):
+        shares = []
+        for cell, _ in rows:
+            beside = [value for other, value in rows if other == cell]
+            drawn_from = beside if len(beside) >= size else [value for _, value in rows]
+            groups = list(combinations(drawn_from, size))
+            shares.append(sum(len(set(group)) == 1 for group in groups) / max(1, len(groups)))
+        assert share == pytest.approx(sum(shares) / len(rows))
+
+
+def namesakes(births: list[str], **more: list[str]) -> pa.Table:
+    """Give rows with twenty different names, and the births that are given."""
+    chance = random.Random(5)
+    names = [f"name {row % 20}" for row in range(ROWS)]
+    return pa.table({"name": names, "birthday": births, "town": [chance.choice("abcd") for _ in names], **more})
+
+
+def some_days(people: int) -> list[str]:
+    chance = random.Random(6)
+    days = [
+        f"{chance.randint(1930, 2005)}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}" for _ in range(people)
+    ]
+    return [days[row % people] for row in range(ROWS)]
+
+
+@pytest.mark.parametrize("number", [None, "id", "customer_id", "bib_num"])
+def test_rows_of_one_name_with_different_births_are_of_namesakes(number: str | None) -> None:
+    own = {number: [str(1000 + row // (1 + (number == "bib_num"))) for row in range(ROWS)]} if number else {}
+    table = namesakes(some_days(ROWS), **own)
+    found = profile(table)
+    assert (found.person, found.names) == (None, ())
+    assert "name" in found.namesakes
+    policy = suggested_policy(found)
+    assert policy.person is None
+    assert policy.one_row_per_person is (number in (None, "bib_num"))
+    assert "they are taken for namesakes" in "\n".join(reasons(found, policy))
+    assert ix.check(table, policy).mistakes == ()
+    assert found.to_dict()["namesakes"] == list(found.namesakes)
+
+
+@pytest.mark.parametrize("number", [None, "id", "customer_id"])
+def test_rows_of_one_name_and_birth_are_of_one_person(number: str | None) -> None:
+    own = {number: [str(1000 + row) for row in range(ROWS)]} if number else {}
+    found = profile(namesakes(some_days(20), **own))
+    assert (found.names, found.namesakes) == (("name",), ())
+    assert suggested_policy(found).person_columns == ("name",)
+
+
+def test_some_namesakes_among_people_with_several_rows_do_no_harm() -> None:
+    """Twenty names, of forty people with ten rows each."""
+    assert profile(namesakes(some_days(40))).names == ("name",)
+
+
+def test_without_births_sex_tells_namesakes_and_then_what_numbers_people() -> None:
+    names = [f"name {row % 20}" for row in range(ROWS)]
+    differing, same = drawn("m", "f"), [str(row % 2) for row in range(ROWS)]
+    town = drawn("a", "b", "c", seed=4)
+    assert profile(pa.table({"name": names, "sex": differing, "town": town})).namesakes == ("name",)
+    assert profile(pa.table({"name": names, "sex": same, "town": town})).names == ("name",)
+    assert profile(pa.table({"name": names, "town": town})).names == ("name",)
+    rows = [str(row) for row in range(ROWS)]
+    assert profile(pa.table({"name": names, "customer": rows, "town": town})).namesakes == ("name",)
+    assert profile(pa.table({"name": names, "id": rows, "town": town})).names == ("name",)
+
+
+def test_people_with_two_rows_are_found_among_many_namesakes() -> None:
+    assert profile(namesakes(some_days(ROWS // 2))).names == ("name",)

@@ -114,6 +114,30 @@ def _guessed_right(codes: Codes, others: Codes) -> tuple[int, bool]:
     return int(first[is_right].sum()), bool((numbers == 1).all())
 
 
+def alike_by(codes: Codes, others: Codes, largest: int) -> list[float]:
+    """Give how often groups of 2, 3, … ``largest`` rows with one cell also have one value of ``others``, by chance.
+
+    A group is drawn from the rows with the cell of some row; where these are too few, from all rows.
+
+    >>> cells, values = np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    >>> [round(share, 4) for share in alike_by(cells, values, 4)]  # of the second cell 3 of 6 pairs, 1 of 4 triples
+    [0.75, 0.625, 0.5]
+    """
+    rows, width = len(codes), int(others.max(initial=0)) + 1
+    pairs, sizes = np.unique(codes.astype(np.int64) * width + others, return_counts=True)
+    _, cell_of = np.unique(pairs // width, return_inverse=True)
+    of_cell = np.bincount(cell_of, sizes)
+    everywhere = np.bincount(others)
+    within, anywhere = np.ones(len(pairs)), np.ones(len(everywhere))
+    found = []
+    for drawn in range(largest):  # one row more: it has the value as well, of those that are left
+        within *= np.maximum(sizes - drawn, 0) / np.maximum(of_cell[cell_of] - drawn, 1)
+        anywhere *= np.maximum(everywhere - drawn, 0) / max(rows - drawn, 1)
+        by_cell = np.where(of_cell > drawn, np.bincount(cell_of, within), anywhere.sum())
+        found.append(float((by_cell * of_cell).sum() / max(1, rows)))
+    return found[1:]
+
+
 def guess(column: CodedColumn, other: CodedColumn) -> NDArray[np.int64]:
     """Give, for each value of a column, the code of the other's value that it tells, and -1 where it tells none.
 

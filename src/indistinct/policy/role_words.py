@@ -97,7 +97,11 @@ HEALTH = (
     "results *result lab serum plasma glu readmit* readmitted mental psych* depress* anxiety suicid* smok* cigs "
     "alcohol* alc drink* marijuana cocaine abuse pregnan* abort* complication* metasta* relapse recur* stage histol* "
     "remission survived survival vital* lesions fracture* pain inpatient outpatient emergency vaccin* immun* allerg* "
-    "bp systolic diastolic glucose insulin creat* hemoglobin dphy deye dear drem dout ddrs disease"
+    "bp systolic diastolic glucose insulin creat* hemoglobin dphy deye dear drem dout ddrs disease "
+    "albumin bili bilirubin* phos alkphos phosphatase sgot sgpt ggt platelet* thrombocyt* leukocyt* leucocyt* wbc rbc "
+    "hgb haemoglobin hematocrit hct inr protime prothrombin* crp sodium potassium urea bun triglycer* trigl hdl ldl "
+    "lipid* tsh psa ferritin hba hgba apgar karno* ecog ascites edema oedema hepat* lymph* biopsy carcino* leuk* "
+    "melanom* infarct* arrhythm* cardiac renal dialysis transplant* comorb* menopaus* sepsis pneumon* hospitaliz*"
 )
 MONEY = (
     "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "

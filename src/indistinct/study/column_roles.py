@@ -12,7 +12,7 @@ from indistinct.policy import Role, role_words
 from indistinct.policy.column import Unreadable
 from indistinct.policy.column_names import OTHERS_WORDS, PERSON_WORDS, is_one_of, numbers_something, words_of
 from indistinct.study.column_looks import MANY, Look
-from indistinct.study.column_shapes import Shape, shape_of
+from indistinct.study.column_shapes import FIRST_YEAR, LAST_YEAR, Shape, shape_of
 from indistinct.study.risk.safe_harbor import SafeHarbor, identifiers_like
 
 LONG_TEXT, MANY_WORDS = 40, 5
@@ -21,7 +21,6 @@ EXACT_PLACES = 3
 """Coordinates with so many decimals tell a house."""
 FEWEST_ITEMS = 4
 """So many columns with the same values, three or more, of unknown or sensitive names are items of one record."""
-FIRST_YEAR, LAST_YEAR = 1850, 2100
 SHORTEST_PART = 7
 """Words of roles are parts of longer ones from so many letters on."""
 LONG_NUMBER = 6
@@ -58,6 +57,13 @@ class ColumnProfile:
     """What is to become of the few values that the hierarchy cannot read."""
     told_by: str | None = None
     """Of a sensitive column: a quasi column that tells it, more often than not."""
+    alike: tuple[tuple[str, float], ...] = ()
+    """Of a sensitive column, for groups of 2, 3, … rows that agree in one quasi column: the column within which they
+    have one value most often, and how often by chance."""
+
+    def alike_within(self, k: int) -> tuple[str, float]:
+        """Give the quasi column within which groups of k rows have one value most often, and how often."""
+        return self.alike[min(k - 2, len(self.alike) - 1)] if self.alike and k >= 2 else ("", 0.0)
 
     @property
     def urgency(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,9 +41,16 @@ DATE_FORMATS = {
     "%m/%d/%Y %H:%M": "%d/%m/%Y %H:%M",
     "%d/%m/%Y %H:%M": None,
     "%d.%m.%Y %H:%M": None,
+    "%Y%m%d": None,
 }
 """The formats of dates in the order in which they are tried, each with the twin that it may be mistaken for."""
 DATE_LEVELS = ("month", "year", "5 years", "10 years")
+LONG_SPANS = (20, 40)
+FIRST_YEAR, LAST_YEAR = 1850, 2100
+"""Numbers between these may be years, and eight digits dates."""
+DATE_LIKE = re.compile(r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}\s*$)", re.ASCII)
+TRIED = 200
+"""So many values of a column are tried before all are."""
 
 INTERVALS_ACROSS = 20
 FEW_KINDS = 12
@@ -97,9 +105,8 @@ def shape_of(name: str, look: Look) -> Shape:
     """Give the hierarchy that all values of a column climb, and their shape in words."""
     if look.values is None:
         return Shape(suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at")
-    values = look.meaningful
     for found in (
-        _dates(values),
+        _dates(look),
         _known_codes(name, look),
         _codes(name, look),
         _ranges(look),
@@ -165,31 +172,51 @@ def _mostly_known(look: Look, expected: Sequence[str]) -> Recognised | None:
     return found if _declare_others(Shape(found.hierarchy, ""), look) is not None else None
 
 
-def _dates(values: Sequence[str]) -> Shape | None:
-    """Recognize dates by the first format that reads every value."""
-    if not values:
+def _dates(look: Look) -> Shape | None:
+    """Recognize dates by the format that reads every value, or else most of them, if it leaves few cells."""
+    tried = look.meaningful[:: max(1, len(look.meaningful) // TRIED)]
+    if not tried or sum(bool(DATE_LIKE.match(value)) for value in tried) < MOSTLY * len(tried):
         return None
-    for form, twin in DATE_FORMATS.items():
-        days = _days(values, form)
-        if days is None:
-            continue
-        latest = date.today().year if "%y" in form else None
-        hierarchy = dates(*DATE_LEVELS) if form == ISO else dates(*DATE_LEVELS, format=form, latest=latest)
-        if twin is not None and _days(values, twin) is not None:
-            words = f"dates; day and month cannot be told apart: if {form} is wrong, the format is {twin}"
-            return Shape(hierarchy, words)
-        return Shape(hierarchy, "dates")
-    return None
+    read = {form: _dates_read(look, form, tried) for form in DATE_FORMATS}
+    best = max(read, key=lambda form: read[form])
+    if read[best] < 1 - MOST_UNREADABLE:
+        return None
+    latest = date.today().year if "%y" in best else None
+    levels = _date_levels(look, best)
+    hierarchy = dates(*levels) if best == ISO else dates(*levels, format=best, latest=latest)
+    twin = DATE_FORMATS[best]
+    if twin is not None and read[twin] == read[best]:
+        words = f"dates; day and month cannot be told apart: if {best} is wrong, the format is {twin}"
+        return Shape(hierarchy, words)
+    return Shape(hierarchy, "dates")
 
 
-def _days(values: Sequence[str], form: str) -> list[date] | None:
-    """Give the day of every value, or None if a value is not a date of this format."""
-    if form == ISO and not all("-" in value for value in values):
+def _date_levels(look: Look, form: str) -> tuple[str, ...]:
+    """Give the levels of dates: ranges of 20 and 40 years as well, where dates are further apart than that."""
+    years = [day.year for value in look.meaningful if (day := _day(value, form)) is not None]
+    reach = max(years) - min(years)
+    return (*DATE_LEVELS, *(f"{span} years" for span in LONG_SPANS if span < reach))
+
+
+def _dates_read(look: Look, form: str, tried: Sequence[str]) -> float:
+    """Give the share of the cells that a format reads as dates; 0 if the values that are tried say that it is low."""
+    values = look.meaningful
+    if sum(_day(value, form) is not None for value in tried) < MOSTLY * len(tried):
+        return 0.0
+    counts = dict(zip(look.values or (), look.counts.tolist() if look.counts is not None else (), strict=True))
+    read = sum(counts[value] for value in values if _day(value, form) is not None)
+    return float(read / sum(counts[value] for value in values))
+
+
+def _day(value: str, form: str) -> date | None:
+    """Give the day that a format reads, or None if the value is no date of that format."""
+    text = value.strip()
+    if form == ISO and "-" not in text:
         return None  # eight digits are rather a number than a date without separators
+    if form == "%Y%m%d" and not (len(text) == 8 and text.isdecimal() and FIRST_YEAR <= int(text[:4]) <= LAST_YEAR):
+        return None
     try:
-        if form == ISO:
-            return [datetime.fromisoformat(value.strip()).date() for value in values]
-        return [datetime.strptime(value.strip(), form).date() for value in values]
+        return (datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)).date()
     except ValueError:
         return None
 
@@ -238,8 +265,11 @@ def _numbers(name: str, look: Look) -> Shape | None:
     reach = Decimal(str(_reach(look)))
     if reach <= 0:
         return None
-    width = _nice(reach / INTERVALS_ACROSS)
-    narrowest = max(2, int(width)) if look.is_whole else width
+    exact = [Decimal(str(number)) for number in numbers]
+    apart = 2 * min(after - before for before, after in pairwise(exact) if after > before)
+    narrowest: Decimal | int = _nice(max(reach / INTERVALS_ACROSS, apart))  # else the first level joined no values
+    if look.is_whole:
+        narrowest = max(2, int(narrowest))
     widths = [narrowest * factor for factor in (1, 2, 4, 8) if factor == 1 or narrowest * factor < reach]
     words = f"{'whole ' if look.is_whole else ''}numbers"
     is_age = any(is_one_of(word, role_words.AGES, 9) for word in words_of(name))

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.hierarchy import suppress
 from indistinct.linkage.coded_cells import CodedColumn, coded_columns
-from indistinct.linkage.telling_columns import Dependency, dependencies_between
+from indistinct.linkage.telling_columns import Dependency, alike_by, dependencies_between
 from indistinct.policy import Role
 from indistinct.study.column_looks import MANY, Look, looks
 from indistinct.study.column_roles import HALF, ColumnProfile, items_among, judge
@@ -28,6 +30,10 @@ MOST_LOOKED_AT = 15
 """Of more quasi columns those with most values are looked at together."""
 MOST_ASKED = 8
 """Of so many sensitive columns it is asked whether a quasi column tells them."""
+LARGEST_ASKED = 20
+"""Up to this size it is asked how many rows stand in groups, and how often groups have one sensitive value."""
+MOST_COUNTED = 20_000
+"""From so many rows, spread evenly, the latter is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,10 @@ class Profile:
     """The columns that name people, if nothing numbers them and the same names stand in many rows."""
     dependencies: tuple[Dependency, ...] = ()
     """Columns that would be released as they are, and tell a quasi column."""
+    small_groups: tuple[int, ...] = ()
+    """How many rows, or people, stand in groups of 1, 2, 3, … of them by all quasi columns as they are."""
+    namesakes: tuple[str, ...] = ()
+    """Columns that name or number people and repeat, and yet are those of different people."""
 
     @property
     def nodes(self) -> int:
@@ -62,6 +72,7 @@ class Profile:
             "columns": [column.to_dict() for column in self.columns],
             "identifying": identifying,
             "person": self.person if self.person is not None else list(self.names) or None,
+            "namesakes": list(self.namesakes),
             "dependencies": [one.to_dict() for one in self.dependencies],
         }
 
@@ -90,15 +101,18 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         watch.report("profile", 0, len(rows.columns()))
         coded = coded_columns(rows, rows.columns())
         found = looks(rows, coded, count, watch)
-        columns = _judge_all(coded, found)
+        columns, namesakes = _judge_all(coded, found)
         person = next((column.name for column in columns if column.topic == "person"), None)
         watch.report("dependencies")
         columns, dependencies = _without_dependencies(coded, columns, found)
         columns = _with_telling(coded, _with_some_quasi(columns, person))
-        names = () if person is not None else names_that_repeat(coded, columns, found)
+        names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
+        if are_namesakes:
+            names, namesakes = (), (*namesakes, *names)
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
+        small = _small_groups(rows, columns, names if person is None else (person,))
     described = [_with_company(column, identifying) for column in columns]
-    return Profile(count, tuple(described), identifying, person, names, dependencies)
+    return Profile(count, tuple(described), identifying, person, names, dependencies, small, namesakes)
 
 
 def comments(profile: Profile) -> dict[str, str]:
@@ -106,14 +120,16 @@ def comments(profile: Profile) -> dict[str, str]:
     return {column.name: column.reason for column in profile.columns}
 
 
-def _judge_all(coded: Mapping[str, CodedColumn], found: Mapping[str, Look]) -> list[ColumnProfile]:
-    """Judge every column by itself, then find the one that says whose rows these are."""
+def _judge_all(
+    coded: Mapping[str, CodedColumn], found: Mapping[str, Look]
+) -> tuple[list[ColumnProfile], tuple[str, ...]]:
+    """Judge every column by itself, then find the one that says whose rows these are, and those that only seem to."""
     items = items_among(found)
     columns = [judge(name, look, items) for name, look in found.items()]
-    person = find_person(coded, columns, found)
+    person, others = find_person(coded, columns, found)
     if person is None:
-        return columns
-    return [person_profile(person, found[person]) if column.name == person else column for column in columns]
+        return columns, others
+    return [person_profile(person, found[person]) if one.name == person else one for one in columns], ()
 
 
 def _without_dependencies(
@@ -151,7 +167,28 @@ def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]
     told: dict[str, str] = {}
     for one in dependencies_between(coded, names, asked, enough=HALF):
         told.setdefault(one.tells, one.column)
-    return [replace(column, told_by=told.get(column.name)) for column in columns]
+    alike = {name: _alike(coded, names, name) for name in asked if name in coded}
+    return [replace(one, told_by=told.get(one.name), alike=alike.get(one.name, ())) for one in columns]
+
+
+def _alike(coded: Mapping[str, CodedColumn], names: Sequence[str], sensitive: str) -> tuple[tuple[str, float], ...]:
+    """Give, for groups of 2, 3, … rows, the quasi column within which they most often have one sensitive value."""
+    step = max(1, len(coded[sensitive].codes) // MOST_COUNTED)
+    values = coded[sensitive].codes[::step]
+    shares = {name: alike_by(coded[name].codes[::step], values, LARGEST_ASKED) for name in names if name in coded}
+    if not shares:
+        return ()
+    return tuple(
+        max(((name, one[size]) for name, one in shares.items()), key=lambda found: found[1])
+        for size in range(LARGEST_ASKED - 1)
+    )
+
+
+def _small_groups(rows: Rows, columns: Sequence[ColumnProfile], person: Sequence[str]) -> tuple[int, ...]:
+    """Count the rows, or people, in groups of 1, 2, 3, … of them by all quasi columns as they are."""
+    sizes = rows.sizes_by([column.name for column in columns if column.role == "quasi"], person)
+    by_size = np.bincount(sizes[sizes < LARGEST_ASKED], minlength=LARGEST_ASKED)
+    return tuple((by_size * np.arange(LARGEST_ASKED)).tolist()[1:])
 
 
 def _identifying(rows: Rows, columns: Sequence[ColumnProfile], count: int) -> tuple[Combination, ...]:

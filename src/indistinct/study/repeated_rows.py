@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from indistinct.linkage.coded_cells import CodedColumn, Codes
+from indistinct.linkage.telling_columns import explained_by
 from indistinct.policy.column_names import (
     NAMESAKES,
     OTHERS_WORDS,
@@ -17,7 +18,7 @@ from indistinct.policy.column_names import (
     numbers_something,
     words_of,
 )
-from indistinct.study.column_looks import Look
+from indistinct.study.column_looks import MANY, Look
 from indistinct.study.column_roles import ColumnProfile
 from indistinct.study.risk.safe_harbor import identifiers_like
 
@@ -25,19 +26,23 @@ LIFELONG = ("birth", "sex", "origin")
 """What the name of a column is about whose value stays the same for a person."""
 SAME = 0.9
 """Of so many people with several rows all rows must agree there; the rest are mistakes."""
+HARDLY = 0.1
+"""Names that take away fewer mistakes about the sex or origin of those who bear them are those of different people."""
+SEED = 1
 
 
 def find_person(
     coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
-) -> str | None:
-    """Give the column that says whose row it is, where some people have several rows; None if there is none.
+) -> tuple[str | None, tuple[str, ...]]:
+    """Give the column that says whose row it is, where some people have several rows, or None; and those that do not.
 
     What numbers people has a name that says so, or does not differ, from row to row of one number, in what stays the
-    same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household.
+    same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household
+    or the starters of a run, unless its name speaks of people.
     """
     candidates = [name for name, look in found.items() if _may_number(name, look)]
     lifelong = [column.name for column in columns if column.topic in LIFELONG and column.distinct >= 2]
-    ranked = []
+    ranked, others = [], []
     for name in candidates:
         same = [
             _share_that_agrees(coded[name].codes, coded[other].codes)
@@ -53,20 +58,56 @@ def find_person(
         if not is_same and not is_named:
             continue
         is_doubtful = bool(same) and not is_same
+        if is_doubtful and not is_person and max(same) < SAME:
+            others.append(name)
+            continue
         ranked.append((not is_person, is_doubtful, -found[name].distinct, name))
-    return min(ranked)[-1] if ranked else None
+    return (min(ranked)[-1] if ranked else None), tuple(others)
 
 
 def names_that_repeat(
     coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
-) -> tuple[str, ...]:
-    """Give the columns that name people, if the same names stand in many rows: namesakes pass for one person."""
+) -> tuple[tuple[str, ...], bool]:
+    """Give the columns that name people, if the same names stand in many rows, and whether these are namesakes.
+
+    Rows with one name are of one person unless they differ in the date of birth, or in sex and origin where nobody's
+    birth is known; where nothing of this is known, unless something numbers people and is different in every row.
+    """
     names = [one.name for one in columns if one.role == "identifier" and names_people(one.name) == "name"]
     if not names or any(found[name].missing or name not in coded for name in names):
-        return ()
-    together = np.unique(np.stack([coded[name].codes for name in names]), axis=1).shape[1]
+        return (), False
+    _, together = np.unique(np.stack([coded[name].codes for name in names]), axis=1, return_inverse=True)
+    whose = together.ravel().astype(np.int32)
     rows = found[names[0]].rows
-    return tuple(names) if rows - together > NAMESAKES * rows else ()
+    if rows - int(whose.max(initial=-1)) - 1 <= NAMESAKES * rows:
+        return (), False
+    return tuple(names), not _are_of_one(whose, coded, columns, found)
+
+
+def _are_of_one(
+    whose: Codes, coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+) -> bool:
+    """Tell whether rows with one name seem to be of one person: many have one birth, or else one sex or origin."""
+    lifelong = {topic: [one.name for one in columns if one.topic == topic and one.name in coded] for topic in LIFELONG}
+    births = [coded[name].codes for name in lifelong["birth"] if found[name].distinct >= MANY]
+    if births:
+        return any(_repeats_beyond_chance(whose, birth) > NAMESAKES for birth in births)
+    others = [coded[name].codes for name in (*lifelong["sex"], *lifelong["origin"]) if found[name].distinct >= 2]
+    if others:
+        return max(explained_by(whose, other)[0] for other in others) >= HARDLY
+    numbered = [one for one in columns if one.role == "identifier" and names_people(one.name) == "number"]
+    return not any(
+        found[one.name].distinct == found[one.name].rows
+        and any(is_one_of(word, PERSON_WORDS) for word in words_of(one.name))
+        for one in numbered
+    )
+
+
+def _repeats_beyond_chance(codes: Codes, others: Codes) -> float:
+    """Give the share of the rows that repeat both of two columns, less that if one is shuffled."""
+    shuffled = np.random.default_rng(SEED).permutation(others)
+    together, by_chance = (np.unique(np.stack([codes, one]), axis=1).shape[1] for one in (others, shuffled))
+    return float((by_chance - together) / max(1, len(codes)))
 
 
 def _share_that_agrees(codes: Codes, others: Codes) -> float:

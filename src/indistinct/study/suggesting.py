@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from indistinct.policy import Column, Policy, quasi
+from indistinct.policy.column_names import names_people
 from indistinct.privacy import KAnonymity, LDiversity, PrivacyModel
+from indistinct.showing.words import counted
 from indistinct.study.column_roles import ColumnProfile
 from indistinct.study.profiling import Profile
 
@@ -11,10 +13,10 @@ DIVERSE = 2
 """So many sensitive values each group is asked for: more costs much and protects little more."""
 MOST_ALIKE = 0.1
 """A model is suggested if groups of k rows, put together by chance, have one value no more often than this."""
+MOST_ALIKE_WITHIN = 0.25
+"""And if groups of k rows that agree in one quasi column have one no more often than this."""
 MOST_NAMED = 8
 """Of more sensitive columns without a model the others are counted."""
-FEW_QUASI = 4
-"""A table with more quasi columns is recoded cell by cell: one level for whole columns would leave nothing of it."""
 MOST_ROWS = 400_000
 """A larger table is left to the search for whole columns, which counts tuples and takes seconds."""
 
@@ -27,29 +29,50 @@ def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float 
         else Column(column.role)
         for column in profile.columns
     }
-    algorithm = suggested_algorithm(profile)
+    models = suggested_models(profile, k)
+    is_crowded = not models and _is_crowded(profile, k, max_suppression)
+    algorithm = suggested_algorithm(profile, is_crowded=is_crowded)
     return Policy(
         columns=columns,
-        privacy=[KAnonymity(k), *suggested_models(profile, k)],
+        privacy=[KAnonymity(k), *models],
         max_suppression=max_suppression,
         algorithm=algorithm,
         options={"measure": "loss"} if algorithm == "regroup" else {},
         person=profile.person or list(profile.names) or None,
+        one_row_per_person=_has_one_row_each(profile),
     )
 
 
-def suggested_algorithm(profile: Profile) -> str:
-    """Give the lattice for few quasi columns, and Regroup for more, which loses far less of them."""
-    many = len(profile.with_role("quasi")) > FEW_QUASI
-    return "regroup" if many and profile.rows <= MOST_ROWS else "lattice"
+def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
+    """Give Regroup, which loses far less, unless k alone is asked of a table that is nearly so, or it is very large.
+
+    Where no more rows stand in groups below k than may be suppressed, the lattice leaves all others as they are.
+    """
+    return "lattice" if is_crowded or profile.rows > MOST_ROWS else "regroup"
+
+
+def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -> bool:
+    """Tell whether only as many rows as may be suppressed stand in groups of fewer than k; nobody of several."""
+    if k - 1 > len(profile.small_groups) or (k > 1 and not profile.small_groups):
+        return False
+    limit = 0 if profile.person or profile.names else max_suppression or 0
+    allowed = limit * profile.rows if isinstance(limit, float) else limit
+    return sum(profile.small_groups[: k - 1]) <= allowed
+
+
+def _has_one_row_each(profile: Profile) -> bool:
+    """Tell whether a policy must say that every row is of somebody else, since else what repeats would be refused."""
+    numbers = [one.name for one in profile.with_role("identifier") if names_people(one.name) == "number"]
+    return bool(profile.namesakes) and (not numbers or any(name in numbers for name in profile.namesakes))
 
 
 def suggested_models(profile: Profile, k: int) -> list[PrivacyModel]:
     """Give distinct l-diversity, l = 2, for the most sensitive column of a known topic that groups of k can have it of.
 
     Each model costs much, and several cost far more than each, so there is one. A column gets none if a group of k rows
-    too often has one value by chance, or if a quasi column tells it: groups would have to be far larger than k, or to
-    lose that quasi column. ``reasons`` names the columns without a model.
+    too often has one value by chance, be they any rows or some that agree in a quasi column, or if a quasi column tells
+    it: groups would have to be far larger than k, or to lose that quasi column. ``reasons`` names the columns without
+    a model.
     """
     for column in _candidates(profile):
         if not _hindrance(column, k):
@@ -60,18 +83,26 @@ def suggested_models(profile: Profile, k: int) -> list[PrivacyModel]:
 def reasons(profile: Profile, policy: Policy) -> list[str]:
     """Say in sentences why a suggested policy has its algorithm and its models, and which columns tell others."""
     many = len(profile.with_role("quasi"))
-    why = {
-        "regroup": f"{many} quasi columns: recoded cell by cell they lose far less than by one level for each column",
-        "lattice": f"{many} quasi columns: the best level for each of them is found",
-    }
-    found = [f"{policy.algorithm}, because of {why[policy.algorithm]}"]
     k = next(model.k for model in policy.privacy if isinstance(model, KAnonymity))
-    columns = {column.name: column for column in profile.columns}
+    columns = counted(many, "quasi column")
+    if policy.algorithm == "regroup":
+        why = f"a table loses far less cell by cell than with one level for each column; here are {columns}"
+    elif profile.rows > MOST_ROWS:
+        why = f"it takes seconds for {profile.rows:,} rows, and finds the best level for each of {columns}"
+    else:
+        why = f"nearly all rows stand in groups of {k} or more by {columns} already"
+    found = [f"{policy.algorithm}, because {why}"]
+    if profile.namesakes:
+        found.append(
+            f"rows with the same {' and '.join(profile.namesakes)} differ in birth or sex or in their numbers, so "
+            "they are taken for namesakes; if they are one person's, say person"
+        )
+    named = {column.name: column for column in profile.columns}
     with_model = [model.column for model in policy.privacy if isinstance(model, LDiversity) and model.column]
     for name in with_model:
         found.append(
             f"l-diversity of {name}, because else all of a group may have one value; {DIVERSE} values are "
-            f"what groups of k can have where {100 * columns[name].largest_share:.0f} % of all rows have one"
+            f"what groups of k can have where {100 * named[name].largest_share:.0f} % of all rows have one"
         )
     found += _without_model([column for column in _candidates(profile) if column.name not in with_model], k)
     return found + [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
@@ -89,6 +120,10 @@ def _hindrance(column: ColumnProfile, k: int) -> str:
         return f"{column.told_by}, which is quasi, mostly tells it: should that be sensitive too?"
     if k < DIVERSE or column.largest_share**k > MOST_ALIKE:
         return f"{100 * column.largest_share:.0f} % of all rows have one value: groups would have to be much larger"
+    within, alike = column.alike_within(k)
+    if alike > MOST_ALIKE_WITHIN:
+        often = f"{100 * alike:.0f} % of the groups of {k} rows that agree in {within} have one value by chance"
+        return f"{often}: groups would have to be much larger"
     return ""
 
 
