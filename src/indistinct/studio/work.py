@@ -39,6 +39,8 @@ MOST_DRAWN = 1500
 """Combinations of levels that a picture can hold."""
 FEW_ROWS = 50
 """Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
+FEW_QUASI = 4
+"""Of no more quasi columns all solutions can be seen, and one of them picked."""
 
 
 @dataclass(slots=True)
@@ -103,8 +105,10 @@ class Work(Opened):
             for one in profile.columns
         }
         suggested = ix.suggested_policy(profile)
-        self.algorithm, self.options, self.more = suggested.algorithm, {}, {}
-        self.person, self.person_said, self.one_row_per_person = list(suggested.person_columns), None, False
+        is_narrow = len(suggested.quasi) <= FEW_QUASI
+        self.algorithm, self.options, self.more = "lattice" if is_narrow else suggested.algorithm, {}, {}
+        self.person, self.person_said = list(suggested.person_columns), None
+        self.one_row_per_person = suggested.one_row_per_person
         self.models = [{"model": "k-anonymity", "k": 2 if profile.rows < FEW_ROWS else 5}]
         self.max_suppression = 0.02 if profile.rows >= FEW_ROWS else 1
 
