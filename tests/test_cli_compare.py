@@ -22,7 +22,7 @@ from indistinct.registry import ALGORITHMS, MEASURES
 SVG = "{http://www.w3.org/2000/svg}"
 FOUR = ("lattice", "samarati", "mingen", "datafly")
 
-SEARCHING = [name for name in ALGORITHMS if name != "chosen"]
+SEARCHING = [name for name in ALGORITHMS if name not in ("safepub", "chosen")]
 
 
 def run(*arguments: object) -> Result:

@@ -16,6 +16,7 @@ from indistinct.algorithms import MInvariant as MInvariant
 from indistinct.algorithms import Mondrian as Mondrian
 from indistinct.algorithms import MuArgus as MuArgus
 from indistinct.algorithms import Regroup as Regroup
+from indistinct.algorithms import SafePub as SafePub
 from indistinct.algorithms import Samarati as Samarati
 from indistinct.algorithms import TopDown as TopDown
 from indistinct.algorithms.distance_matrix import DistanceMatrix as DistanceMatrix
@@ -79,6 +80,7 @@ from indistinct.privacy import AlphaK as AlphaK
 from indistinct.privacy import AverageRisk as AverageRisk
 from indistinct.privacy import BetaLikeness as BetaLikeness
 from indistinct.privacy import DeltaDisclosure as DeltaDisclosure
+from indistinct.privacy import DifferentialPrivacy as DifferentialPrivacy
 from indistinct.privacy import KAnonymity as KAnonymity
 from indistinct.privacy import KMap as KMap
 from indistinct.privacy import LDiversity as LDiversity

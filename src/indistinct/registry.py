@@ -127,6 +127,7 @@ MODELS: Registry[PrivacyModel] = Registry(
         "t-closeness": "privacy.t_closeness:TCloseness",
         "beta-likeness": "privacy.beta_likeness:BetaLikeness",
         "delta-disclosure": "privacy.delta_disclosure:DeltaDisclosure",
+        "differential-privacy": "privacy.differential_privacy:DifferentialPrivacy",
         "p-sensitive": "privacy.p_sensitive:PSensitive",
         "m-invariance": "privacy.m_invariance:MInvariance",
         "prosecutor-risk": "privacy.risk_thresholds:ProsecutorRisk",
@@ -171,6 +172,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "lossy-join": "algorithms.lossy_join:LossyJoin",
         "anatomy": "algorithms.anatomy:Anatomy",
         "m-invariance": "algorithms.m_invariance:MInvariant",
+        "safepub": "algorithms.safepub:SafePub",
         "chosen": "algorithms.chosen:Chosen",
     },
 )

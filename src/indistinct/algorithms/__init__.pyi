@@ -13,6 +13,7 @@ from indistinct.algorithms.mingen import MinGenCell as MinGenCell
 from indistinct.algorithms.mondrian import Mondrian as Mondrian
 from indistinct.algorithms.mu_argus import MuArgus as MuArgus
 from indistinct.algorithms.regroup import Regroup as Regroup
+from indistinct.algorithms.safepub import SafePub as SafePub
 from indistinct.algorithms.samarati import Samarati as Samarati
 from indistinct.algorithms.task import Task as Task
 from indistinct.algorithms.top_down import TopDown as TopDown

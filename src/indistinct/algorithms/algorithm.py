@@ -39,7 +39,7 @@ class Algorithm(ABC):
     is_safe: ClassVar[bool] = True
     """What it gives always satisfies the policy."""
     is_search: ClassVar[bool] = True
-    """It looks for an answer; False for one that is told what to give."""
+    """It looks for an answer; False for one that is told what to give, or draws it."""
     suppresses: ClassVar[bool] = True
     """It may leave out as many rows as the policy allows."""
     makes_safe_groups: ClassVar[bool] = True
@@ -49,6 +49,8 @@ class Algorithm(ABC):
     ``task.safe_parts`` judge them."""
     links_rows: ClassVar[bool] = False
     """Where the rows of a person are linked by a pseudonym, k people share all of hers, as ``task.recoding`` judges."""
+    draws_rows: ClassVar[bool] = False
+    """It draws levels and rows at random, as models that are ``is_drawn`` ask."""
     blanks_cells: ClassVar[bool] = False
     """It may release a missing cell where the table has a value."""
     works_in_fragments: ClassVar[bool] = False

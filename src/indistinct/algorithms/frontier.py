@@ -278,7 +278,7 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
     all_groups, all_squares = np.empty((size, 1), np.int64), np.empty((size, 1))
     nodes = np.empty((size, len(frequencies.columns)), np.int64)
     strides, start = np.cumprod([1, *_numbers_of_levels(frequencies)[::-1]])[-2::-1], frequencies.start
-    for done, (node, source) in enumerate(_visit(counters[0], frequencies)):
+    for done, (node, source) in enumerate(visit(counters[0], frequencies)):
         if done % 256 == 0:
             watch.report("sweep", done, size)
             if watch.time_is_up():
@@ -307,17 +307,24 @@ def _numbers_of_levels(frequencies: FrequencyList) -> list[int]:
     return [height - low + 1 for low, height in zip(frequencies.start, frequencies.heights, strict=True)]
 
 
-def _visit(counter: TupleCounter, frequencies: FrequencyList) -> Iterator[tuple[Node, Source]]:
-    """Give every node with a short source: one column after the other climbs, those with most levels last."""
-    order = sorted(range(len(frequencies.heights)), key=lambda column: frequencies.heights[column])
+def visit(
+    counter: TupleCounter, frequencies: FrequencyList, levels: Sequence[Sequence[int]] | None = None
+) -> Iterator[tuple[Node, Source]]:
+    """Give every node with a short source: one column after the other climbs, those with most levels last.
+
+    ``levels`` are those of each column that are wanted, in ascending order; all that may be released if not given.
+    """
+    climbed = [range(low, high + 1) for low, high in zip(frequencies.start, frequencies.heights, strict=True)]
+    wanted = climbed if levels is None else levels
+    order = sorted(range(len(wanted)), key=lambda column: frequencies.heights[column])
 
     def climb(position: int, source: Any) -> Iterator[tuple[Node, Source]]:
-        if position == len(order) - 1:
-            for level in range(frequencies.start[order[position]], frequencies.heights[order[position]] + 1):
-                yield with_level(source.node, order[position], level), source
-            return
-        for level in range(frequencies.start[order[position]], frequencies.heights[order[position]] + 1):
-            source = counter.reduce_source(with_level(source.node, order[position], level), source)
-            yield from climb(position + 1, source)
+        column = order[position]
+        for level in wanted[column]:
+            if position == len(order) - 1:
+                yield with_level(source.node, column, level), source
+            else:
+                source = counter.reduce_source(with_level(source.node, column, level), source)
+                yield from climb(position + 1, source)
 
     yield from climb(0, counter.base)

@@ -212,6 +212,19 @@ def release_facts(release: Release, written: Path) -> dict[str, object]:
     }
 
 
+def row_lines(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Give how many rows are released and left out; of rows that were drawn the latter is a secret."""
+    drawn = facts.get("drawn")
+    if drawn is None:
+        released = f"{facts['released']:,} of {facts['eligible']:,} eligible"
+        return [("rows released", released), ("rows suppressed", facts["suppressed"])]
+    return [
+        ("rows released", f"{facts['released']:,}; how many were left out is a secret"),
+        ("drawn", f"each with probability {drawn['sampled']:g}, in groups of at least {drawn['k']:,}"),
+        ("spent", f"ε = {drawn['epsilon']:g} ({drawn['epsilon_of_levels']:g} on the levels), δ = {drawn['delta']:g}"),
+    ]
+
+
 def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Give what a release says of its people, where those have several rows."""
     people = facts.get("people")
@@ -250,8 +263,7 @@ def summarize(release: Release, written: Path) -> None:
         show.facts(
             [
                 ("algorithm", release.algorithm),
-                ("rows released", f"{facts['released']:,} of {facts['eligible']:,} eligible"),
-                ("rows suppressed", facts["suppressed"]),
+                *row_lines(facts),
                 *table_lines(facts),
                 (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], unit, PLURALS[unit])}"),
                 *([("known columns", release.verdict.known_in_words)] if release.verdict.known else []),

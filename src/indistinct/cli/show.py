@@ -228,7 +228,7 @@ def measures(figures: Mapping[str, float]) -> Table:
     from indistinct.registry import MEASURES
 
     made = table("Measures", "measure", "figure", right=("figure",))
-    for name in SUMMARY:
+    for name in (name for name in SUMMARY if name in figures):
         made.add_row(f"{name}: {MEASURES[name].title}", figure(figures[name]))
     return made
 

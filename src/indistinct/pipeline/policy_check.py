@@ -18,7 +18,7 @@ from indistinct.linkage.telling_columns import Dependency, find_dependencies
 from indistinct.pipeline.readable_dates import unreadable_dates, unreadable_numbers
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.pipeline.several_tables import check_tables
-from indistinct.pipeline.stages import refuse_other_levels
+from indistinct.pipeline.stages import refuse_broken_promises, refuse_other_levels, refuse_undrawn
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.privacy import KAnonymity
 from indistinct.release.pseudonyms import refuse_bad_key
@@ -90,6 +90,7 @@ def check(
         try:
             with as_declared(given, policy) as rows:
                 task = Task.of(_count(rows, policy), policy)
+                refuse_undrawn(policy, algorithm_of(policy))
                 refuse_other_levels(policy, algorithm_of(policy))
                 as_they_are = [name for name in policy.compared_columns if name not in policy.quasi]
                 told = find_dependencies(rows, as_they_are, policy.quasi)
@@ -104,6 +105,7 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
     """Count the table, or raise one error with every column and every hierarchy that does not fit."""
     try:
         policy.check(rows.columns())
+        refuse_broken_promises(policy)
         refuse_bad_key(policy)
         refuse_repeated_people(rows, policy)
         if mistakes := [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy)]:

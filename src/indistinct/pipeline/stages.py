@@ -86,6 +86,7 @@ def count(
     if not kernels_are_compiled():
         watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
+    refuse_broken_promises(policy)
     refuse_bad_key(policy)  # before the work
     with ExitStack() as opened:  # closed again if the table cannot be counted
         read = read_as_declared(rows, policy)
@@ -104,12 +105,21 @@ def count(
     return Counted(encoded, task, None if read is rows else read)
 
 
+def refuse_broken_promises(policy: Policy) -> None:
+    """Raise with everything in a policy that would make the promise of one of its models untrue."""
+    asked = [model.objections_to for model in policy.privacy if hasattr(model, "objections_to")]
+    if mistakes := [mistake for objections_to in asked for mistake in objections_to(policy)]:
+        raise PolicyError(mistakes)
+
+
 def _refuse_seed(rows: Rows, policy: Policy) -> None:
     """Raise if the release of a table cannot be drawn again from a seed."""
     if rows.kind == "spark":
         raise TableError("seed: rows that Spark holds have no order to begin with; leave the seed out, or use DuckDB")
     if policy.pseudonym_columns:
         refuse_unrepeatable(policy.person)
+    if policy.is_drawn:
+        raise PolicyError("seed: differential privacy holds only for draws that nobody can repeat; leave the seed out")
 
 
 def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy | TablesPolicy) -> Draws:
@@ -159,7 +169,17 @@ def refuse_unable(task: Task, algorithm: Algorithm) -> None:
             f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
             "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
         )
+    refuse_undrawn(task.policy, algorithm)
     refuse_other_levels(task.policy, algorithm)
+
+
+def refuse_undrawn(policy: Policy, algorithm: Algorithm) -> None:
+    """Raise if a policy promises how rows are drawn and the algorithm draws none."""
+    if policy.is_drawn and not declaration_of(algorithm).draws_rows:
+        raise PolicyError(
+            f"algorithm: {algorithm.name!r} draws no rows at random, which differential privacy needs; say "
+            "algorithm = 'safepub'"
+        )
 
 
 def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:

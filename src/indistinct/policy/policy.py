@@ -221,6 +221,11 @@ class Policy:
         return tuple(name for name in self.with_role("quasi", "sensitive", "other") if name not in changed)
 
     @property
+    def is_drawn(self) -> bool:
+        """A model promises how rows are drawn, so that some are left out that need not be."""
+        return any(getattr(model, "is_drawn", False) for model in self.privacy)
+
+    @property
     def person_columns(self) -> tuple[str, ...]:
         """The columns that say whose row it is; none where every row is of somebody else."""
         return self.person.columns if isinstance(self.person, Person) else ()

@@ -1,6 +1,7 @@
 from indistinct.privacy.alpha_k import AlphaK as AlphaK
 from indistinct.privacy.beta_likeness import BetaLikeness as BetaLikeness
 from indistinct.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure
+from indistinct.privacy.differential_privacy import DifferentialPrivacy as DifferentialPrivacy
 from indistinct.privacy.k_anonymity import KAnonymity as KAnonymity
 from indistinct.privacy.k_map import KMap as KMap
 from indistinct.privacy.l_diversity import LDiversity as LDiversity

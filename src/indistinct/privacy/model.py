@@ -42,6 +42,8 @@ class PrivacyModel(ABC):
     """The model asks about sensitive values: about ``column``, or about all sensitive columns if that is None."""
     asks_whole_table: ClassVar[bool] = False
     """The verdict on a group also depends on what else is released."""
+    is_drawn: ClassVar[bool] = False
+    """It promises how rows were drawn, which only an algorithm that ``draws_rows`` does."""
     asks_population: ClassVar[bool] = False
     """The model counts people of a population table: ``population``, linked as ``link`` says, under ``crowd``."""
 
@@ -92,6 +94,10 @@ class PrivacyModel(ABC):
         ``groups`` is one group of all rows. The words name columns and shares, never a value.
         """
         return None
+
+    def objections_to(self, policy: Any) -> list[str]:
+        """Say what of a policy would make the model's promise untrue, beside what groups show."""
+        return []
 
     def describe(self) -> dict[str, Any]:
         """Give the model as it stands in a policy file and a manifest."""

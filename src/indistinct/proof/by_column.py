@@ -45,7 +45,7 @@ def _prove_encoded(
         *_level_checks(released, source, policy, hint, blank > 0),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
-        least_suppression_check(general, policy, suppressed),
+        *([] if policy.is_drawn else [least_suppression_check(general, policy, suppressed)]),
         *prove_perturbations(released, general, policy, _told_by(policy, blank)),
         *_checks_of_people(released, general, policy),
     ]

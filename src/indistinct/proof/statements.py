@@ -14,6 +14,7 @@ from typing import Any
 
 import indistinct
 from indistinct.policy import Policy
+from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check, Recount
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
 from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest
@@ -91,6 +92,7 @@ STATEMENTS: dict[str, Shape] = {
     "limits": lambda said: isinstance(said, dict),
     "about": _by_name(_is_text),
     "perturbations": _by_name(_by_name(lambda said: isinstance(said, dict))),
+    "drawn": _by_name(_is_number),
     "delimiter": lambda said: _is_text(said) and len(said) == 1,
     "algorithm": _is_text,
     "policy": lambda said: isinstance(said, dict),
@@ -110,6 +112,7 @@ NOT_CHECKED = {
     "is_proven": "whether that proved it to be the best",
     "gap": "how far it can be from the best",
     "measures": "the measures of what it costs",
+    "drawn": "how its rows were drawn, but for the numbers that follow from the policy",
     "mean_levels": "how far columns were generalized on average",
     "unreadable": "how many cells could not be read",
     "bottom": "at which levels it was counted",
@@ -211,9 +214,18 @@ def _policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     wrong = _hierarchy_mistakes(manifest, policy)
     if stated is not None and _without_algorithm(stated) != _without_algorithm(policy_described(policy)):
         wrong.append("policy is not the policy")
+    if {**manifest.get("drawn", {}), "candidates": 0} != {"candidates": 0, **_drawn_by(policy)}:
+        wrong.append("drawn is not what the policy asks for")
     if manifest.get("form") == TWO_TABLES and manifest.get("not_protected") != not_protected(policy):
         wrong.append("not_protected is not what two tables leave open")
     return wrong
+
+
+def _drawn_by(policy: Policy) -> dict[str, Any]:
+    """Give what a policy makes a manifest say of how rows were drawn, but for the number of candidates."""
+    k = max(model.least_rows for model in policy.privacy)
+    found = [model.expenses() for model in policy.privacy if isinstance(model, DifferentialPrivacy)]
+    return {**found[0], "k": k} if found else {}
 
 
 def _without_algorithm(described: Mapping[str, Any]) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def verify(
             not_checked += unchecked_statements(released.manifest, has_original=original is not None)
         if original is not None and found.checks[0].passed and found.rows:
             with use_table(original, **reading) as given, as_declared(given, policy) as source:
-                checks += unreadable_checks(source, released.said.get("unreadable", {}) if released.said else None)
+                checks += unreadable_checks(source, _stated_unreadable(released))
                 checks += (
                     prove_two_tables(tables, source, policy, claims.suppressed)
                     if released.is_apart
@@ -201,7 +201,8 @@ class _Claims(NamedTuple):
         if not released.said:
             return cls(suppressed, node, is_local)
         node = released.said["node"] if node is None else node
-        return cls(released.said["suppressed"] if suppressed is None else suppressed, node, node is None)
+        stated = None if "drawn" in released.said else released.said["suppressed"]  # of drawn rows it is not told
+        return cls(stated if suppressed is None else suppressed, node, node is None)
 
 
 def _folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy | None) -> list[Check]:
@@ -240,6 +241,12 @@ def _reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
         detail = f"{names}: null beside empty text or no number; here they are one value, to other readers several"
         checks.append(Check("missing cells", False, detail))
     return checks
+
+
+def _stated_unreadable(released: ReleasedTables) -> Mapping[str, int] | None:
+    """Give what a release says of cells that could not be read; one whose rows were drawn does not say it."""
+    is_silent = not released.said or "drawn" in released.said
+    return None if is_silent else released.said.get("unreadable", {})
 
 
 def _is_folder(source: object) -> bool:

@@ -215,6 +215,10 @@ class Recoding(ABC):
         """The groups, where each carries labels of its own; None where each column has one level."""
         return None
 
+    def tells_measure(self, name: str) -> bool:
+        """Tell whether a release may state its figure by a measure; it may by all, where no chance was involved."""
+        return True
+
     @property
     def rows(self) -> int:
         """The rows that were eligible for release."""

@@ -62,7 +62,9 @@ class Release:
         self.entry: int | None = None
         self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
-        self.measures: Mapping[str, float] = all_measures(recoding)
+        self.measures: Mapping[str, float] = {
+            name: value for name, value in all_measures(recoding).items() if recoding.tells_measure(name)
+        }
         self._parts = dict(parts)
         self._people = tuple(people)
         self._salt = salt
@@ -211,13 +213,14 @@ class Release:
         state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
         rows, groups = ("rows in two tables", "classes") if facts.get("form") == TWO_TABLES else ("rows", "groups")
         least = facts["smallest_group"]
+        others = "drawn at random" if "drawn" in facts else f"{self.suppressed} suppressed"
         if people := facts.get("people"):
             rows, least = f"{rows} of {people['released']} people", f"{people['smallest_group']} people"
             least += f" and {people['smallest_profile']} with all their rows" if "smallest_profile" in people else ""
         known = f"{self.verdict.known_in_words}, " if self.verdict is not None and self.verdict.known else ""
         return (
             f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {least}, {known}"
-            f"{self.suppressed} suppressed, precision {self.measures['precision']:.4f}, {state})"
+            f"{others}, precision {self.measures['precision']:.4f}, {state})"
         )
 
     def _repr_html_(self) -> str:
@@ -229,7 +232,7 @@ class Release:
         nouns = "classes" if facts.get("form") == TWO_TABLES else "groups"
         figures = {
             "rows released": facts["released"],
-            "left out": facts["suppressed"],
+            "left out": "a secret" if "drawn" in facts else facts["suppressed"],
             nouns: facts["groups"],
             "in the smallest": facts["smallest_group"],
             "precision": facts["measures"]["precision"],

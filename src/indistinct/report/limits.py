@@ -28,6 +28,15 @@ ALWAYS = (
     ("The law", "Whether the release counts as anonymous data is for a data protection officer to say."),
 )
 
+MEMBERSHIP, CHOICE, SUMS = ALWAYS[2:5]
+NOT_WHERE_DRAWN = (MEMBERSHIP, CHOICE, SUMS)
+"""What differential privacy does cover."""
+DRAWN = (
+    "Differential privacy",
+    "That rows were drawn as the manifest says cannot be recounted from them; whoever made the release vouches for it. "
+    "What several such releases of the same people spend adds up. What many people have in common can still be learnt.",
+)
+
 SEVERAL_ROWS = (
     "Every group by itself hides a person among other people. Who knows several rows of somebody looks at several "
     "groups; for what these tell together nothing is promised."
@@ -47,7 +56,9 @@ def limits(subject: Subject) -> list[dict[str, str]]:
                 "Each quasi-identifier is protected by itself, not all of their columns taken together.",
             )
         )
-    return [{"title": title, "text": text} for title, text in (*found, *ALWAYS)]
+    always = [one for one in ALWAYS if one not in NOT_WHERE_DRAWN] if policy.is_drawn else ALWAYS
+    found += [DRAWN] if policy.is_drawn else []
+    return [{"title": title, "text": text} for title, text in (*found, *always)]
 
 
 def _of_columns(policy: Policy) -> list[tuple[str, str]]:

@@ -28,7 +28,10 @@ def suppression(subject: Subject) -> dict[str, Any]:
         "allowed": subject.policy.allowed_suppression(said["eligible"]),
         "limit": subject.policy.max_suppression,
         "people": said.get("people"),
+        "drawn": said.get("drawn"),
     }
+    if subject.policy.is_drawn:
+        return described | {"left_out": "which rows were left out, and how many, was drawn at random and is a secret"}
     if subject.edition == "public":
         return described | {"left_out": "which rows were left out, and why, stands in the internal edition only"}
     if subject.before is None:

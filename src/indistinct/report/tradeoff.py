@@ -55,6 +55,8 @@ def _why_not(subject: Subject) -> str | None:
         return "it is counted from the private table, which is not at hand"
     if subject.is_apart:
         return "a release of two tables generalizes nothing, so there are no levels to choose from"
+    if subject.policy.is_drawn:
+        return "the levels were drawn at random, so there is nothing to choose"
     if not TupleCounter.serves(Task.of(subject.before, subject.policy)):
         return "it is counted for k-anonymity on one quasi-identifier, and the policy asks for more than that"
     nodes = math.prod(height + 1 for height in subject.before.heights)
