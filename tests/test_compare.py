@@ -86,7 +86,9 @@ def made_alone(policy: ix.Policy, algorithm: str) -> ix.Release | ix.IndistinctE
 def test_the_figures_are_those_of_releases_made_one_by_one(k: int, limit: int | float | None) -> None:
     policy = hospital(k, limit)
     comparison = compare(TABLE, policy)
-    assert [trial.label for trial in comparison.trials] == [name for name in ALGORITHMS if name not in ("safepub", "chosen")]
+    assert [trial.label for trial in comparison.trials] == [
+        name for name in ALGORITHMS if name not in ("safepub", "chosen")
+    ]
     assert (comparison.rows, comparison.tuples) == (12, 12)
     for trial in comparison.trials:
         release = made_alone(policy, trial.algorithm)

@@ -37,7 +37,7 @@ MODELS_TO_CHECK = {
     "average-risk": ix.AverageRisk(0.4),
 }
 ELSEWHERE = {"differential-privacy", "k-map"}
-"""Models that need more than the table, each with every algorithm: tests/test_k_map.py."""
+"""Models that need more than a table and any algorithm: tests/test_k_map.py, tests/test_differential_privacy.py."""
 ALGORITHMS_TO_CHECK = {
     **{f"lattice for {measure}": ix.Lattice(measure=measure) for measure in MEASURES},
     "lattice for precision without the top": ix.Lattice(measure=ix.Precision(count_suppressed_top=False)),
