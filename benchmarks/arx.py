@@ -44,4 +44,4 @@ def goal(part: str, max_suppression: float) -> float:
     """Give the share of ARX's time that a job may take."""
     if part == "adult":
         return 1 / 2 if max_suppression == 0 else 1 / 10
-    return {"synthetic": 1 / 30, "wide": 1 / 10, "large": 1 / 3}[part]
+    return {"synthetic": 1 / 30, "wide-adult": 1 / 10, "large": 1 / 3}[part]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx, clinic, init, ledger, local_page, people, spark, wong_page
+from benchmarks import arx, clinic, init, ledger, local_page, people, spark, wide, wong_page
 from indistinct.showing.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -22,7 +22,8 @@ AXES = {
 def write(content: dict[str, Any], folder: Path) -> None:
     """Write benchmarks.md and its charts."""
     drawn = _charts(_figures(content, "growth"), folder)
-    sections = [_head(content), _beside_arx(content), _anytime(content), _large(content), _huge(content)]
+    sections = [_head(content), _beside_arx(content), _anytime(content), wide.section(_figures(content, "wide"))]
+    sections += [_large(content), _huge(content)]
     sections += [
         spark.section(_figures(content, "spark"), content["parts"].get("spark", {}).get("note", "")),
         _frontier(content),
@@ -73,7 +74,7 @@ with nothing kept from one run to the next; reading and counting the file is loa
 
 
 def _beside_arx(content: dict[str, Any]) -> str:
-    jobs = [(part, one) for part in ("adult", "synthetic", "wide") for one in _figures(content, part)]
+    jobs = [(part, one) for part in ("adult", "synthetic", "wide-adult") for one in _figures(content, part)]
     rows = [
         (
             f"{_named(part)} {one['rows']:,} × {one['columns']}, {one['measure']}, k={one['k']}, {_share(one)}",
@@ -287,7 +288,7 @@ def _ledger(content: dict[str, Any]) -> str:
 def _bounds(content: dict[str, Any]) -> str:
     """Say which goals are missed, and by what they are bound."""
     missed = []
-    for part in ("adult", "synthetic", "wide"):
+    for part in ("adult", "synthetic", "wide-adult"):
         for one in _figures(content, part):
             if not one["is_reached"]:
                 job = (
@@ -361,7 +362,7 @@ def _figures(content: dict[str, Any], part: str) -> list[Figures]:
 
 
 def _named(part: str) -> str:
-    return {"adult": "Adult", "synthetic": "synthetic population", "wide": "wide Adult"}[part]
+    return {"adult": "Adult", "synthetic": "synthetic population", "wide-adult": "wide Adult"}[part]
 
 
 def _fraction(share: float) -> str:

@@ -14,6 +14,7 @@ from benchmarks import arx, clinic, init, ledger, limits, link, local, measuring
 from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
+from benchmarks.wide import run_wide
 from indistinct.algorithms.search import Optimum, Search
 from indistinct.quality import measure_named
 
@@ -49,14 +50,14 @@ def run_synthetic(setting: Setting) -> list[Figures]:
     return found
 
 
-def run_wide(setting: Setting) -> list[Figures]:
+def run_wide_adult(setting: Setting) -> list[Figures]:
     """The jobs on Adult with further columns."""
     found = []
     for columns, arx_seconds in arx.WIDE.items():
         if setting.is_quick and columns > min(arx.WIDE):
             break
         counted = Counted.of(wide(setting.adult, columns))
-        one = _job(setting, "wide", counted, "precision", K, LIMIT, arx_seconds)
+        one = _job(setting, "wide-adult", counted, "precision", K, LIMIT, arx_seconds)
         optimum = one.pop("optimum")
         if columns == min(arx.WIDE) and not setting.is_quick:
             say("  counting every node")
@@ -203,6 +204,7 @@ def run_start(setting: Setting) -> list[Figures]:
 PARTS = {
     "adult": run_adult,
     "synthetic": run_synthetic,
+    "wide-adult": run_wide_adult,
     "wide": run_wide,
     "anytime": limits.run_anytime,
     "growth": run_growth,

@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.data import Counted
 from indistinct.algorithms import Task
 from indistinct.algorithms.frontier import Frontier, sweep
-from indistinct.algorithms.search import DIGITS, Optimum
+from indistinct.algorithms.incumbent import DIGITS
+from indistinct.algorithms.search import Optimum
 from indistinct.counting import Node
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.watch import Watch

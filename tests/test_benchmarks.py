@@ -56,7 +56,7 @@ def test_a_quick_run_writes_figures_of_every_part(quick, modules):
     for name, part in content["parts"].items():
         assert part["yardstick_seconds"] > 0, name
         assert part["figures"], name
-    for name in ("adult", "synthetic", "wide"):
+    for name in ("adult", "synthetic", "wide-adult"):
         for one in content["parts"][name]["figures"]:
             assert one["cpu_seconds"] >= 0
             assert one["counted_nodes"] <= one["nodes"] * 2
@@ -67,6 +67,10 @@ def test_a_quick_run_writes_figures_of_every_part(quick, modules):
     assert content["parts"]["large"]["figures"][0]["is_verified"]
     assert content["parts"]["large"]["figures"][0]["peak_bytes"] > 1e6
     assert content["parts"]["frontier"]["figures"][0]["agreed"] == 27
+    for one in content["parts"]["wide"]["figures"]:
+        for job in (*one["found"], one["alone"]):
+            assert 0 <= job["gap"] <= job["loss"] <= 1
+            assert job["suppressed"] <= one["max_suppression"] * one["rows"]
     for one in content["parts"]["local"]["figures"]:
         assert one["gap"] is None or 0 <= one["gap"] <= 1 - one["precision"] + 1e-9
         assert one["smallest_group"] >= one["k"] or one["algorithm"].startswith("µ")
@@ -84,6 +88,7 @@ def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick)
     assert "the figures mean nothing" in text
     for heading in (
         "beside ARX",
+        "Wide tables",
         "From file to file",
         "trade-off",
         "PyPI",

@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 
 import brute_force as bf
 import indistinct as ix
-from indistinct.algorithms import Task, counters, search
+from indistinct.algorithms import Task, branch_and_bound, counters
+from indistinct.algorithms.branch_and_bound import BranchAndBound
 from indistinct.algorithms.counters import GroupCounter, TupleCounter, counter_for
 from indistinct.algorithms.frontier import sweep
-from indistinct.algorithms.search import DIGITS, Search, _Best
+from indistinct.algorithms.incumbent import DIGITS
+from indistinct.algorithms.search import Search
 from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels
 from indistinct.kernels import counting
@@ -402,8 +404,13 @@ def best_of_all(task, measure):
     return min(found, default=None)
 
 
+def one_search(task, measure, watch=None, keeps_ties=False, threads=1):
+    budget = min(task.budget, task.frequencies.rows - 1)
+    return BranchAndBound(task, watch or ix.Watch(), budget, measure, keeps_ties, threads)
+
+
 def pruned(task, measure, watch=None, threads=1):
-    return _Best(Search(task, watch or ix.Watch()), measure, keeps_ties=False, threads=threads).run()
+    return one_search(task, measure, watch, threads=threads).run()
 
 
 class Unpromising(ix.KAnonymity):
@@ -472,7 +479,7 @@ def test_all_equally_good_nodes_are_offered_to_a_rank(case):
     budget = min(task.budget, task.frequencies.rows - 1)
     for name in ("precision", "completeness", "discernibility"):
         measure = MEASURES[name]()
-        nodes, _, _ = _Best(Search(task, ix.Watch()), measure, keeps_ties=True).run()
+        nodes, _, _ = one_search(task, measure, keeps_ties=True).run()
         recodings = [task.recoding(task.frequencies.roll_up(node)[0]) for node in case.nodes()]
         losses = {one.node: measure.loss(one) for one in recodings if one.suppressed_rows <= budget}
         least = min(losses.values(), default=None)
@@ -483,9 +490,9 @@ def test_all_equally_good_nodes_are_offered_to_a_rank(case):
 def test_forgetting_sources_changes_nothing(case, cached):
     """With room for few tuples, sources are evicted, and the trail leads to longer ones."""
     task = bf.task_of(case)
-    with mock.patch.object(search, "SHORT_LIST", 0):
+    with mock.patch.object(branch_and_bound, "SHORT_LIST", 0):
         expected = [pruned(task, MEASURES[name]()) for name in ("precision", "loss", "discernibility")]
-        with mock.patch.object(search, "CACHED_TUPLES", cached):
+        with mock.patch.object(branch_and_bound, "CACHED_TUPLES", cached):
             found = [pruned(task, MEASURES[name]()) for name in ("precision", "loss", "discernibility")]
     assert found == expected
     assert expected == [pruned(task, MEASURES[name]()) for name in ("precision", "loss", "discernibility")]
@@ -494,10 +501,10 @@ def test_forgetting_sources_changes_nothing(case, cached):
 def test_sources_are_evicted_on_a_large_lattice_and_the_optimum_stays():
     task = wide_task([60] * 5, k=4, budget=0.1, tuples=3000)
     for name in ("precision", "loss", "discernibility"):
-        run = _Best(Search(task, ix.Watch()), MEASURES[name](), keeps_ties=False)
+        run = one_search(task, MEASURES[name]())
         expected = run.run()
-        with mock.patch.object(search, "CACHED_TUPLES", 4000):
-            small = _Best(Search(task, ix.Watch()), MEASURES[name](), keeps_ties=False)
+        with mock.patch.object(branch_and_bound, "CACHED_TUPLES", 4000):
+            small = one_search(task, MEASURES[name]())
             assert small.run() == expected
         assert small.cached_tuples <= 4000 or len(small.sources) == 1
         assert len(small.sources) < len(run.sources)
@@ -718,8 +725,5 @@ def test_cell_measures_are_those_whose_labels_may_differ():
 @examples(20)
 def test_parallel_searches_find_the_same_ties(task):
     for name in ("precision", "discernibility", "completeness"):
-        found = [
-            _Best(Search(task, ix.Watch()), MEASURES[name](), keeps_ties=True, threads=threads).run()
-            for threads in (1, 2, 3)
-        ]
+        found = [one_search(task, MEASURES[name](), keeps_ties=True, threads=threads).run() for threads in (1, 2, 3)]
         assert all(set(nodes) == set(found[0][0]) and loss == found[0][1] for nodes, loss, _ in found)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.counters import Source, TupleCounter, is_plain
-from indistinct.algorithms.search import DIGITS
+from indistinct.algorithms.incumbent import DIGITS
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError

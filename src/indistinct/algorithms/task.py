@@ -84,6 +84,10 @@ class Task:
             return all(model.is_monotone for model in self.models)
         return all(model.is_monotone_unsuppressed for model in self.models)
 
+    def is_monotone_within(self, budget: int) -> bool:
+        """What passes with at most so many rows suppressed passes above, with no more rows suppressed."""
+        return self.is_monotone or (budget == 0 and self.is_monotone_unsuppressed)
+
     @property
     def counts_people(self) -> bool:
         """People have several rows, and models count them."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from indistinct.algorithms.search import DIGITS
+from indistinct.algorithms.incumbent import DIGITS
 from indistinct.errors import PolicyError
 from indistinct.quality import measure_named
 from indistinct.showing.numbers import figure

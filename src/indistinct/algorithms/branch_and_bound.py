@@ -1,0 +1,267 @@
+"""Branch and bound over boxes of the generalization lattice: the best node for a measure, and how good it can be.
+
+A box is all nodes between a lower and an upper one. Going up, the rows to suppress never increase (Samarati 2001,
+Theorem 5.2), what generalization costs never falls, and what suppression adds never rises. So the upper node's count
+tells whether any node of the box can pass, and the two together bound the loss of all its nodes. The box of least bound
+is split in two until none is left that could hold a better node. The least bound also says at any time how far the best
+node found can still be from the optimum. Where that takes long, descents look for good nodes beside it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from indistinct.algorithms.counters import Counter, GroupCounter, Source, Stairs, counter_for, possible_groups
+from indistinct.algorithms.descent import Descent, Descents, Slope
+from indistinct.algorithms.incumbent import DIGITS, Incumbent, Key, Seen
+from indistinct.algorithms.task import Task, with_level
+from indistinct.counting import Node
+from indistinct.errors import InterruptedSearchError
+from indistinct.quality import NonUniformEntropy, QualityMeasure
+from indistinct.watch import Watch
+
+CACHED_TUPLES = 16_000_000
+SHORT_LIST = 256
+"""Sources this short are not worth reducing."""
+LONG_LIST = 100_000
+"""From so many tuples on nodes are counted in several threads; below, threads cost more than they save."""
+MOST_THREADS = 4
+EARLY_SECONDS, LATE_SECONDS = 0.05, 2.0
+MANY_NODES = 10_000_000
+"""From so many nodes on descents help a search that has no time limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """All nodes from ``low`` to ``high``, which passes; and where shorter sources for its nodes may be found."""
+
+    low: Node
+    high: Node
+    suppression_loss: float
+    suppressed_rows: int
+    trail: Any
+    """The nodes below at which sources were made, as nested pairs, nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A box that was split: the bottom of its upper half, the counted top of its lower half, and the source used."""
+
+    box: Box
+    upper_bottom: Node
+    above: float
+    lower_top: Seen
+    judged: Seen
+    """The same node counted for the policy itself, where that is not monotone."""
+    source: Source
+    trail: Any
+
+
+Heap = list[tuple[Key, Box]]
+
+
+class BranchAndBound:
+    """One search for the best node by one measure."""
+
+    def __init__(
+        self,
+        task: Task,
+        watch: Watch,
+        budget: int,
+        measure: QualityMeasure,
+        keeps_ties: bool,
+        threads: int | None = None,
+    ) -> None:
+        self.task = task
+        self.watch = watch
+        self.budget = budget
+        self.measure = measure
+        self.frequencies = task.frequencies
+        self.incumbent = Incumbent(measure, budget, keeps_ties)
+        if threads is None:
+            threads = min(os.cpu_count() or 1, MOST_THREADS) if len(self.frequencies.base) >= LONG_LIST else 1
+        # each thread has a counter, since counters work in place
+        self.is_monotone = task.is_monotone_within(budget)
+        ruling_out = task if self.is_monotone else task.floor
+        self.counters = [counter_for(ruling_out, measure, budget) for _ in range(threads)]
+        self.counter = self.counters[0]
+        # where models are not monotone, nodes are ruled out by what they imply, and judged by a counter of their own
+        self.judges: list[Stairs] | None = None
+        if not self.is_monotone:
+            self.judges = [Stairs(GroupCounter(task, budget), CACHED_TUPLES // threads) for _ in range(threads)]
+        parts = measure.level_losses(self.frequencies)
+        heights = self.frequencies.heights
+        self.level_losses = [[0.0] * (height + 1) for height in heights] if parts is None else _lists(parts)
+        # a measure without parts is split by those of entropy, which tell best how columns merge groups
+        self.split_by = (
+            _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
+        )
+        self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
+        self.sources: OrderedDict[Node, Source] = OrderedDict()
+        self.cached_tuples = 0
+
+    def run(self) -> tuple[list[Node], float, float]:
+        """Give the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
+        incumbent = self.incumbent
+        heap: Heap = []
+        top = incumbent.see(self.counter.outcome(self.frequencies.heights, self.counter.base))
+        incumbent.consider(top if self.judges is None else self._judge(0, top.node))
+        if top.suppressed_rows > self.budget:
+            return [], 1.0, 1.0
+        self._push(heap, self._box(self.frequencies.start, top, None), 0.0)
+        with (
+            ThreadPoolExecutor(len(self.counters)) as pool,
+            Descents(self.descent, self.incumbent, self._wait_for_descents()) as descents,
+        ):
+            while boxes := self._take(heap):
+                self.watch.report("search", incumbent.checks, None)
+                if self.watch.time_is_up():
+                    if incumbent.best is None:
+                        raise InterruptedSearchError("the time limit passed before any solution was found")
+                    bound = self._key(boxes[0], 0.0)[0]
+                    descents.stop()
+                    return [incumbent.best[3]], incumbent.best[0], min(bound, incumbent.best[0])
+                descents.start_if_due()
+                works = [(thread, box, *self._nearest(box)) for thread, box in enumerate(boxes)]
+                # a single box is not worth a thread
+                halves = list(pool.map(self._lower_half, works)) if len(works) > 1 else [self._lower_half(works[0])]
+                for half in halves:
+                    if half is not None:
+                        self._put_back(heap, half)
+        if incumbent.best is None:
+            return [], 1.0, 1.0
+        loss = incumbent.best[0]
+        return incumbent.ties if incumbent.keeps_ties else [incumbent.best[3]], loss, loss
+
+    def _wait_for_descents(self) -> float:
+        """Give the seconds after which descents begin: most searches end sooner, and do not pay for them.
+
+        Without a time limit a proven answer comes in any case; a good node then only keeps the queue short.
+        """
+        if self.watch.time_limit is not None:
+            return EARLY_SECONDS
+        ends = zip(self.frequencies.start, self.frequencies.heights, strict=True)
+        return LATE_SECONDS if math.prod([high - low + 1 for low, high in ends]) >= MANY_NODES else math.inf
+
+    def descent(self, seed: int) -> Descent:
+        """Give a descent over the same nodes, with a counter of its own."""
+        task, ends = self.task, (self.frequencies.start, self.frequencies.heights)
+        counter: Counter = (
+            counter_for(task, self.measure, self.budget) if self.is_monotone else GroupCounter(task, self.budget)
+        )
+        return Descent(counter, self.incumbent, Slope(*ends, self.level_losses, self.is_monotone), seed)
+
+    def _judge(self, thread: int, node: Node) -> Seen:
+        """Count a node for the policy itself, where that is not monotone."""
+        assert self.judges is not None  # asked only then
+        return self.incumbent.recall(node) or self.incumbent.see(self.judges[thread].outcome(node))
+
+    def _take(self, heap: Heap) -> list[Box]:
+        """Take the boxes of least bound, one for each counter; none if nothing better can be left."""
+        boxes: list[Box] = []
+        while heap and len(boxes) < len(self.counters) and not self.incumbent.is_worse(heap[0][0]):
+            box = heapq.heappop(heap)[1]
+            if box.low != box.high:
+                boxes.append(box)
+        return boxes
+
+    def _lower_half(self, work: tuple[int, Box, Source, Any]) -> Half | None:
+        """Count the upper node of a box's lower half; None if the box's lower node rules it out.
+
+        Threads run this: it changes nothing but the counter's own memory.
+        """
+        thread, box, source, trail = work
+        counter = self.counters[thread]
+        if self._pays_to_reduce(source, box.low):
+            source, trail = counter.reduce_source(box.low, source), (box.low, trail)
+        above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
+        if self.incumbent.is_worse(self._key(box, above)):
+            return None
+        column, level = self._split(box)
+        node = with_level(box.high, column, level)
+        # what descents have counted is known of the policy itself
+        seen = self.incumbent.recall(node) if self.judges is None else None
+        if seen is None:
+            seen = self.incumbent.see(counter.outcome(node, source))
+        is_possible = seen.suppressed_rows <= self.budget
+        judged = self._judge(thread, node) if self.judges is not None and is_possible else seen
+        return Half(box, with_level(box.low, column, level + 1), above, seen, judged, source, trail)
+
+    def _put_back(self, heap: Heap, half: Half) -> None:
+        """Queue both halves of a box, and keep the source that was made for it."""
+        box = half.box
+        if half.source.node == box.low and box.low not in self.sources and half.source is not self.counter.base:
+            self._keep(half.source)
+        self.incumbent.consider(half.judged)
+        upper = Box(half.upper_bottom, box.high, box.suppression_loss, box.suppressed_rows, half.trail)
+        self._push(heap, upper, half.above)
+        if half.lower_top.suppressed_rows <= self.budget:
+            self._push(heap, self._box(box.low, half.lower_top, half.trail), half.above)
+
+    def _box(self, low: Node, high: Seen, trail: Any) -> Box:
+        return Box(low, high.node, high.suppression_loss, high.suppressed_rows, trail)
+
+    def _key(self, box: Box, above: float) -> Key:
+        """Give what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
+        bound = self._cost(box.low) + above + box.suppression_loss
+        return round(bound, DIGITS), box.suppressed_rows, sum(box.low), box.low
+
+    def _push(self, heap: Heap, box: Box, above: float) -> None:
+        key = self._key(box, above)
+        if not self.incumbent.is_worse(key):
+            heapq.heappush(heap, (key, box))
+
+    def _cost(self, node: Node) -> float:
+        """What the levels of a node cost by themselves."""
+        return sum([losses[level] for losses, level in zip(self.level_losses, node, strict=True)])
+
+    def _split(self, box: Box) -> tuple[int, int]:
+        """Give the column whose levels cost most between the box's ends, and the level that halves that best."""
+        spans = [
+            (losses[high] - losses[low], high - low)
+            for losses, low, high in zip(self.split_by, box.low, box.high, strict=True)
+        ]
+        column = max((column for column in range(len(spans)) if spans[column][1]), key=lambda column: spans[column])
+        losses, low, high = self.split_by[column], box.low[column], box.high[column]
+        middle = (losses[low] + losses[high]) / 2
+        return column, min(range(low, high), key=lambda level: abs((losses[level] + losses[level + 1]) / 2 - middle))
+
+    def _nearest(self, box: Box) -> tuple[Source, Any]:
+        """Give the shortest source at hand for the nodes of a box, and the trail that leads to it."""
+        trail = box.trail
+        while trail is not None and trail[0] not in self.sources:
+            trail = trail[1]
+        return (self.counter.base if trail is None else self.sources[trail[0]]), trail
+
+    def _keep(self, source: Source) -> None:
+        """Keep a source for the boxes above it; the oldest go first."""
+        self.sources[source.node] = source
+        self.cached_tuples += len(source.sizes)
+        while self.cached_tuples > CACHED_TUPLES and len(self.sources) > 1:
+            self.cached_tuples -= len(self.sources.popitem(last=False)[1].sizes)
+
+    def _pays_to_reduce(self, source: Source, node: Node) -> bool:
+        """Guess whether a shorter source would save more than it costs: if far fewer label combinations are left.
+
+        A measure that bounds by the groups at the lower node always wants them.
+        """
+        if source.node == node or len(source.sizes) <= SHORT_LIST:
+            return False
+        possible = possible_groups(self.frequencies, node)
+        return (
+            self.bounds_above
+            or possible <= len(source.sizes)
+            or 8 * possible <= possible_groups(self.frequencies, source.node)
+        )
+
+
+def _lists(parts: Sequence[Any]) -> list[list[float]]:
+    """Plain lists: single numbers are read from them quicker than from arrays."""
+    return [part.tolist() for part in parts]
