@@ -10,7 +10,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import indistinct as ix
-from benchmarks import arx, clinic, init, ledger, limits, link, local, measuring, peers, people, proof, spark, wong
+from benchmarks import (
+    arx,
+    clinic,
+    init,
+    ledger,
+    limits,
+    link,
+    local,
+    measuring,
+    peers,
+    people,
+    private,
+    proof,
+    spark,
+    wong,
+)
 from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
@@ -219,6 +234,7 @@ PARTS = {
     "ledger": ledger.run_ledger,
     "local": local.run_local,
     "people": people.run_people,
+    "private": private.run_private,
     "init": init.run,
     "tables": clinic.run_tables,
 }
