@@ -70,9 +70,9 @@ def section(figures: list[Figures]) -> str:
         return ""
     lines = "\n".join(map(_line, figures))
     return f"""## Differential privacy with true rows
-Adult, nine quasi columns, δ = {figures[-1]["delta"]:g}, with 5 % of ε spent on the levels. *Kept* is the precision of the
-rows that were sampled, a dropped row counting as 0: what the [mechanism](differential-privacy.md) is expected to keep, and
-what the best node would keep. *Rows* are those of one release. CPU seconds are those of scoring every node.
+Adult, nine quasi columns, δ = {figures[-1]["delta"]:g}, with 5 % of ε spent on the levels. *Kept* is the precision of
+the rows that were sampled, a dropped row counting as 0: what the [mechanism](differential-privacy.md) is expected to
+keep, and what the best node would keep. *Rows* are those of one release. CPU seconds are those of scoring every node.
 
 | release | k | rows | kept, expected | kept at best | CPU s |
 | --- | --- | --- | --- | --- | --- |
