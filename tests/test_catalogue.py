@@ -494,3 +494,8 @@ def test_names_of_places_are_known_in_any_case_and_order(name: str, data: st.Dat
     found = recognise([text.upper() for text in drawn])
     assert found is not None
     assert found.share == 1.0
+
+
+def test_dates_stand_among_the_other_hierarchies() -> None:
+    assert ix.hierarchies.dates is ix.dates
+    assert ix.hierarchies.dates("year").label("1964-09-27", 1) == "1964"

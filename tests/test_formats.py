@@ -189,3 +189,10 @@ def test_a_format_of_its_own_fails_as_the_others_do(fixed_width: FileFormat, tmp
 def test_without_its_line_a_format_is_not_known(tmp_path: Path) -> None:
     assert name_formats() == f"{KNOWN} or SAS"
     assert format_of(tmp_path / "people.fwf").kind == "csv"
+
+
+@pytest.mark.parametrize("command", ["check", "solutions"])
+def test_the_help_of_commands_names_every_format(command: str) -> None:
+    told = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}).stdout
+    words = " ".join(told.replace("│", " ").split())
+    assert f"The private table: {name_formats()}." in words

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import tomllib
 
 import jsonschema
+import pyarrow as pa
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -504,3 +506,49 @@ def test_whatever_a_file_holds_the_answer_is_a_policy_or_a_policy_error(tmp_path
     schema = jsonschema.Draft202012Validator(ix.policy_schema())
     assert not list(schema.iter_errors(as_json(text)))
     assert ix.parse_policy(ix.policy_toml(policy), base=folder) == policy
+
+
+TAKE_A_POLICY_ITSELF = {"policy_toml", "for_recipient", "tables_policy_toml"}
+
+
+def test_every_public_function_that_takes_a_policy_takes_its_path():
+    public: list[str] = ix.__all__  # type: ignore[attr-defined]
+    found = {name: getattr(ix, name) for name in public} | {
+        f"attacks.{name}": getattr(ix.attacks, name) for name in ix.attacks.__all__
+    }
+    functions = {name: value for name, value in found.items() if inspect.isfunction(value)}
+    functions |= {f"Ledger.{name}": getattr(ix.Ledger, name) for name in ("anonymize", "check", "add")}
+    functions |= {"MuArgusSession.open": ix.MuArgusSession.open}
+    taken = {
+        name: str(parameter.annotation)
+        for name, function in functions.items()
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name in ("policy", "policies", "earlier_policy", "earlier_policies")
+    }
+    assert len(taken) > 20
+    without = {name for name, said in taken.items() if "os.PathLike" not in said and "OnePolicy" not in said}
+    assert without == TAKE_A_POLICY_ITSELF
+
+
+def test_the_path_of_a_policy_does_what_the_policy_does(tmp_path):
+    table = pa.table({"age": ["31", "34", "52", "58"], "ill": ["flu", "flu", "gout", "burn"]})
+    policy = ix.Policy({"age": ix.quasi(ix.intervals(5, 10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
+    path = tmp_path / "policy.toml"
+    path.write_text(ix.policy_toml(policy))
+    with ix.anonymize(table, str(path)) as release:
+        released = release.table
+    earlier = pa.table({"age": ["30-39", "30-39"], "ill": ["flu", "flu"]})
+    for how in (policy, path):
+        assert ix.check(table, how).is_feasible
+        assert ix.verify(released, how, original=table).passed
+        assert [trial.algorithm for trial in ix.compare(table, how, algorithms=["datafly"]).trials] == ["datafly"]
+        assert [one.node for one in ix.solutions(table, how)] == [{"age": 2}]
+        assert ix.explain_row(table, how, 1).row == 1
+        assert ix.risk(table, policy=how).rows == 4
+        assert len(ix.queries(table, how, number=3)) == 3
+        assert ix.attacks.homogeneity(released, how).rows == 4
+        assert ix.attacks.complementary([earlier, released], [how, how]).to_dict()
+        assert ix.attacks.run(released, how, earlier={"before": earlier}, earlier_policies=how).release
+    for wrong in (None, {"age": "quasi"}, 7):
+        with pytest.raises(ix.PolicyError, match="give a Policy of one table, or the path of its file"):
+            ix.solutions(table, wrong)

@@ -121,6 +121,37 @@ def test_people_are_counted_where_the_policy_says_whose_row_it_is(rows, k, data)
     compare(found, rows, row, k, people)
 
 
+@examples(40, opens_tables=True)
+@given(rows=ROWS, k=st.integers(2, 6), low=st.fixed_dictionaries({"age": st.integers(0, 2), "zip": st.integers(0, 2)}))
+def test_no_level_is_suggested_below_what_the_policy_demands(rows, k, low):
+    demanded = {
+        "age": ix.quasi(ix.intervals(5, 20), min_level=low["age"]),
+        "zip": ix.quasi(ix.prefix(3, keep=[2, 1]), min_level=low["zip"]),
+    }
+    found = ix.explain_row(table_of(rows), policy_of(k, columns=demanded), 1)
+    if found.size >= k:
+        assert (found.steps, found.remedies) == ((), ())
+        return
+    start = {**low, "sex": 0}
+    given_nodes = [{step.column: step.level for step in remedy.steps} for remedy in found.remedies]
+    if sharing(rows, 0, start) >= k:
+        assert given_nodes == [{name: level for name, level in start.items() if level}]
+        assert (found.steps, found.notes) == ((), ("the levels that the policy demands are enough",))
+        return
+    reached = {}
+    for name, height in HEIGHTS.items():
+        allowed = range(max(1, start[name]), height + 1)
+        levels = [level for level in allowed if sharing(rows, 0, start | {name: level}) >= k]
+        if levels:
+            reached[name] = levels[0], sharing(rows, 0, start | {name: levels[0]})
+    assert {step.column: (step.level, step.size) for step in found.steps} == reached
+    nodes = product(*(range(start[name], height + 1) for name, height in HEIGHTS.items()))
+    enough = [node for node in (dict(zip(HEIGHTS, one, strict=True)) for one in nodes) if sharing(rows, 0, node) >= k]
+    fewest = min((sum(node.values()) for node in enough), default=None)
+    wanted = [{c: n for c, n in node.items() if n} for node in enough if sum(node.values()) == fewest]
+    assert sorted(map(str, given_nodes)) == sorted(map(str, wanted))
+
+
 def test_of_several_quasi_identifiers_the_one_that_exposes_most_is_explained():
     rows = [{"age": "20", "zip": "021", "sex": sex} for sex in "fffm"]
     policy = policy_of(2, quasi_identifiers={"place": ["age", "zip"], "body": ["sex"]})

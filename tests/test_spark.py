@@ -356,6 +356,18 @@ def test_every_kind_of_recoding_is_released_written_and_proved(spark: Any, name:
     check_release(frame_of(spark, TABLE), RELEASED[name], name, tmp_path / "out", engine=spark)
 
 
+def test_new_names_leave_spark_and_are_found_again(spark: Any, tmp_path: Path) -> None:
+    given = pa.table({"age": ["31", "34", "52", "58"], "ill": ["flu", "flu", "gout", "flu"]})
+    columns = {"age": ix.quasi(ix.intervals(20), rename="ages"), "ill": ix.sensitive(rename="why")}
+    policy = ix.Policy(columns, [ix.KAnonymity(2)])
+    frame = frame_of(spark, given)
+    with ix.anonymize(frame, policy) as release:
+        assert release.table.columns == ["ages", "why"]
+        release.write(tmp_path / "out")
+    assert ix.verify(tmp_path / "out", policy, original=frame, engine=spark).passed
+    assert ix.verify(tmp_path / "out", policy, original=given).passed
+
+
 # Computing again changes nothing.
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections import Counter
 
 import pyarrow as pa
@@ -557,3 +558,21 @@ def test_verify_passes_honest_releases_with_several_quasi_identifiers(case):
     rows = max(outcomes.values(), key=lambda one: len(one.released)).released
     assert ix.verify(table_of(names, rows), policy, original=original).passed
     assert not ix.verify(table_of(names, [*rows, rows[0], *rows]), policy, original=original).passed
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "mondrian", "lossy-join"])
+def test_a_recount_writes_thousands_with_a_comma(algorithm):
+    """As every other number that is shown."""
+    table = pa.table({"age": [str(20 + n % 40) for n in range(1200)], "ill": ["flu", "gout", "burn"] * 400})
+    policy = ix.Policy(
+        {"age": ix.quasi(ix.intervals(5)), "ill": ix.sensitive()},
+        [ix.AlphaK(0.9, 2)],
+        max_suppression=1100,
+        algorithm=algorithm,
+    )
+    with ix.anonymize(table, policy) as release:
+        found = str(release.verify(table))
+        short = str(ix.verify(pa.table({"age": ["20-24"] * 1100, "ill": ["flu"] * 1100}), policy, original=table))
+    assert "1,200 rows" in found
+    assert "1,100 rows" in short
+    assert not re.search(r"[0-9]{4}", found + short), found + short

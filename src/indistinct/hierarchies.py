@@ -22,6 +22,7 @@ from indistinct.hierarchy.catalogue import (
     us_states,
     us_zip,
 )
+from indistinct.hierarchy.dates import dates
 from indistinct.hierarchy.from_data import balanced_prefixes, by_frequency, by_target, equal_depth
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "by_frequency",
     "by_target",
     "countries",
+    "dates",
     "education",
     "equal_depth",
     "icd9",

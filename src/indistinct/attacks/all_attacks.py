@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.attack_run import SEVERITIES, TITLES, AttackRun, Outcome, Severity
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 
 if TYPE_CHECKING:
+    import os
+
     from indistinct.attacks.complementary_report import ComplementaryReport
     from indistinct.attacks.dependencies import DependencyReport
     from indistinct.attacks.downcoding_report import DowncodingReport
     from indistinct.attacks.homogeneity import HomogeneityReport
     from indistinct.attacks.link_report import LinkReport
+    from indistinct.attacks.release_names import OnePolicy
     from indistinct.attacks.unsorted_report import UnsortedReport
     from indistinct.policy import Policy
 
@@ -36,10 +40,10 @@ TWO_TABLES = "a release of two tables generalizes nothing, and links by classes 
 
 def run(
     release: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     earlier: Sequence[Any] | Mapping[str, Any] = (),
-    earlier_policies: Policy | Sequence[Policy] | None = None,
+    earlier_policies: OnePolicy | Sequence[OnePolicy] | None = None,
     external: Any = None,
     original: Any = None,
     most: int = 5,
@@ -59,6 +63,7 @@ def run(
     >>> found.severity, [outcome.attack for outcome in found.outcomes]
     ('broken', ['homogeneity', 'dependencies', 'downcoding'])
     """
+    policy = one_policy(policy)
     from indistinct.attacks.complementary import complementary
     from indistinct.attacks.dependencies import dependencies
     from indistinct.attacks.downcoding import downcoding
@@ -73,7 +78,7 @@ def run(
     if name in before:
         raise PolicyError(f"earlier: {name} is the release itself; give the releases before it")
     tried = _Tried()
-    tables = ReleasedTables.of(release, **reading)
+    tables = ReleasedTables.of(release, policy, **reading)
     if external is None:
         tried.not_run["linking"] = "no table that names people was given"
     else:

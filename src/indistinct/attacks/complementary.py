@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from indistinct.attacks.chains import BoolArray, IntArray
     from indistinct.attacks.complementary_report import ComplementaryReport
     from indistinct.attacks.joined_releases import JoinedReleases
-    from indistinct.policy import Policy
+    from indistinct.attacks.release_names import OnePolicy
 
 MOST_MATCHED = 3_000_000
 """Up to so many pairs of entries of two releases are matched one to one."""
@@ -26,7 +26,7 @@ MOST_MATCHED = 3_000_000
 
 def complementary(
     releases: Sequence[Any] | Mapping[str, Any],
-    policies: Policy | Sequence[Policy],
+    policies: OnePolicy | Sequence[OnePolicy],
     *,
     on: Sequence[str] | None = None,
     k: int | None = None,

@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.attacks.people_notes import people_notes
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from indistinct.engine import Rows
@@ -103,7 +105,9 @@ class DependencyReport:
         return "\n".join([*lines, "", SCOPE])
 
 
-def dependencies(release: Any, policy: Policy, *, original: Any = None, **reading: Any) -> DependencyReport:
+def dependencies(
+    release: Any, policy: Policy | str | os.PathLike[str], *, original: Any = None, **reading: Any
+) -> DependencyReport:
     """Give the columns that a release shows as they are and that tell a generalized column, and whom that exposes.
 
     What tells what is learned from the ``original`` if it is given, else from the released rows whose quasi cell is
@@ -117,13 +121,14 @@ def dependencies(release: Any, policy: Policy, *, original: Any = None, **readin
     >>> print(dependencies(release, policy, original=original).columns[0].sentence)
     height tells town: with it 0 rows stand alone, 4 among fewer than k.
     """
+    policy = one_policy(policy)
     from indistinct.engine import use_table
     from indistinct.linkage.coded_cells import coded_columns
     from indistinct.linkage.telling_columns import dependencies_between
     from indistinct.released.released_tables import ReleasedTables
 
     k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
-    with ReleasedTables.of(release, **reading).only_rows() as table:
+    with ReleasedTables.of(release, policy, **reading).only_rows() as table:
         quasi = [name for name in policy.quasi if name in table.columns()]
         shown = [name for name in policy.with_role("other", "sensitive") if name in table.columns()]
         released = coded_columns(table, [*quasi, *shown])

@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from indistinct.attacks.downcoding_report import KINDS, ColumnExposure, DowncodingReport, Finding
 from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    import os
+
     from indistinct.attacks.deduction import Deduced, Knowledge
     from indistinct.attacks.released_groups import ReleasedGroups
     from indistinct.policy import Policy
@@ -38,7 +41,7 @@ MINIMAL_TABLE = "no column could have been released one level lower"
 
 def downcoding(
     release: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     assume: Collection[str] | None = None,
     recoding: Literal["full-domain", "local"] | None = None,
@@ -66,6 +69,7 @@ def downcoding(
     >>> [bound for finding in report.findings for bound in finding.bounds if bound.label != "nurse"]
     [Bound(label='clerk', least=1, most=2), Bound(label='judge', least=1, most=2)]
     """
+    policy = one_policy(policy)
     from indistinct.attacks.deduction import Knowledge
     from indistinct.attacks.label_tree import LabelTree
     from indistinct.attacks.released_groups import ReleasedGroups

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.attacks.people_notes import ALIKE, BY_PROFILE, people_notes
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from indistinct.counting import IntArray
@@ -136,7 +138,7 @@ class HomogeneityReport:
 
 
 def homogeneity(
-    release: Any, policy: Policy, *, share: float = 0.9, most: int = 20, **reading: Any
+    release: Any, policy: Policy | str | os.PathLike[str], *, share: float = 0.9, most: int = 20, **reading: Any
 ) -> HomogeneityReport:
     """Give the groups in which at least a ``share`` of the rows has the same sensitive value.
 
@@ -151,6 +153,7 @@ def homogeneity(
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """
+    policy = one_policy(policy)
     from indistinct.policy import PSEUDONYM
     from indistinct.released.released_tables import ReleasedTables
 
@@ -161,7 +164,7 @@ def homogeneity(
         raise PolicyError(f"share: must be above 0 and at most 1, got {share!r}")
     columns, findings = [], []
     units = groups = 0
-    with ReleasedTables.of(release, **reading).only_rows() as table:
+    with ReleasedTables.of(release, policy, **reading).only_rows() as table:
         is_linked = policy.links_rows and PSEUDONYM in table.columns()
         look = _by_profiles if is_linked else _by_rows
         unit: Unit = "person" if is_linked else "row"

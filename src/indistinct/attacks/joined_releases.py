@@ -23,6 +23,7 @@ from indistinct.engine import Counts, Rows
 from indistinct.errors import PolicyError
 from indistinct.hierarchy.dates import Dates
 from indistinct.policy import Column, Policy
+from indistinct.policy.released_names import own_name
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
@@ -67,7 +68,10 @@ class JoinedReleases:
         names = tuple(releases)
         columns = tuple(dict.fromkeys(name for policy in policies for name in policy.quasi))
         with ExitStack() as stack:
-            given = [ReleasedTables.of(release, **reading) for release in releases.values()]
+            given = [
+                ReleasedTables.of(release, policy, **reading)
+                for release, policy in zip(releases.values(), policies, strict=True)
+            ]
             tables = [stack.enter_context(one.only_rows()) for one in given]
             links, notes = _links(on, columns, names, [rows.columns() for rows in tables], policies)
             held = [
@@ -111,6 +115,8 @@ def _links(
         if name not in shapes[position]
     ]
     if on is not None:
+        renamed = {name: new for policy in policies for name, new in policy.renamed.items()}
+        on = [own_name(name, renamed) for name in on]
         mistakes += [
             f"on: {release} has no column {name!r}"
             for name in on

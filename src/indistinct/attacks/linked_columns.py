@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from indistinct.errors import PolicyError
+from indistinct.policy.released_names import own_name
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
@@ -28,7 +29,12 @@ def column_pairs(
     """Give the columns to link by: a column of the release and one of the other table each."""
     if on is None:
         by_name = {_plain(name): name for name in theirs}
-        same = {name: by_name[_plain(name)] for name in policy.quasi if name in ours and _plain(name) in by_name}
+        called = [(name, (name, *_new_name(policy, name))) for name in policy.quasi if name in ours]
+        same = {
+            name: next(by_name[_plain(one)] for one in names if _plain(one) in by_name)
+            for name, names in called
+            if any(_plain(one) in by_name for one in names)
+        }
         if not same:
             raise PolicyError(
                 "on: no quasi column of the release has the name of a column of the other table; say which belong "
@@ -37,7 +43,8 @@ def column_pairs(
         return same
     if isinstance(on, str):
         raise PolicyError("on: must list columns, or map columns of the release to columns of the other table")
-    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    pairs = {own_name(name, policy.renamed): theirs for name, theirs in given.items()}
     mistakes = [f"on: the release has no column {name!r}" for name in pairs if name not in ours]
     mistakes += [f"on: the other table has no column {name!r}" for name in pairs.values() if name not in theirs]
     mistakes += [
@@ -50,6 +57,11 @@ def column_pairs(
     if mistakes:
         raise PolicyError(mistakes)
     return pairs
+
+
+def _new_name(policy: Policy, name: str) -> tuple[str, ...]:
+    """Give what a column is called in the release, if it has another name there."""
+    return (policy.renamed[name],) if name in policy.renamed else ()
 
 
 def _plain(name: str) -> str:

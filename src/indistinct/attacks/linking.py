@@ -18,9 +18,12 @@ from indistinct.attacks.link_report import Label, LinkedColumn, LinkedGroup, Lin
 from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
 from indistinct.attacks.people_notes import link_notes
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -37,7 +40,7 @@ MOST_PERSONS = 5
 def link(
     release: Any,
     external: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     on: Mapping[str, str] | Iterable[str] | None = None,
     show: Sequence[str] = (),
@@ -68,6 +71,7 @@ def link(
     >>> report.one_to_one, report.worst[0].persons[0].shown
     (1, {'name': 'Sue'})
     """
+    policy = one_policy(policy)
     from indistinct.attacks.linked_units import Known, Units
     from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
@@ -76,7 +80,7 @@ def link(
 
     if fuzzy is not None and not 0 < fuzzy <= 1:
         raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {fuzzy!r}")
-    tables = ReleasedTables.of(release, **reading)
+    tables = ReleasedTables.of(release, policy, **reading)
     with tables.quasi_rows() as released, use_table(external, **reading) as other, ExitStack() as opened:
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         _refuse_unknown(show, other)

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -86,7 +89,7 @@ class MapReport:
 def maps(
     release: Any,
     population: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     on: Mapping[str, str] | Iterable[str] | None = None,
     key: str | tuple[str, str] | None = None,
@@ -106,6 +109,7 @@ def maps(
     >>> found.k, found.null_rows, found.right_rows, found.wrong_rows
     (2, 0, 1, 1)
     """
+    policy = one_policy(policy)
     from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
     from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
@@ -114,7 +118,7 @@ def maps(
     from indistinct.released.released_tables import ReleasedTables
 
     with (
-        ReleasedTables.of(release, **reading).quasi_rows() as released,
+        ReleasedTables.of(release, policy, **reading).quasi_rows() as released,
         use_table(population, **reading) as other,
     ):
         pairs = column_pairs(on, released.columns(), other.columns(), policy)

@@ -41,7 +41,7 @@ class Positions:
         """Read both tables row by row."""
         tables = dict(zip(NAMES, (earlier, release), strict=True))
         joined = JoinedReleases.read(tables, [earlier_policy, policy], None, row_by_row=True, **reading)
-        with ReleasedTables.of(release, **reading).only_rows() as rows:
+        with ReleasedTables.of(release, policy, **reading).only_rows() as rows:
             names = rows.columns()
             values, codes = rows_in_order(rows, names)
         ranks = {name: _by_size(values[name])[own] for name, own in zip(names, codes, strict=True)}

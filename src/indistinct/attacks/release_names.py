@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
+from indistinct.policy.given_policy import one_policy
 
 
 def releases_by_name(releases: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
@@ -25,10 +27,14 @@ def releases_by_name(releases: Sequence[Any] | Mapping[str, Any]) -> dict[str, A
     return dict(zip(names, releases, strict=True))
 
 
-def policy_of_each(policies: Policy | Sequence[Policy], number: int) -> list[Policy]:
+OnePolicy = Policy | str | os.PathLike[str]
+"""A policy of one table, or the path of its file."""
+
+
+def policy_of_each(policies: OnePolicy | Sequence[OnePolicy], number: int) -> list[Policy]:
     """Give a policy for each release: the same for all, or one each."""
-    if isinstance(policies, Policy):
-        return [policies] * number
+    if isinstance(policies, Policy | str | os.PathLike):
+        return [one_policy(policies)] * number
     if len(policies) != number:
         raise PolicyError(f"policies: {len(policies)} for {number} releases; give one for all, or one for each")
-    return list(policies)
+    return [one_policy(policy) for policy in policies]

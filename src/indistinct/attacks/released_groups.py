@@ -40,7 +40,7 @@ class ReleasedGroups:
     @classmethod
     def read(cls, release: Any, policy: Policy, **reading: Any) -> ReleasedGroups:
         """Read a Release, a release folder or a released table of any kind; ``reading`` goes to the engine."""
-        released = ReleasedTables.of(release, **reading)
+        released = ReleasedTables.of(release, policy, **reading)
         with released.only_rows() as rows:
             found = _count_groups(rows, policy)
         said = released.said

@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.unsorted_report import UnsortedReport
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 
 if TYPE_CHECKING:
+    import os
+
     from indistinct.policy import Policy
 
 
 def unsorted(
     release: Any,
     earlier: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
-    earlier_policy: Policy | None = None,
+    earlier_policy: Policy | str | os.PathLike[str] | None = None,
     k: int | None = None,
     significance: float = 0.01,
     **reading: Any,
@@ -46,9 +49,11 @@ def unsorted(
     >>> report.agreeing, report.expected, report.disclosed
     (8, 2.0, 8)
     """
+    policy = one_policy(policy)
     from indistinct.attacks.positions import Positions
 
     if not 0 < significance < 1:
         raise PolicyError(f"significance: must lie between 0 and 1, got {significance!r}")
-    positions = Positions.read(release, earlier, policy, earlier_policy or policy, **reading)
+    before = policy if earlier_policy is None else one_policy(earlier_policy)
+    positions = Positions.read(release, earlier, policy, before, **reading)
     return positions.attack(k, significance)

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from indistinct.cli import show, signals
+from indistinct.cli.options import FORMATS
 from indistinct.errors import IndistinctError
 from indistinct.whole_files import forget_places, whole_places
 
@@ -112,6 +113,16 @@ def _exit_of(error: Any, ctx: Any) -> Exception:
 
 class Command(TyperCommand):
     """A command whose errors never show a traceback, since that could quote a cell of the private table."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help text, which names the formats of files that there are."""
+        told = [one for one in self.params if FORMATS in (getattr(one, "help", None) or "")]
+        if told:
+            from indistinct.engine.formats import name_formats
+
+            for one in told:
+                one.help = one.help.replace(FORMATS, name_formats())  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; leave with the exit code of the error that it raised, if any."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from indistinct.cli.options import FORMATS
 from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE...",
-        help="The private table: CSV, Parquet, Arrow or file.duckdb::table. Of a policy of several tables each one, as "
-        "NAME=TABLE.",
+        help=f"The private table: {FORMATS}. Of a policy of several tables each one, as NAME=TABLE.",
         show_default=False,
     ),
 ]

@@ -13,12 +13,12 @@ import typer
 
 from indistinct.errors import PolicyError
 
+FORMATS = "{formats}"
+"""Stands in a help text for the formats of files that can be read; they are named when the text is shown."""
 PolicyPath = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
 Table = Annotated[
     str,
-    typer.Argument(
-        metavar="TABLE", help="The private table: CSV, Parquet, Arrow or file.duckdb::table.", show_default=False
-    ),
+    typer.Argument(metavar="TABLE", help=f"The private table: {FORMATS}.", show_default=False),
 ]
 ReleasePath = Annotated[
     str,

@@ -176,6 +176,8 @@ class FragmentPlan:
     work: Callable[[pa.Table], pa.Table]
 
 
+CLASS = "class_id"
+"""The column that links the two tables of a release."""
 KEY = ".key"
 """The column of a person's digest, STATE of a digest of her quasi cells, HISTORY of what was released of her before."""
 STATE = ".state"

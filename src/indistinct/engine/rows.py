@@ -100,6 +100,10 @@ class Rows(ABC):
         """Return the same rows, to be closed by themselves, of which no more distinct tuples come to the driver."""
 
     @abstractmethod
+    def with_names(self, names: Mapping[str, str]) -> Rows:
+        """Return the same rows in their order, to be closed by themselves, with new names for some columns."""
+
+    @abstractmethod
     def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> Rows:
         """Return the same rows, to be closed by themselves, in which cells with some texts are missing.
 

@@ -28,7 +28,7 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
     """
     if not has_manifest(folder):
         raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
-    released = ReleasedTables.of(folder)
+    released = ReleasedTables.of(folder, policy)
     verify(released, policy).raise_if_failed()
     manifest = released.said
     if manifest["node"] is None or released.is_apart:

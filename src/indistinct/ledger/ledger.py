@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
+from indistinct.policy.given_policy import one_policy
 from indistinct.private_folders import private_folder
 from indistinct.release import Release
 from indistinct.released.manifest import read_manifest, refuse_occupied
@@ -58,7 +60,7 @@ class Ledger:
     def anonymize(
         self,
         table: Any,
-        policy: Policy,
+        policy: Policy | str | os.PathLike[str],
         *,
         recipient: str,
         purpose: str = "",
@@ -81,6 +83,7 @@ class Ledger:
         search keep to what was released before, ``again="based"`` also lets nothing become more specific than it was
         in the latest of those releases. With ``folder`` the release is written there as well, whole or not at all.
         """
+        policy = one_policy(policy)
         chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
             refuse_occupied(Path(folder), replace)
@@ -97,7 +100,7 @@ class Ledger:
     def check(
         self,
         table: Any,
-        policy: Policy,
+        policy: Policy | str | os.PathLike[str],
         *,
         recipient: str,
         source: str = "main",
@@ -109,6 +112,7 @@ class Ledger:
         **reading: Any,
     ) -> Linked:
         """Tell what a release would reveal together with earlier ones, without making an entry or giving it away."""
+        policy = one_policy(policy)
         terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
         chosen = choose_algorithm(algorithm, policy)
         with (
@@ -124,7 +128,7 @@ class Ledger:
     def add(
         self,
         release: str | Path,
-        policy: Policy,
+        policy: Policy | str | os.PathLike[str],
         original: Any,
         *,
         recipient: str,
@@ -139,6 +143,7 @@ class Ledger:
         """
         from indistinct.ledger.adding import write_members_of
 
+        policy = one_policy(policy)
         terms = Terms(policy, recipient, source, purpose, key)
         with (
             use_table(original, **reading) as given,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from indistinct.errors import (
 from indistinct.pipeline.stages import Counted, count, recode, recount, refuse_unable
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
+from indistinct.policy.given_policy import one_policy
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
@@ -36,7 +38,7 @@ LONGEST_OPTION = 24
 
 def compare(
     table: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     algorithms: Sequence[Algorithm | str] | None = None,
     measure: QualityMeasure | str | None = None,
@@ -56,7 +58,7 @@ def compare(
     watch = watch or Watch()
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
-    policy = with_fresh_pseudonyms(policy)
+    policy = with_fresh_pseudonyms(one_policy(policy))
     contenders = _contenders(algorithms, policy, None if measure is None else measure_named(measure))
     with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -16,16 +17,20 @@ from indistinct.engine import use_table
 from indistinct.errors import InfeasibleError
 from indistinct.pipeline.stages import count, recode, recount
 from indistinct.policy import Policy
+from indistinct.policy.given_policy import one_policy
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
 from indistinct.watch import Watch
 
 
-def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **reading: Any) -> list[Solution]:
+def solutions(
+    table: Any, policy: Policy | str | os.PathLike[str], *, watch: Watch | None = None, **reading: Any
+) -> list[Solution]:
     """Give every k-minimal generalization of a table: no column can stay lower without suppressing too many rows.
 
     Source: Samarati 2001, Definition 4.3.
     """
+    policy = one_policy(policy)
     watch = watch or Watch()
     with use_table(table, **reading) as rows, count(rows, policy, watch, algorithm=Samarati()) as counted:
         task = counted.task
@@ -38,7 +43,7 @@ def solutions(table: Any, policy: Policy, *, watch: Watch | None = None, **readi
 
 def best_tables(
     table: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     algorithm: MinGenCell | None = None,
     watch: Watch | None = None,
@@ -50,6 +55,7 @@ def best_tables(
 
     Source: Sweeney 2002, Figures 5 and 7.
     """
+    policy = one_policy(policy)
     watch = watch or Watch()
     chosen = algorithm or MinGenCell()
     with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
@@ -65,7 +71,7 @@ def best_tables(
 
 def frontier(
     table: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     ks: Sequence[int] | None = None,
     measures: Sequence[QualityMeasure | str] | None = None,
@@ -77,6 +83,7 @@ def frontier(
     The policy's own k and suppression limit play no part in it. Models other than k-anonymity are refused: what they
     cost cannot be read from the sizes of groups.
     """
+    policy = one_policy(policy)
     watch = watch or Watch()
     with use_table(table, **reading) as rows:
         policy.check(rows.columns())
@@ -88,10 +95,11 @@ def frontier(
     return sweep(task, watch, ks, measures)
 
 
-def distance_matrix(table: Any, policy: Policy, **reading: Any) -> DistanceMatrix:
+def distance_matrix(table: Any, policy: Policy | str | os.PathLike[str], **reading: Any) -> DistanceMatrix:
     """Give the matrix of distance vectors between the outliers and all tuples of a small table.
 
     Source: Samarati 2001, section 5 and Figure 11.
     """
+    policy = one_policy(policy)
     with use_table(table, **reading) as rows, count(rows, policy, Watch()) as counted:
         return DistanceMatrix.of(counted.task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from typing import Any
 
@@ -12,6 +13,7 @@ from indistinct.engine import use_table
 from indistinct.errors import PolicyError
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.policy import Policy
+from indistinct.policy.given_policy import one_policy
 from indistinct.release import Release
 from indistinct.watch import Watch
 
@@ -31,7 +33,7 @@ class MuArgusSession(MuArgusDialogue):
     def open(
         cls,
         table: Any,
-        policy: Policy,
+        policy: Policy | str | os.PathLike[str],
         *,
         algorithm: MuArgus | None = None,
         watch: Watch | None = None,
@@ -42,6 +44,7 @@ class MuArgusSession(MuArgusDialogue):
         ``algorithm`` is µ-Argus with its options; without it they are those of a policy that names µ-Argus, else the
         usual ones. ``table`` and ``reading`` are those of ``anonymize``.
         """
+        policy = one_policy(policy)
         options = algorithm or (algorithm_of(policy) if policy.algorithm == MuArgus.name else MuArgus())
         if not isinstance(options, MuArgus):
             raise PolicyError(f"algorithm: a µ-Argus session needs MuArgus(), got {options!r}")

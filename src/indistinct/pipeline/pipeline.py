@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms import Algorithm
@@ -13,7 +12,7 @@ from indistinct.pipeline.in_fragments import recode_in_fragments
 from indistinct.pipeline.several_tables import anonymize_tables
 from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, refuse_other_levels, search
 from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.tables_file import read_any_policy
+from indistinct.policy.given_policy import any_policy
 from indistinct.release import Release
 from indistinct.release.pseudonyms import refuse_without_ledger
 from indistinct.watch import Watch
@@ -31,20 +30,18 @@ def anonymize(
 ) -> Release:
     """Give a release of a table that satisfies a policy, recounted; raise if there is none.
 
-    ``table`` is a path (CSV, Parquet, Arrow, ``file.duckdb::table``), a pandas or Polars frame, an Arrow table or a
-    DuckDB relation; the release holds a table of the same kind. For a policy of several tables that belong together
-    give each of them by its name; ``release.tables`` does so, too. ``algorithm`` is an algorithm, its name, or None
-    for the one that the policy names. With ``allow_unsafe`` a release that fails its recount, as µ-Argus's may, is
-    given all the same; its verdict says what failed. ``reading`` goes to the engine: memory_limit, threads, delimiter,
-    encoding.
+    ``table`` is the path of a file in any of the formats of ``engine.formats``, or ``file.duckdb::table``, a pandas or
+    Polars frame, an Arrow table, a DuckDB relation or a DataFrame of Spark; the release holds a table of the same kind.
+    For a policy of several tables that belong together give each of them by its name; ``release.tables`` does so, too.
+    ``policy`` is a policy or the path of its file. ``algorithm`` is an algorithm, its name, or None for the one that
+    the policy names. With ``allow_unsafe`` a release that fails its recount, as µ-Argus's may, is given all the same;
+    its verdict says what failed. ``reading`` goes to the engine: memory_limit, threads, delimiter, encoding.
 
     Random order and random choices come from the system's secure generator, so to release a table again gives a second,
     different release. With a ``seed``, a whole number or a text, the same table, policy and version give the same
     one. Keep it as secret as the table: who knows it and guesses the table can undo the shuffling.
     """
-    if isinstance(policy, str | os.PathLike):
-        policy = read_any_policy(Path(policy))
-    watch = watch or Watch()
+    watch, policy = watch or Watch(), any_policy(policy)
     if isinstance(policy, TablesPolicy):
         return anonymize_tables(
             table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **reading

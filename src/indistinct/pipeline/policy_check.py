@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,7 @@ from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.pipeline.several_tables import check_tables
 from indistinct.pipeline.stages import refuse_broken_promises, refuse_other_levels, refuse_undrawn
 from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy.given_policy import any_policy
 from indistinct.privacy import KAnonymity
 from indistinct.release.pseudonyms import refuse_bad_key
 from indistinct.watch import Watch
@@ -35,6 +37,8 @@ class PolicyCheck:
     """What anonymize would raise: a PolicyError with every mistake, or an InfeasibleError."""
     dependencies: tuple[Dependency, ...] = ()
     """Columns that the policy releases as they are, and that tell a quasi column."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """The columns that the policy gives another name in the release, with that name."""
     unknown_values: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
     """The values of each column that its hierarchy lacks, cells of the private table; only if they were asked for."""
 
@@ -56,7 +60,10 @@ class PolicyCheck:
     def to_dict(self) -> dict[str, Any]:
         """Give the result as JSON takes it, without values of the table."""
         mistakes = {"mistakes": list(self.mistakes)} if self.mistakes else {}
-        told = {"dependencies": [one.to_dict() for one in self.dependencies]} if self.dependencies else {}
+        told: dict[str, Any] = (
+            {"dependencies": [one.to_dict() for one in self.dependencies]} if self.dependencies else {}
+        )
+        told |= {"renamed": dict(self.renamed)} if self.renamed else {}
         return {**self.figures, **told, "feasible": self.is_feasible, **mistakes}
 
     def __str__(self) -> str:
@@ -64,9 +71,14 @@ class PolicyCheck:
 
 
 def check(
-    table: Any, policy: Policy | TablesPolicy, *, show_values: bool = False, watch: Watch | None = None, **reading: Any
+    table: Any,
+    policy: Policy | TablesPolicy | str | os.PathLike[str],
+    *,
+    show_values: bool = False,
+    watch: Watch | None = None,
+    **reading: Any,
 ) -> PolicyCheck:
-    """Tell every mistake of a policy on a table, or else whether a release can satisfy it.
+    """Tell every mistake of a policy, or of its file, on a table, or else whether a release can satisfy it.
 
     With ``show_values`` the result also holds the values that a hierarchy lacks, which are cells of the private table.
     ``reading`` goes to the engine, as for ``anonymize``. Several tables that belong together are given by name.
@@ -81,10 +93,13 @@ def check(
       - columns.zip: the table has no such column
       - column 'town' of the table is not declared; give it a role (identifier, quasi, sensitive, other or drop)
     """
-    watch = watch or Watch()
+    watch, policy = watch or Watch(), any_policy(policy)
     if isinstance(policy, TablesPolicy):
         counted, all_rows, error = check_tables(table, policy, watch, reading)
-        return PolicyCheck({} if counted is None else _figures(counted, all_rows), error)
+        renamed = {
+            f"{name}.{own}": new for name, part in policy.parts.items() for own, new in part.policy.renamed.items()
+        }
+        return PolicyCheck({} if counted is None else _figures(counted, all_rows), error, renamed=renamed)
     with use_table(table, **reading) as given:
         watch.report("count")
         try:
@@ -98,7 +113,7 @@ def check(
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch), tuple(told))
+        return PolicyCheck(figures, refusal(task, watch), tuple(told), policy.renamed)
 
 
 def _count(rows: Rows, policy: Policy) -> FrequencyList:

@@ -125,11 +125,12 @@ def _refuse_seed(rows: Rows, policy: Policy) -> None:
 def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy | TablesPolicy) -> Draws:
     """Give what a release is drawn from: with a seed, other numbers for each table, policy and version.
 
-    Else two releases under one seed would give the same number to the classes that were made first.
+    Else two releases under one seed would give the same number to the classes that were made first. What columns are
+    called in the release does not matter.
     """
     if seed is None:
         return SECURE
-    purpose = (indistinct.__version__, policy_digest(policy), frequencies.digest())
+    purpose = (indistinct.__version__, policy_digest(policy, heeds_names=False), frequencies.digest())
     return Draws.of_seed(seed, " ".join(purpose).encode())
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.errors import PolicyError
 from indistinct.policy.about import about_mistakes
-from indistinct.policy.column import STABLE, Column, Role, identifier
+from indistinct.policy.column import STABLE, Column, Role
 from indistinct.policy.condition import Condition
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.perturbation import Perturbation
+from indistinct.policy.released_names import name_mistakes
+from indistinct.policy.roles import identifier
 from indistinct.policy.suppression_limit import suppression_in_rows, suppression_mistakes
 
 if TYPE_CHECKING:
@@ -113,6 +115,7 @@ class Policy:
         mistakes += self._shift_mistakes()
         mistakes += self._perturbation_mistakes()
         mistakes += about_mistakes(self.about)
+        mistakes += name_mistakes(self.columns, self.person_columns)
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
                 "one_row_per_person: nobody has several rows, it says, and person says whose they are; drop one"
@@ -209,6 +212,11 @@ class Policy:
         """The columns whose numbers leave as means of clusters or with noise added."""
         found = {name: column.perturbation for name, column in self.columns.items()}
         return {name: how for name, how in found.items() if how is not None}
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The columns that have another name in the release, with that name."""
+        return {name: column.rename for name, column in self.columns.items() if column.rename is not None}
 
     def describe_perturbations(self) -> dict[str, Any]:
         """Give how numbers are perturbed, by column, as a manifest states it."""

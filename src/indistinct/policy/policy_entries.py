@@ -76,6 +76,9 @@ class ColumnEntry(Entries):
         None, description="Of numbers: they are released as means of clusters of at least k rows (MDAV)."
     )
     noise: NoiseEntry | None = Field(None, description="Of numbers: they are released with random noise added.")
+    rename: str | None = Field(
+        None, description="What the column is called in the release; of quasi, sensitive and other columns."
+    )
 
 
 class ConditionEntry(Entries):

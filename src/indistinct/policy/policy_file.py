@@ -301,6 +301,7 @@ def column_lines(columns: Mapping[str, Column], comments: Mapping[str, str]) -> 
         entry |= column.describe_recoding() | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
         entry |= {} if column.shift is None else {"shift": column.shift.describe()}
         entry |= column.describe_perturbation()
+        entry |= {} if column.rename is None else {"rename": column.rename}
         if name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {toml(entry)}")

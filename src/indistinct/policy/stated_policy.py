@@ -40,6 +40,7 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
                 pseudonym=column.get("pseudonym", False),
                 microaggregate=column.get("microaggregate"),
                 noise=column.get("noise"),
+                rename=column.get("rename"),
             )
             for name, column in stated["columns"].items()
         }

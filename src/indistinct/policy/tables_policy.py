@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.errors import PolicyError
-from indistinct.policy.column import STABLE, Column, identifier
+from indistinct.policy.column import STABLE, Column
 from indistinct.policy.condition import Condition
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.policy import Policy
+from indistinct.policy.roles import identifier
 from indistinct.policy.suppression_limit import suppression_mistakes
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ class TablesPolicy:
     def joint(self) -> Policy:
         """Give the policy of all tables as one, for the search: a column of a table is ``table.column``."""
         columns = {
-            f"{name}.{column}": part.policy.columns[column]
+            f"{name}.{column}": replace(part.policy.columns[column], rename=None)
             for name, part in self.parts.items()
             for column in part.policy.quasi
         }

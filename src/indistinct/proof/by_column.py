@@ -97,10 +97,10 @@ def _general_like(
         detail = "rows whose quasi cells are all missing cannot be told from suppressed rows that were left blank"
         return None, Check("truthful", False, detail), blank
     if fewest:
-        detail = f"{fewest} released rows generalize no row of the original, one to one"
+        detail = f"{fewest:,} released rows generalize no row of the original, one to one"
         return None, Check("truthful", False, detail), blank
     but = f", but for what is perturbed: {', '.join(policy.perturbed)}" if policy.perturbed else ""
-    detail = f"each of {rows} rows generalizes a row of its own of the original{but}"
+    detail = f"each of {rows:,} rows generalizes a row of its own of the original{but}"
     return general, Check("truthful", True, detail), blank
 
 

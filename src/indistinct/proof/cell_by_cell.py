@@ -22,10 +22,10 @@ def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: in
     rows = released.count()
     false_rows = rows_without_original(released, source, policy, hierarchies)
     if false_rows:
-        return [Check("truthful", False, f"{false_rows} released rows generalize no row of the original, one to one")]
+        return [Check("truthful", False, f"{false_rows:,} released rows generalize no row of the original, one to one")]
     suppressed = eligible - rows + count_blank_rows(released, policy)
     return [
-        Check("truthful", True, f"each of {rows} rows generalizes a row of its own of the original, cell by cell"),
+        Check("truthful", True, f"each of {rows:,} rows generalizes a row of its own of the original, cell by cell"),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         *(_people_checks(released, source, policy, hierarchies) if policy.person_columns else ()),
@@ -39,8 +39,8 @@ def _people_checks(
     least = max((least_rows(model) for model in policy.models_of_groups), default=1)
     people = people_behind_groups(released, source, policy, hierarchies)
     few = int((people < least).sum())
-    found = f"each of {len(people)} groups fits the rows of at least {people.min()} people"
-    short = f"{few} of {len(people)} groups fit the rows of fewer than {least} people"
+    found = f"each of {len(people):,} groups fits the rows of at least {people.min():,} people"
+    short = f"{few:,} of {len(people):,} groups fit the rows of fewer than {least:,} people"
     checks = [Check("people", few == 0, short if few else found)]
     if policy.links_rows:
         detail = "not compared: cell by cell nothing tells which rows of the original a pseudonym has"

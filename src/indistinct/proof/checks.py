@@ -13,6 +13,7 @@ from indistinct.counting import Groups, IntArray, Tally
 from indistinct.engine import Rows
 from indistinct.errors import VerificationError
 from indistinct.policy import Policy, sensitive_columns
+from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
 from indistinct.showing.words import counted
 
@@ -83,11 +84,15 @@ def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Polic
     unknown = [name for name in columns if name not in expected and name not in forbidden]
     absent = [name for name in expected if name not in columns]
     wrong = [f"identifier {name!r} is left in" for name in forbidden]
+    own = {not_renamed(name): f"{name!r} should be called {new!r}" for name, new in policy.renamed.items()}
     wrong += [
-        f"{name!r} is not in the policy" if name not in policy.columns else f"{name!r} is not released here"
+        own.get(name, f"{name!r} is not in the policy")
+        if name not in policy.columns
+        else f"{name!r} is not released here"
         for name in unknown
     ]
-    wrong += [f"{name!r} is missing" for name in absent]
+    told = {name: f"{new!r}, which is {name!r} of the policy," for name, new in policy.renamed.items()}
+    wrong += [f"{told.get(name, repr(name))} is missing" for name in absent]
     return Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")
 
 
@@ -99,7 +104,7 @@ def pseudonym_checks(released: Rows, policy: Policy) -> list[Check]:
             with released.encode([name]) as encoded:
                 false = sum(1 for text in encoded.values[name] if text is None or not PSEUDONYM_SHAPE.fullmatch(text))
             found = "32 hexadecimal digits in every row"
-            checks.append(Check(f"pseudonyms in {name}", not false, f"{false} values are none" if false else found))
+            checks.append(Check(f"pseudonyms in {name}", not false, f"{false:,} values are none" if false else found))
     return checks
 
 
@@ -137,7 +142,7 @@ def unreadable_checks(source: Rows, claimed: Mapping[str, int] | None) -> list[C
     """Check what a release says about cells of the original that hierarchies cannot read, if the policy allows some."""
     if not source.unreadable:
         return []
-    found = ", ".join(f"{rows} in {name!r}" for name, rows in source.unreadable.items())
+    found = ", ".join(f"{rows:,} in {name!r}" for name, rows in source.unreadable.items())
     if claimed is not None and dict(claimed) != dict(source.unreadable):
         said = ", ".join(f"{rows} in {name!r}" for name, rows in claimed.items()) or "none"
         return [Check("unreadable cells", False, f"the release says {said}, but there are {found}")]
@@ -151,7 +156,7 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
     terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
     if failing:
         inside = counted(int(groups.sizes[~is_satisfied].sum()), unit, PLURALS[unit])
-        detail = f"{failing} of {len(groups)} {PLURALS[noun]} fail, {inside} in them"
+        detail = f"{failing:,} of {len(groups):,} {PLURALS[noun]} fail, {inside} in them"
     else:
         smallest = counted(int(groups.sizes.min()), unit, PLURALS[unit])
         detail = f"{counted(len(groups), noun, PLURALS[noun])}, the smallest of {smallest}"
@@ -177,7 +182,7 @@ def limit_checks(policy: Policy, suppressed: int, rows: int) -> list[Check]:
     if policy.max_suppression is None:
         return []
     allowed = policy.allowed_suppression(rows)
-    detail = f"{suppressed} of {rows} rows suppressed, {allowed} allowed"
+    detail = f"{suppressed:,} of {rows:,} rows suppressed, {allowed:,} allowed"
     return [Check("suppression limit", suppressed <= allowed, detail)]
 
 
@@ -185,7 +190,9 @@ def claim_checks(claimed: int | None, suppressed: int) -> list[Check]:
     """Check what a release says about the rows that it leaves out, if it does."""
     if claimed is None or claimed == suppressed:
         return []
-    return [Check("suppressed rows", False, f"the release says {claimed}, but {suppressed} rows are missing from it")]
+    return [
+        Check("suppressed rows", False, f"the release says {claimed:,}, but {suppressed:,} rows are missing from it")
+    ]
 
 
 def count_blank_rows(released: Rows, policy: Policy) -> int:

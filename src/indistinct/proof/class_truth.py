@@ -40,10 +40,10 @@ def untruths(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tupl
         (_surplus(members.second, ours.rows, truth.first, original.rows), "rows of the quasi table"),
         (_surplus(shown.second, theirs.rows, truth.second, original.rows), "rows of the sensitive table"),
     ]
-    found = [f"{number} {words} are not in the original" for number, words in reasons if number]
+    found = [f"{number:,} {words} are not in the original" for number, words in reasons if number]
     wrong = int(_wrong_classes(truth, members, shown).sum())
     if wrong:
-        found.append(f"{wrong} classes have sensitive values that cannot be those of their quasi-identifiers")
+        found.append(f"{wrong:,} classes have sensitive values that cannot be those of their quasi-identifiers")
     return found, int(original.rows.sum())
 
 

@@ -25,7 +25,7 @@ def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> C
     if policy.suppresses_single_rows:
         unlinked = replace(policy, person=Person(policy.person_columns))
         fewest = int(tuples.counts[~greatest_safe_set(tuples, tuples.counts, unlinked)].sum())
-        detail = f"{counted(suppressed, 'row')} suppressed; at least {fewest} must be here"
+        detail = f"{counted(suppressed, 'row')} suppressed; at least {fewest:,} must be here"
         return Check("least suppression", suppressed >= fewest, detail)
     is_kept = people_who_stay(tuples, policy) if policy.links_rows else greatest_safe_set(tuples, tuples.counts, policy)
     required = int(tuples.counts[~is_kept].sum())
@@ -34,12 +34,14 @@ def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> C
         return Check(name, True, f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization")
     if suppressed > required and any(model.asks_population for model in policy.privacy):
         # the search counts only people who surely fit, and so may suppress more
-        return Check(name, True, f"{counted(suppressed, 'row')} suppressed; at least {required} must be here")
+        return Check(name, True, f"{counted(suppressed, 'row')} suppressed; at least {required:,} must be here")
     if not policy.links_rows and suppressed in _totals_with_complement(tuples, is_kept, policy):
         return Check(
             name, True, f"{counted(required, 'row')} must be suppressed, and the smallest group to hide them among"
         )
-    return Check(name, False, f"{counted(suppressed, 'row')} suppressed, but {required} must be at this generalization")
+    return Check(
+        name, False, f"{counted(suppressed, 'row')} suppressed, but {required:,} must be at this generalization"
+    )
 
 
 def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:

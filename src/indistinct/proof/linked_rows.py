@@ -30,7 +30,7 @@ def linked_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Ch
     ):
         false = mine.difference(theirs, (PROFILE,))
     found = "the rows of each pseudonym are all rows of a person of her own"
-    return [Check("linked rows", not false, f"{false} rows are linked that are not one person's" if false else found)]
+    return [Check("linked rows", not false, f"{false:,} rows are linked that are not one person's" if false else found)]
 
 
 def _moved_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:

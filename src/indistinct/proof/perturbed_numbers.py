@@ -100,15 +100,15 @@ def _prove_means(title: str, both: _Pairs, k: int) -> Check:
     """Check that every number is the mean of MDAV's cluster of its original."""
     ordered = np.sort(both.original)
     if len(ordered) < k:
-        return Check(title, False, f"{len(ordered)} numbers make no cluster of {k}")
+        return Check(title, False, f"{len(ordered):,} numbers make no cluster of {k}")
     means = _means_by_mdav(ordered, k)
     first, last = (np.searchsorted(ordered, both.original, side) for side in ("left", "right"))
     lost = ROUNDING * np.abs(means) + LEAST
     is_low = both.released < means[first] - lost[first]
     is_high = both.released > means[last - 1] + lost[last - 1]
     wrong = int((is_low | is_high).sum()) or int((np.abs(np.sort(both.released) - means) > lost).sum())
-    kept = f"all {len(ordered)} numbers are the means of their clusters of at least {k} rows, worked out anew (MDAV)"
-    return Check(title, not wrong, f"{wrong} numbers are not the means of their clusters" if wrong else kept)
+    kept = f"all {len(ordered):,} numbers are the means of their clusters of at least {k} rows, worked out anew (MDAV)"
+    return Check(title, not wrong, f"{wrong:,} numbers are not the means of their clusters" if wrong else kept)
 
 
 def _means_by_mdav(ordered: FloatArray, k: int) -> FloatArray:

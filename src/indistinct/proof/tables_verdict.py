@@ -199,7 +199,7 @@ def _limit_checks(policy: TablesPolicy, suppressed: int, rows: int) -> list[Chec
     if policy.max_suppression is None:
         return []
     allowed = policy.allowed_suppression(rows)
-    detail = f"{suppressed} of {rows} rows of all tables suppressed, {allowed} allowed"
+    detail = f"{suppressed:,} of {rows:,} rows of all tables suppressed, {allowed:,} allowed"
     return [Check("suppression limit", suppressed <= allowed, detail)]
 
 
@@ -248,5 +248,5 @@ def _least_suppression_check(theirs: PersonTrees, policy: TablesPolicy, numbers:
     if suppressed == required:
         detail = f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization"
     else:
-        detail = f"{counted(suppressed, 'row')} suppressed, but {required} must be at this generalization"
+        detail = f"{counted(suppressed, 'row')} suppressed, but {required:,} must be at this generalization"
     return Check("least suppression", suppressed == required, detail)

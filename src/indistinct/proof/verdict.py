@@ -6,6 +6,7 @@ worked out anew with NumPy.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import counted_people
 from indistinct.policy import PSEUDONYM, Policy, TablesPolicy, sensitive_columns
+from indistinct.policy.given_policy import any_policy
 from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.by_column import prove_by_column
@@ -104,13 +106,13 @@ class Verdict(Checked):
     def __str__(self) -> str:
         known = f"; {self.known_in_words}" if self.known else ""
         rows = counted(self.rows, "row")
-        found = self._report(f"{rows}, {self.groups_in_words}, smallest {self.smallest_group}{known}")
+        found = self._report(f"{rows}, {self.groups_in_words}, smallest {self.smallest_group:,}{known}")
         return "\n".join([found, *(f"– not checked: {what}" for what in self.not_checked)])
 
 
 def verify(
     table: Any,
-    policy: Policy | TablesPolicy | None = None,
+    policy: Policy | TablesPolicy | str | os.PathLike[str] | None = None,
     *,
     original: Any = None,
     suppressed: int | None = None,
@@ -118,7 +120,7 @@ def verify(
     is_local: bool | None = None,
     **reading: Any,
 ) -> Verdict:
-    """Judge any table, or a release folder, by a policy; with ``original`` also whether it is true.
+    """Judge any table, or a release folder, by a policy or its path; with ``original`` also whether it is true.
 
     Without a policy a release folder is judged by the one that its manifest states, as a recipient can, and the verdict
     says what could not be checked.
@@ -130,9 +132,12 @@ def verify(
     the engine: memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says
     how its own table is written. Several tables that belong together, and their originals, are given by name.
     """
+    policy = None if policy is None else any_policy(policy)
     if isinstance(policy, TablesPolicy):
         return _verify_tables(table, policy, original, suppressed, reading)
     released = ReleasedTables.of(table, **reading)
+    if policy is not None:
+        released = released.named_by(policy, is_release=True)
     if released.is_linked:
         raise TableError("the release holds several tables that belong together; give the policy of all of them")
     claims = _Claims.of(released, suppressed, node, is_local)
@@ -174,7 +179,7 @@ def _verify_tables(
     """Judge several tables that belong together."""
     if original is not None and not isinstance(original, Mapping):
         raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
-    released = ReleasedTables.of_linked(table, **reading)
+    released = ReleasedTables.of_linked(table, policy, **reading).named_by(policy, is_release=True)
     checks = _folder_checks(released, policy)
     with released.rows() as tables:
         for name, part in policy.parts.items():
@@ -233,7 +238,8 @@ def _reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
     """
     if isinstance(source, Rows):
         return []
-    strange = strange_parts(Path(source), rows.columns()) if _is_folder(source) else []
+    inside = (*rows.columns(), *policy.renamed.values())
+    strange = strange_parts(Path(source), inside) if _is_folder(source) else []
     mixed = rows.mixed_missing([name for name in policy.with_role("quasi", "sensitive") if name in rows.columns()])
     checks = [Check("file", False, f"readers do not agree on its rows: {'; '.join(strange)}")] if strange else []
     if mixed:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from indistinct.counting import FrequencyList, Node
-from indistinct.engine.plans import ClassPlan
+from indistinct.engine.plans import CLASS, ClassPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Pieces
 
-LINK = "class_id"
+LINK = CLASS
 """The column that links the two tables of a release."""
 
 TWO_TABLES = "two-tables"

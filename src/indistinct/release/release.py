@@ -25,7 +25,7 @@ from indistinct.recoding.classes import TWO_TABLES
 from indistinct.recoding.table_plans import with_shifts
 from indistinct.release.perturbing import perturb
 from indistinct.release.pseudonyms import PseudonymKey
-from indistinct.released.manifest import MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
+from indistinct.released.manifest import LINKED_TABLES, MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import flush_all, give_name
 
@@ -65,10 +65,19 @@ class Release:
         self.measures: Mapping[str, float] = {
             name: value for name, value in all_measures(recoding).items() if recoding.tells_measure(name)
         }
-        self._parts = dict(parts)
+        self._held = tuple(parts.values())
+        self._parts = {name: self._under_new_names(name, rows) for name, rows in parts.items()}
         self._people = tuple(people)
         self._salt = salt
         self._tables: dict[str, Any] = {}
+
+    def _under_new_names(self, table: str, rows: Rows) -> Rows:
+        """Give the rows of a table as they leave the house, with the names that the policy gives their columns."""
+        new = self._renamed_in(table)
+        return rows.with_names({name: new[name] for name in rows.columns() if name in new}) if new else rows
+
+    def _renamed_in(self, table: str) -> Mapping[str, str]:
+        return self.policy.renamed
 
     @property
     def table(self) -> Any:
@@ -112,7 +121,10 @@ class Release:
 
     def released_tables(self) -> ReleasedTables:
         """Give the released rows where they are, with what the release says of itself, to whoever judges it."""
-        return ReleasedTables(self._parts, {**self.facts, "policy_sha256": policy_digest(self.policy)})
+        said = {**self.facts, "policy_sha256": policy_digest(self.policy)}
+        renamed = {name: self._renamed_in(name) for name in self._parts}
+        is_linked = said.get("form") == LINKED_TABLES
+        return ReleasedTables(self._parts, said, is_linked=is_linked, renamed=renamed, is_release=True)
 
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
@@ -199,7 +211,7 @@ class Release:
 
     def close(self) -> None:
         """Let go of the engine and its temporary files."""
-        for rows in self._parts.values():
+        for rows in (*self._parts.values(), *self._held):
             rows.close()
 
     def __enter__(self) -> Release:

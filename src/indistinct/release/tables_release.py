@@ -18,8 +18,7 @@ from indistinct.recoding import LinkedRecoding
 from indistinct.recoding.table_plans import people_gone, table_plans
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.release import Release
-from indistinct.released.manifest import LINKED_TABLES, policy_digest
-from indistinct.released.released_tables import ReleasedTables
+from indistinct.released.manifest import LINKED_TABLES
 from indistinct.showing.numbers import figure
 
 
@@ -46,7 +45,7 @@ class TablesRelease(Release):
         is_gone = people_gone(recoding)
         self._of_tables = {
             name: {
-                "columns": list(parts[name].columns()),
+                "columns": list(self._parts[name].columns()),
                 "eligible": int(table.rows.sum()),
                 "released": table.rows_of(~is_gone),
                 "suppressed": table.rows_of(is_gone),
@@ -76,9 +75,8 @@ class TablesRelease(Release):
             facts["pseudonym_salt"] = self._salt
         return facts | {"measures": dict(self.measures)} | self.made_with
 
-    def released_tables(self) -> ReleasedTables:
-        """Give the released rows where they are, with what the release says of itself, to whoever judges it."""
-        return ReleasedTables(self._parts, {**self.facts, "policy_sha256": policy_digest(self.policy)}, is_linked=True)
+    def _renamed_in(self, table: str) -> Mapping[str, str]:
+        return self.policy.parts[table].policy.renamed
 
     def report(self, *_: Any, **__: Any) -> Path:
         """There is none: a report is about one table."""

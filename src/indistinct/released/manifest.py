@@ -193,6 +193,7 @@ def _columns_described(policy: Policy) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for name, column in policy.columns.items():
         columns[name] = {"role": column.role} | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
+        columns[name] |= {} if column.rename is None else {"rename": column.rename}
         columns[name] |= {} if column.shift is None else {"shift": column.shift.describe()}
         columns[name] |= column.describe_perturbation()
         if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
@@ -211,8 +212,11 @@ def _columns_described(policy: Policy) -> dict[str, Any]:
     return columns
 
 
-def policy_digest(policy: Policy | TablesPolicy) -> str:
-    """Give the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it."""
+def policy_digest(policy: Policy | TablesPolicy, *, heeds_names: bool = True) -> str:
+    """Give the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it.
+
+    Without ``heeds_names`` neither is what columns are called in the release.
+    """
     described = policy_described(policy)
     del described["algorithm"]
     if isinstance(policy, TablesPolicy):
@@ -221,6 +225,12 @@ def policy_digest(policy: Policy | TablesPolicy) -> str:
     else:
         _tell_all(described, policy)
     described["privacy"] = [model.describe() for model in policy.privacy]
+    if not heeds_names:
+        for table in described.get("tables", {"": described}).values():
+            table["columns"] = {
+                name: {key: value for key, value in column.items() if key != "rename"}
+                for name, column in table["columns"].items()
+            }
     return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy.released_names import named_as_in_policy
 from indistinct.released.folder_contents import strange_contents
 from indistinct.released.manifest import (
     LINKED_TABLES,
@@ -66,6 +67,11 @@ class ReleasedTables:
     is_linked: bool = False
     """They are several tables that belong together, by the names that their policy gives them."""
 
+    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The columns of each table that have another name here than in the policy, with that name."""
+    is_release: bool = False
+    """It says itself, or it is claimed, that it is a release, and not a table that has its own names still."""
+
     def __post_init__(self) -> None:
         if not self.is_linked and set(self.sources) not in ({*ONE_TABLE}, {*PARTS}):
             names = ", ".join(map(repr, self.sources)) or "none"
@@ -74,12 +80,18 @@ class ReleasedTables:
             )
 
     @classmethod
-    def of(cls, release: Any, **reading: Any) -> ReleasedTables:
+    def of(cls, release: Any, policy: Policy | TablesPolicy | None = None, **reading: Any) -> ReleasedTables:
         """Take a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or one table of any kind.
 
-        ``reading`` goes to the engine. A folder says itself how its tables are written, so a delimiter and an encoding
-        are for other tables.
+        Rows that are opened have the names of the ``policy``, or of the one that a folder states. ``reading`` goes to
+        the engine. A folder says itself how its tables are written, so a delimiter and an encoding are for other
+        tables.
         """
+        found = cls._take(release, reading)
+        return found if policy is None else found.named_by(policy)
+
+    @classmethod
+    def _take(cls, release: Any, reading: Mapping[str, Any]) -> ReleasedTables:
         if isinstance(release, ReleasedTables):
             return release
         if holds_released_tables(release):
@@ -92,18 +104,31 @@ class ReleasedTables:
                 if path.parent != folder or not path.exists():
                     raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
             own = {**reading, "delimiter": said.get("delimiter"), "encoding": None, "sheet": None}
-            return cls(paths, said, folder, own, is_linked=said.get("form") == LINKED_TABLES)
+            is_linked = said.get("form") == LINKED_TABLES
+            renamed = {name: _stated_names(said, name if is_linked else None) for name in paths}
+            return cls(paths, said, folder, own, is_linked, renamed, is_release=True)
         return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
 
     @classmethod
-    def of_linked(cls, release: Any, **reading: Any) -> ReleasedTables:
+    def of_linked(cls, release: Any, policy: TablesPolicy, **reading: Any) -> ReleasedTables:
         """Take a release of several tables that belong together, or the tables by name."""
         if isinstance(release, Mapping):
-            return cls(release, reading=reading, is_linked=True)
-        found = cls.of(release, **reading)
+            return cls(release, reading=reading, is_linked=True).named_by(policy)
+        found = cls.of(release, policy, **reading)
         if not found.is_linked:
             raise TableError("the policy describes several tables: give the release folder, or the tables by name")
         return found
+
+    def named_by(self, policy: Policy | TablesPolicy, *, is_release: bool = False) -> ReleasedTables:
+        """Give the same tables, to be opened under the names of a policy.
+
+        A release that was made for another policy, as it says, keeps to the names that it states. ``is_release``
+        claims that the tables are no original, whatever they are.
+        """
+        renamed = {name: _new_names(policy, name) for name in self.sources}
+        if self.said and renamed != self.renamed and not self.is_of(policy):
+            renamed = dict(self.renamed)
+        return replace(self, renamed=renamed, is_release=self.is_release or is_release)
 
     @property
     def is_apart(self) -> bool:
@@ -132,10 +157,16 @@ class ReleasedTables:
     def rows(self) -> Iterator[dict[str, Rows]]:
         """Give the rows of each table for the time of the block; those that were open before stay open."""
         with ExitStack() as stack:
-            yield {
-                name: stack.enter_context(use_table(source, **self._reading_of(name)))
-                for name, source in self.sources.items()
-            }
+            yield {name: stack.enter_context(self._open_one(name)) for name in self.sources}
+
+    @contextmanager
+    def _open_one(self, name: str) -> Iterator[Rows]:
+        """Give the rows of one table for the time of the block, under the names of the policy."""
+        with (
+            use_table(self.sources[name], **self._reading_of(name)) as given,
+            under_own_names(given, self.renamed.get(name, {}), is_release=self.is_release) as rows,
+        ):
+            yield rows
 
     def _reading_of(self, name: str) -> Mapping[str, Any]:
         """Give how the engine is to read one of the tables: each of several that belong together may differ."""
@@ -153,7 +184,7 @@ class ReleasedTables:
             raise TableError(
                 f"{where} holds {len(self.sources)} tables; only a release of one table has generalized cells"
             )
-        with use_table(self.sources["table"], **self.reading) as rows:
+        with self._open_one("table") as rows:
             yield rows
 
     @contextmanager
@@ -161,5 +192,33 @@ class ReleasedTables:
         """Give the rows with the quasi columns for the time of the block."""
         if self.is_linked:
             raise TableError("the release holds several tables that belong together; this takes a release of one")
-        with use_table(self.sources["quasi" if self.is_apart else "table"], **self.reading) as rows:
+        with self._open_one("quasi" if self.is_apart else "table") as rows:
             yield rows
+
+
+@contextmanager
+def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool = False) -> Iterator[Rows]:
+    """Give rows under the names that columns have in a policy, where they have those of a release."""
+    names = named_as_in_policy(rows.columns(), renamed, is_release=is_release) if renamed else {}
+    if all(name == own for name, own in names.items()):
+        yield rows
+        return
+    with rows.with_names(names) as found:
+        yield found
+
+
+def _new_names(policy: Policy | TablesPolicy, table: str) -> Mapping[str, str]:
+    """Give the new names that a policy has for columns of a table."""
+    if isinstance(policy, Policy):
+        return policy.renamed
+    return policy.parts[table].policy.renamed if table in policy.parts else {}
+
+
+def _stated_names(said: Mapping[str, Any], table: str | None) -> dict[str, str]:
+    """Give the new names of columns that a manifest states, of one of several tables or of all that there are."""
+    try:
+        stated = said["policy"] if table is None else said["policy"]["tables"][table]
+        columns = {name: column.get("rename") for name, column in stated["columns"].items()}
+    except (KeyError, TypeError, AttributeError):
+        return {}  # that it states no policy is found by whoever judges it
+    return {name: new for name, new in columns.items() if isinstance(new, str)}

@@ -29,7 +29,8 @@ def columns(subject: Subject) -> list[dict[str, Any]]:
     for name in subject.policy.with_role("sensitive"):
         distribution = bars(after[name], before.get(name))
         made.append({"name": name, "role": "sensitive", "before": None, "after": distribution})
-    return made
+    renamed = subject.policy.renamed
+    return [one | ({"rename": renamed[one["name"]]} if one["name"] in renamed else {}) for one in made]
 
 
 def _quasi(subject: Subject, name: str, after: Counted) -> dict[str, Any]:

@@ -83,6 +83,8 @@ def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
         described["means"] = described["means"].replace("released as it is", moved)
     if column.perturbation is not None:
         described["means"] = described["means"].replace("released as it is", column.perturbation.in_words())
+    if column.rename is not None:
+        described["means"] += f"; called {column.rename} in the release"
     if column.missing_codes or column.unreadable != "refuse":
         described["declared"] = _cells_in_words(column)
     return described

@@ -114,12 +114,12 @@ def open_subject(
             given = stack.enter_context(use_table(original, **reading))
             source = stack.enter_context(as_declared(given, policy))
         if is_made_here:
-            yield _subject_of_release(release, edition, source)
+            yield _subject_of_release(stack, release, edition, source)
         else:
-            yield _subject_of_folder(stack, ReleasedTables.of(release, **reading), policy, edition, source)
+            yield _subject_of_folder(stack, ReleasedTables.of(release, policy, **reading), policy, edition, source)
 
 
-def _subject_of_release(release: MadeRelease, edition: Edition, source: Rows | None) -> Subject:
+def _subject_of_release(stack: ExitStack, release: MadeRelease, edition: Edition, source: Rows | None) -> Subject:
     verdict = release.verdict
     if verdict is None or source is not None:
         verdict = release.verify(original=source)
@@ -131,7 +131,8 @@ def _subject_of_release(release: MadeRelease, edition: Edition, source: Rows | N
         ):  # counted at a higher node, since the table outgrows a machine: other groups than people form
             before = None if source is None else _count_source(source, release.policy)
     released = release.released_tables()
-    return Subject(release.policy, released, dict(released.sources), verdict, edition, before, source, release.entry)
+    tables = stack.enter_context(released.rows())
+    return Subject(release.policy, released, tables, verdict, edition, before, source, release.entry)
 
 
 def _count_source(source: Rows, policy: Policy) -> FrequencyList:

@@ -165,8 +165,9 @@ class Work(Opened):
             if self._counted_after is None and self.release is not None:
                 wanted = self.release.policy.with_role("quasi", "sensitive")
                 found: dict[str, Counted] = {}
-                for rows in self.release.parts.values():
-                    found |= count_labels(rows, [name for name in wanted if name in rows.columns()])
+                with self.release.released_tables().rows() as tables:
+                    for rows in tables.values():
+                        found |= count_labels(rows, [name for name in wanted if name in rows.columns()])
                 self._counted_after = found
             return self._counted_after or {}
 

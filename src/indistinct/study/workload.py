@@ -8,6 +8,7 @@ which sensitive value. How good the estimates are is what the release is worth t
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -20,6 +21,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
+from indistinct.policy.given_policy import one_policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.truth import Covers
 from indistinct.recoding.classes import LINK
@@ -121,7 +123,7 @@ class Workload:
 
         Source: Wong et al. 2007, section 7, which does not say how a generalized cell is matched.
         """
-        released = ReleasedTables.of(release, **reading)
+        released = ReleasedTables.of(release, self.policy, **reading)
         with released.rows() as tables:
             form = self._two_tables(tables) if released.is_apart else self._one_table(tables["table"])
         answers = np.array([form.estimates(query) for query in self.named], np.float64)
@@ -173,7 +175,7 @@ class Workload:
 
 def queries(
     table: Any,
-    policy: Policy,
+    policy: Policy | str | os.PathLike[str],
     *,
     dimensions: int | None = None,
     selectivity: float = 0.05,
@@ -193,6 +195,7 @@ def queries(
 
     Source: Wong et al. 2007, section 7.
     """
+    policy = one_policy(policy)
     sensitive = _check(policy, dimensions, selectivity, number, seed, sensitive)
     with use_table(table, **reading) as given, as_declared(given, policy) as rows:
         policy.check(rows.columns())

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb.origin import Origin, in_own_types, restore_arrow, with_durations
+from indistinct.engine.duckdb.origin import Origin, Typed, in_own_types, restore_arrow, with_durations
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session, literal
 from indistinct.engine.rows import check_names
@@ -57,7 +57,7 @@ def _open_relation(source: Any, session: Session) -> DuckRows:
     check_names(session.name, source.columns)
     relation = _spool(source.to_arrow_reader(100_000), session)
 
-    def restore(table: pa.Table, typed: frozenset[str]) -> duckdb.DuckDBPyRelation:
+    def restore(table: pa.Table, typed: Typed) -> duckdb.DuckDBPyRelation:
         return duckdb.from_arrow(table)
 
     return DuckRows(session, relation, Origin("duckdb", restore))
@@ -71,10 +71,10 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
     dtypes = {name: source[label].dtype for name, label in labels.items()}
     table = pa.table({name: _pandas_column(session.name, name, source[label]) for name, label in labels.items()})
 
-    def restore(released: pa.Table, typed: frozenset[str]) -> object:
+    def restore(released: pa.Table, typed: Typed) -> object:
         own = in_own_types(released, typed, table_schema)
         columns = {
-            labels.get(name, name): _restore_pandas(own[name], dtypes[name] if name in typed else None)
+            labels.get(name, name): _restore_pandas(own[name], dtypes[typed[name]] if name in typed else None)
             for name in released.column_names
         }
         import pandas
@@ -143,13 +143,13 @@ def _open_lazy(source: Any, session: Session) -> DuckRows:
 
 
 def _restore_polars(schema: Any) -> Any:
-    def restore(table: pa.Table, typed: frozenset[str]) -> Any:
+    def restore(table: pa.Table, typed: Typed) -> Any:
         import polars
 
         frame = polars.DataFrame(with_durations(table))
         for name in frame.columns:
-            if name in typed and frame.schema[name] != schema[name]:
-                dtype = schema[name]
+            if name in typed and frame.schema[name] != schema[typed[name]]:
+                dtype = schema[typed[name]]
                 if isinstance(dtype, polars.Enum):
                     # Categories without rows would tell of suppressed rows.
                     present = set(frame[name])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 DAY = 86_400_000_000
 """Microseconds."""
-Restore = Callable[[pa.Table, frozenset[str]], object]
-"""Makes the kind of table that came in; the names are the columns that kept their own type."""
+Typed = Mapping[str, str]
+"""The columns that kept their own type, with the name that each had in the table that came in."""
+Restore = Callable[[pa.Table, Typed], object]
+"""Makes the kind of table that came in."""
 
 
-def restore_as_arrow(table: pa.Table, typed: frozenset[str]) -> pa.Table:
+def restore_as_arrow(table: pa.Table, typed: Typed) -> pa.Table:
     """Return the rows as an Arrow table in the types of DuckDB, as is done for files."""
     return table
 
@@ -21,7 +23,7 @@ def restore_as_arrow(table: pa.Table, typed: frozenset[str]) -> pa.Table:
 def restore_arrow(schema: pa.Schema) -> Restore:
     """Return how to make an Arrow table whose kept columns have the types of ``schema``."""
 
-    def restore(table: pa.Table, typed: frozenset[str]) -> pa.Table:
+    def restore(table: pa.Table, typed: Typed) -> pa.Table:
         return in_own_types(table, typed, schema)
 
     return restore
@@ -32,25 +34,25 @@ def with_durations(table: pa.Table) -> pa.Table:
 
     DuckDB knows spans of months, days and seconds only.
     """
-    for position, field in enumerate(table.schema):
-        if field.type != pa.month_day_nano_interval():
+    for position, own in enumerate(table.schema):
+        if own.type != pa.month_day_nano_interval():
             continue
-        spans = table[field.name].to_pylist()
+        spans = table[own.name].to_pylist()
         if any(span is not None and span.months for span in spans):
             continue
         micros = [None if span is None else span.days * DAY + span.nanoseconds // 1000 for span in spans]
-        table = table.set_column(position, field.name, pa.array(micros, pa.duration("us")))
+        table = table.set_column(position, own.name, pa.array(micros, pa.duration("us")))
     return table
 
 
-def in_own_types(table: pa.Table, typed: frozenset[str], schema: pa.Schema) -> pa.Table:
+def in_own_types(table: pa.Table, typed: Typed, schema: pa.Schema) -> pa.Table:
     """Return a table whose kept columns have the type they came with, where the cells allow it."""
-    if any(pa.types.is_duration(field.type) for field in schema):
+    if any(pa.types.is_duration(own.type) for own in schema):
         table = with_durations(table)
     for position, name in enumerate(table.column_names):
         if name not in typed:
             continue
-        own = schema.field(name).type
+        own = schema.field(typed[name]).type
         column = table[name]
         try:
             column = column.dictionary_encode().cast(own) if pa.types.is_dictionary(own) else column.cast(own)
@@ -70,3 +72,14 @@ class Origin:
     table: str = "release"
     notes: tuple[str, ...] = ()
     """What the caller should know of how the file was read, or will be written."""
+    came_as: Mapping[str, str] = field(default_factory=dict)
+    """The columns that have another name than in the table that came in, with that name."""
+
+    def with_names(self, names: Mapping[str, str]) -> Origin:
+        """Give the origin of a table of which each column has a new name."""
+        came = {new: self.came_as.get(name, name) for name, new in names.items()}
+        return replace(self, came_as={new: name for new, name in came.items() if new != name})
+
+    def give_back(self, table: pa.Table, typed: frozenset[str]) -> object:
+        """Make the kind of table that came in, of which some columns kept their own type."""
+        return self.restore(table, {name: self.came_as.get(name, name) for name in typed})

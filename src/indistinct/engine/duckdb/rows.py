@@ -63,6 +63,14 @@ class DuckRows(Rows):
         session, relation = self.source.session, self.source.relation
         return DuckRows(session, relation, self._origin, self._typed, max_tuples=max_tuples)
 
+    def with_names(self, names: Mapping[str, str]) -> DuckRows:
+        session, relation = self.source.session, self.source.relation
+        cells = [f"{quote(column)} AS {quote(names.get(column, column))}" for column in self.columns()]
+        view = session.create_view(f"SELECT {', '.join(cells)} FROM {relation}")
+        typed = frozenset(names.get(column, column) for column in self._typed)
+        origin = self._origin.with_names({column: names.get(column, column) for column in self.columns()})
+        return DuckRows(session, view, origin, typed, views=(view,), max_tuples=self.max_tuples)
+
     def derive(self, cells: Sequence[str], stored: str, typed: frozenset[str]) -> DuckRows:
         """Return these cells of a stored table as rows of the same kind; they own the table."""
         view = self.source.session.fresh("view")
@@ -116,7 +124,7 @@ class DuckRows(Rows):
         return DuckRows(self.source.session, view, self._origin, self._typed, views=(view,), max_tuples=self.max_tuples)
 
     def give_back(self) -> object:
-        return self._origin.restore(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
+        return self._origin.give_back(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
 
     def write(self, folder: Path, name: str = "table") -> Path:
         return _write_file(self.source, folder, name, self._origin)

@@ -69,6 +69,11 @@ class SparkRows(Rows):
     def with_max_tuples(self, max_tuples: int) -> SparkRows:
         return SparkRows(self.source.given, self.name, max_tuples=max_tuples)
 
+    def with_names(self, names: Mapping[str, str]) -> SparkRows:
+        with spark_errors(self.name):
+            frame = self.source.given.toDF(*(names.get(column, column) for column in self.columns()))
+        return SparkRows(frame, self.name, max_tuples=self.max_tuples)
+
     def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> SparkRows:
         source = self.source
         cells = [

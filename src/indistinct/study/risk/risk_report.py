@@ -8,9 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
+    import os
+
     from indistinct.engine import Rows
     from indistinct.policy import Policy
     from indistinct.study.risk.combinations import Combination
@@ -151,7 +154,7 @@ def risk(
     table: Any,
     quasi: Sequence[str] | None = None,
     *,
-    policy: Policy | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     person: str | Sequence[str] | None = None,
     population: Any = None,
     weights: str | None = None,
@@ -177,8 +180,11 @@ def risk(
     >>> found.uniques, found.prosecutor.highest, found.prosecutor.average
     (2, 1.0, 0.75)
     """
+    policy = None if policy is None else one_policy(policy)
     from indistinct.engine import use_table
     from indistinct.linkage.telling_columns import find_dependencies
+    from indistinct.policy.released_names import own_name
+    from indistinct.released.released_tables import under_own_names
     from indistinct.study.profiling import profile
     from indistinct.study.risk.combinations import Counted, minimal_combinations
     from indistinct.study.risk.exposure import Exposed, refuse_absent
@@ -186,7 +192,14 @@ def risk(
 
     _check(threshold, nearly, most)
     watch = watch or Watch()
-    with use_table(table, **reading) as given, _as_declared(given, policy) as rows:
+    renamed = {} if policy is None else policy.renamed
+    quasi = None if quasi is None else [own_name(name, renamed) for name in quasi]
+    weights = None if weights is None else own_name(weights, renamed)
+    with (
+        use_table(table, **reading) as given,
+        under_own_names(given, renamed) as named,
+        _as_declared(named, policy) as rows,
+    ):
         refuse_absent(rows, [*(quasi or ()), *([] if weights is None else [weights])])
         whose, notes = _whose_rows(rows, policy, person)
         looked = profile(rows, watch=watch)

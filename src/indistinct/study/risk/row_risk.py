@@ -14,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import PolicyError, TableError
+from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted, list_names
 
 if TYPE_CHECKING:
+    import os
+
     from indistinct.engine import Rows
     from indistinct.hierarchy import CompiledHierarchy
     from indistinct.policy import Policy
@@ -77,7 +80,8 @@ class RowRisk:
     """How many share the cell of each column alone."""
     singled_out_by: tuple[Singling, ...]
     steps: tuple[Step, ...]
-    """Of each column that can do it alone, the lowest level that brings the row among k."""
+    """Of each column that can do it alone, the lowest level that brings the row among k. Here and below no level lies
+    under one that the policy demands, and the others are as low as it allows."""
     best_of_others: tuple[Step, ...]
     """Of each other column that is generalized at all, its highest level: how far it brings the row."""
     remedies: tuple[Remedy, ...]
@@ -136,7 +140,9 @@ def in_words(found: RowRisk) -> Iterator[str]:
     yield from (f"note: {note}" for note in found.notes)
 
 
-def explain_row(table: Any, policy: Policy, row: int, *, on: str | None = None, **reading: Any) -> RowRisk:
+def explain_row(
+    table: Any, policy: Policy | str | os.PathLike[str], row: int, *, on: str | None = None, **reading: Any
+) -> RowRisk:
     """Give why a row of a table is at risk under a policy's k, and which generalization would help it.
 
     ``row`` is its number, from 1. ``on`` names one of several quasi-identifiers; without it, it is the one by which
@@ -155,6 +161,7 @@ def explain_row(table: Any, policy: Policy, row: int, *, on: str | None = None, 
     singled out by age: shared by 1 row
     age at level 1 (5 wide) is enough: 2 rows
     """
+    policy = one_policy(policy)
     from indistinct.counting import as_declared, encode_eligible
     from indistinct.counting.frequency_list import number_persons, refuse_nobodies
     from indistinct.engine import use_table
@@ -239,19 +246,25 @@ class Alike:
         """Give why the row is at risk by some columns."""
         apart = np.stack([self.apart[name] for name in columns])
         heights = [self.compiled[name].height for name in columns]
-        size = self._size(apart == 0)
+        start = [self.compiled[name].lowest for name in columns]
+        size, demanded = self._size(apart == 0), self._size(apart <= np.array(start)[:, None])
+        is_enough = size < k <= demanded
         steps, others = [], []
         for place, name in enumerate(columns):
-            tried = [self._step(columns, apart, place, level) for level in range(1, heights[place] + 1)]
+            allowed = range(max(1, start[place]), heights[place] + 1)
+            tried = [
+                self._step(columns, apart, (*start[:place], level, *start[place + 1 :]), place) for level in allowed
+            ]
             enough = next((step for step in tried if step.size >= k), None)
-            if enough is not None and size < k:
+            if enough is not None and demanded < k:
                 steps.append(enough)
-            elif tried and size < k:
+            elif tried and demanded < k:
                 others.append(Step(name, tried[-1].level, tried[-1].level_name, tried[-1].label, tried[-1].size))
-        remedies, is_cut = self._remedies(columns, apart, heights, k) if size < k else ((), False)
+        remedies, is_cut = self._remedies(columns, apart, (start, heights), k) if size < k else ((), False)
         singled, is_short = self._minimal_sets(columns, apart == 0, k)
         notes = [f"only sets of at most {FEW} columns were looked at"] if is_short else []
         notes += ["combinations of steps were looked for until there were too many"] if is_cut else []
+        notes += ["the levels that the policy demands are enough"] if is_enough else []
         if size < k and not remedies and not is_cut:
             notes.append("no generalization of these hierarchies brings it among enough; it must be left out")
         return RowRisk(
@@ -275,11 +288,9 @@ class Alike:
             return int(self.counts[is_alike].sum())
         return len(np.unique(self.persons[is_alike]))
 
-    def _step(self, columns: Sequence[str], apart: Levels, place: int, level: int) -> Step:
-        node = np.zeros(len(columns), np.int64)
-        node[place] = level
-        name = columns[place]
-        return Step(name, level, *self._label(name, level), self._size(apart <= node[:, None]))
+    def _step(self, columns: Sequence[str], apart: Levels, node: Sequence[int], place: int) -> Step:
+        name, level = columns[place], node[place]
+        return Step(name, level, *self._label(name, level), self._size(apart <= np.array(node)[:, None]))
 
     def _label(self, name: str, level: int) -> tuple[str, str | None]:
         """Give the name of a level, and the label of the row's cell there."""
@@ -307,11 +318,17 @@ class Alike:
         return tuple(sorted(made, key=lambda one: (len(one.columns), one.size, one.columns))), most < len(columns)
 
     def _remedies(
-        self, columns: Sequence[str], apart: Levels, heights: Sequence[int], k: int
+        self, columns: Sequence[str], apart: Levels, ends: tuple[Sequence[int], Sequence[int]], k: int
     ) -> tuple[tuple[Remedy, ...], bool]:
-        """Give the nodes with the fewest steps at which the row is among k, and whether the search was cut short."""
+        """Give the nodes with the fewest steps at which the row is among k, and whether the search was cut short.
+
+        They begin at the lowest levels that may be released, and go up to the highest.
+        """
+        start, heights = ends
         room = max(100, MOST_COMPARED // max(1, apart.size))
-        layer = {(0,) * len(columns)}
+        layer = {tuple(start)}
+        if (size := self._size(apart <= np.array(start)[:, None])) >= k:
+            return (self._remedy(columns, start, size),), False
         while layer and room > 0:
             layer = {
                 (*node[:at], node[at] + 1, *node[at + 1 :])
