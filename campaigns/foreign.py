@@ -169,7 +169,11 @@ def _grouped(released: Sequence[Row], columns: Sequence[str], whose: Sequence[An
 def _fitting(row: Row, columns: Sequence[str], claim: Claim) -> int:
     """Count the people of the population whom the labels of a row cover."""
     return sum(
-        all(covers(row[name], somebody[name], claim["quasi"][name]) for name in columns if name in somebody)
+        all(
+            covers(row[name], somebody[name], claim["quasi"][name], claim.get("blanks", False))
+            for name in columns
+            if name in somebody
+        )
         for somebody in claim["population"]
     )
 

@@ -63,6 +63,7 @@ class Outcome:
     def add(self, case: int, what: str, content: dict[str, bytes | str] | None = None) -> None:
         """Note a fault, say how to run its case again, and keep the inputs that made it."""
         again = f"python -m campaigns {self.options.name} --seed {self.options.seed} --case {case}"
+        again += "".join(f" --set {name}={value!r}" for name, value in self.options.more.items())
         self.faults.append(f"case {case}: {what}")
         print(f"FAULT in case {case}: {what}\n  again: {again}", flush=True)
         if self.options.failures is not None and content:

@@ -9,11 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from indistinct import Ledger, parse_policy, prefix
 from indistinct.cli import app
+from indistinct.engine import use_table
 from indistinct.engine.duckdb import DuckRows
+from indistinct.errors import LedgerError, PolicyError, TableError
+from indistinct.hierarchy.compiled_hierarchy import UnknownValues
 
 HEADER = "name,age,zip,born,illness"
 ROWS = (
@@ -380,3 +385,46 @@ def test_init_answers_bad_tables(place: Path, name: str) -> None:
     assert "people.csv" in stderr
     assert_quotes_no_cell(stdout + stderr)
     assert_nothing_left(place)
+
+
+def test_a_damaged_arrow_file_is_refused_before_its_offsets_lead_elsewhere(place: Path) -> None:
+    """Arrow believes the offsets of texts; DuckDB would read beyond the file, which ends the process."""
+    table = pa.table({"age": ["431", "432", "433"]})
+    with pa.ipc.new_file(str(place / "people.arrow"), table.schema) as file:
+        file.write_table(table)
+    content = (place / "people.arrow").read_bytes()
+    offsets = (3).to_bytes(4, "little") + (6).to_bytes(4, "little") + (9).to_bytes(4, "little")
+    assert content.count(offsets) == 1
+    (place / "people.arrow").write_bytes(content.replace(offsets, offsets[:8] + (2**30).to_bytes(4, "little")))
+    with pytest.raises(TableError, match="is not an Arrow IPC file"), use_table(place / "people.arrow"):
+        raise AssertionError("opened")
+
+
+def test_json_lines_that_are_no_utf_16_are_refused(place: Path) -> None:
+    (place / "people.jsonl").write_text('{"age": "431"}\n', "utf-8")
+    with pytest.raises(TableError, match="is not utf-16"), use_table(place / "people.jsonl", encoding="utf-16"):
+        raise AssertionError("opened")
+
+
+@pytest.mark.parametrize("body", ["prefix = 9223372036854775808", "prefix = { length = 20000, keep = [2] }"])
+def test_prefixes_of_endless_length_are_refused(body: str) -> None:
+    with pytest.raises(PolicyError, match="length must be at most 256"):
+        parse_policy(POLICY.replace("prefix = 5", body))
+
+
+def test_a_prefix_of_the_values_at_hand_has_no_endless_levels() -> None:
+    with pytest.raises(UnknownValues, match="1 value is longer than 256 characters"):
+        prefix().compile(["a" * 300, "b"])
+    assert prefix(keep=[2]).compile(["a" * 300, "b"]).height == 2
+
+
+def test_a_ledger_whose_schema_is_no_text_is_refused(place: Path) -> None:
+    """SQLite names the table that it cannot read, and what it says is then no text, either."""
+    Ledger.create(place / "ledger.db").close()
+    content = (place / "ledger.db").read_bytes()
+    named = content.replace(b"tableindistinct_meta", b"tableindistinct_m\xf4ta").replace(
+        b"CREATE TABLE", b"CREATE TABLX"
+    )
+    (place / "ledger.db").write_bytes(named)
+    with pytest.raises(LedgerError, match="it is damaged"):
+        Ledger(place / "ledger.db")

@@ -12,6 +12,11 @@ from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
 from indistinct.hierarchy.hierarchy import Computed, checked_top, top_name, top_option
 from indistinct.showing.words import counted
 
+MOST_LEVELS = 256
+"""Levels of a prefix that loses one character at each."""
+MOST_CHARACTERS = 10_000
+"""Characters of a value whose prefix has levels that were listed."""
+
 
 def prefix(
     length: int | None = None, *, keep: Sequence[int] | None = None, mask: str = "*", top: str | None = "*"
@@ -68,6 +73,10 @@ class Prefix(Computed):
         checked_top(self.top)
         if self.length is not None and not (_is_whole(self.length) and self.length > 0):
             raise HierarchyError(f"length must be a number of characters, at least 1, got {self.length!r}")
+        if self.length is not None and self.length > (MOST_LEVELS if self.keep is None else MOST_CHARACTERS):
+            raise HierarchyError(
+                f"length must be at most {MOST_LEVELS} characters, or {MOST_CHARACTERS} if keep lists the levels"
+            )
         if not isinstance(self.mask, str) or len(self.mask) != 1:
             raise HierarchyError(f"mask must be one character, got {self.mask!r}")
         if self.keep is not None:
@@ -101,12 +110,12 @@ class Prefix(Computed):
 
     def climb(self, values: Labels) -> list[Labels]:
         """Return the masked values at each level; a value longer than ``length`` has none."""
-        length = self._length_for(values)
+        length = min(self._length_for(values), MOST_LEVELS if self.keep is None else MOST_CHARACTERS)
         too_long = [code for code, value in enumerate(values) if value is not None and len(value) > length]
         if too_long:
             raise UnknownValues(
                 f"{counted(len(too_long), 'value is', 'values are')} longer than {length} characters; "
-                "give prefix() a larger length, or correct them in the table",
+                "give prefix() a larger length, list the levels with keep, or correct them in the table",
                 too_long,
             )
         columns: list[Labels] = []

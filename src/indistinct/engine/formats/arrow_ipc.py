@@ -47,13 +47,19 @@ class ArrowIPC(FileFormat):
 
 
 def _read(path: Path) -> pa.Table:
-    """Return the table of a file, or of a stream that was saved as one."""
+    """Return the table of a file, or of a stream that was saved as one.
+
+    Arrow believes what a file says of itself: lengths and offsets of a damaged one would be read beyond its end, which
+    ends the process. So all of it is looked at first.
+    """
     try:
         with pa.memory_map(str(path)) as file:
             try:
-                return pa.ipc.open_file(file).read_all()
+                table = pa.ipc.open_file(file).read_all()
             except pa.ArrowInvalid:
                 file.seek(0)
-                return pa.ipc.open_stream(file).read_all()
-    except (OSError, pa.ArrowException):
+                table = pa.ipc.open_stream(file).read_all()
+            table.validate(full=True)
+            return table
+    except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException):
         raise TableError(f"{path.name}: is not an Arrow IPC file") from None

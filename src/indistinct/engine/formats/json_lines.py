@@ -35,8 +35,9 @@ class JsonLines(FileFormat):
                         rows += 1
         except LookupError:
             raise TableError(f"{path.name}: no encoding is called {reading.encoding!r}") from None
-        except UnicodeDecodeError:
-            raise TableError(f"{path.name}: is not UTF-8; say encoding='latin-1' or --encoding latin-1") from None
+        except UnicodeError:  # UTF-16 without its mark is one, and no UnicodeDecodeError
+            named = reading.encoding or "UTF-8"
+            raise TableError(f"{path.name}: is not {named}; say encoding='latin-1' or --encoding latin-1") from None
         except OSError as error:
             raise TableError(f"{path.name}: cannot be read ({type(error).__name__})") from None
         if not columns:

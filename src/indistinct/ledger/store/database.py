@@ -143,6 +143,8 @@ class Database:
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()
             raise LedgerError(_error_text(self.name, reason[0] if reason else type(error.orig).__name__)) from None
+        except UnicodeError:  # texts that are none, also in SQLite's own complaint about a damaged schema
+            raise LedgerError(_error_text(self.name, "it is damaged; restore it from a copy")) from None
 
 
 @contextlib.contextmanager
