@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import indistinct as ix
 import profiles
 from indistinct.attacks import link, maps
 from indistinct.engine import open_table
+from indistinct.errors import PolicyError
 from indistinct.policy import Column
 from indistinct.released.manifest import policy_described, policy_digest
 
@@ -248,3 +250,32 @@ def test_declared_cells_release_what_a_cleaned_table_releases(cells: list[str], 
     assert Counter(made.table["age"].to_pylist()) == Counter(wanted.table["age"].to_pylist())
     assert made.verify(table).passed
     assert ix.verify(wanted.table, declared, original=table).passed
+
+
+@pytest.mark.parametrize("role", ["sensitive", "other", "identifier", "drop"])
+def test_missing_cells_are_refused_in_columns_that_nobody_searches(role: str) -> None:
+    table = pa.table({"age": ["1", "2", "3"], "x": ["a", None, "?"]})
+
+    def own(codes: str, **more: Any) -> ix.Policy:
+        text = "version = 1\n[columns]\nage = { role = 'quasi', hierarchy = { suppress = true } }\n"
+        text += f"x = {{ role = '{role}', missing = {{ codes = [{codes}], rule = 'refuse' }} }}\n"
+        made = ix.parse_policy(text + "[[privacy]]\nmodel = 'k-anonymity'\nk = 1\n")
+        return replace(made, **more)
+
+    for codes, rows in (("", "1 row has"), ("'?'", "2 rows have")):
+        told = f"columns.x.missing: {rows} no cell there, which the policy refuses"
+        with pytest.raises(PolicyError) as error:
+            ix.anonymize(table, own(codes))
+        assert told in str(error.value)
+        assert told in str(ix.check(table, own(codes)))
+    eligible = own("'?'", eligible=[ix.where("x", "present")])
+    with ix.anonymize(table, eligible) as release:
+        assert release.verify(table).passed
+        assert release.table.num_rows == 1
+
+
+def test_what_reads_no_cells_has_none_that_cannot_be_read() -> None:
+    for column in (lambda: ix.other(unreadable="missing"), lambda: ix.sensitive(unreadable="suppress")):
+        with pytest.raises(PolicyError, match="unreadable: no hierarchy reads the cells of this column"):
+            column()
+    assert ix.other(unreadable="missing", recode=ix.rounding(10)).unreadable == "missing"

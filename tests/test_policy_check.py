@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
+from typer.testing import CliRunner
 
 import indistinct as ix
+from indistinct.cli import app
 
 TABLE = pa.table({"zip": ["02138", "02139", "02139", "94110"], "ill": ["a", "b", "c", "d"]})
 POLICY = ix.Policy(
@@ -79,3 +82,19 @@ def test_an_open_table_stays_open():
     with open_table(TABLE) as rows:
         assert ix.check(rows, POLICY).is_feasible
         assert rows.count() == 4
+
+
+def test_a_check_says_that_stable_pseudonyms_need_a_ledger(tmp_path):
+    table = pa.table({"id": ["a", "b", "c", "d"], "age": ["1", "2", "3", "4"]})
+    columns = {"id": ix.identifier(pseudonym="stable"), "age": ix.quasi(ix.suppress())}
+    policy = ix.Policy(columns, [ix.KAnonymity(2)])
+    found = ix.check(table, policy)
+    assert found.is_feasible  # with a ledger
+    assert found.to_dict()["notes"] == list(found.notes)
+    assert "the pseudonyms of id are to be the same in all releases, so only a ledger can release it" in found.notes[0]
+    assert ix.check(table, replace(policy, columns={**columns, "id": ix.identifier()})).notes == ()
+    (tmp_path / "policy.toml").write_text(ix.policy_toml(policy))
+    pyarrow.csv.write_csv(table, tmp_path / "people.csv")
+    told = CliRunner().invoke(app, ["check", str(tmp_path / "policy.toml"), str(tmp_path / "people.csv")])
+    assert told.exit_code == 0
+    assert "only a ledger can release it (--ledger)" in " ".join(told.output.split())

@@ -14,6 +14,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from indistinct.policy.tables_file import tables_policy_of
 from profiles import examples
 
 EXAMPLE = """
@@ -552,3 +553,37 @@ def test_the_path_of_a_policy_does_what_the_policy_does(tmp_path):
     for wrong in (None, {"age": "quasi"}, 7):
         with pytest.raises(ix.PolicyError, match="give a Policy of one table, or the path of its file"):
             ix.solutions(table, wrong)
+
+
+MISSPELT = {
+    "columns.zip.renam": ('zip = { role = "quasi", renam = "x" }', "", "rename"),
+    "columns.zip.heirarchy": ('zip = { role = "quasi", heirarchy = { suppress = true } }', "", "hierarchy"),
+    "columns.weight.rol": ('zip = { role = "quasi" }\nweight = { role = "other", rol = 1 }', "", "role"),
+    "columns.zip.shift.day": ('zip = { role = "quasi", shift = { days = 2, day = 2 } }', "", "days"),
+    "privacy[0].colunm": ('zip = { role = "quasi" }', "colunm = 'a'", "column"),
+    "privacy[0].xyz": ('zip = { role = "quasi" }', "xyz = 1", None),
+}
+
+
+@pytest.mark.parametrize("place", MISSPELT)
+def test_a_key_that_is_not_known_is_told_with_the_nearest_one(place):
+    columns, model, meant = MISSPELT[place]
+    text = f"version = 1\n[columns]\n{columns}\n[[privacy]]\nmodel = 'l-diversity'\nl = 2\n{model}\n"
+    with pytest.raises(ix.PolicyError) as error:
+        ix.parse_policy(text)
+    advice = "remove it or check its spelling" if meant is None else f"did you mean {meant!r}?"
+    assert f"policy: {place}: is not known here; {advice}" in error.value.mistakes
+
+
+def test_keys_at_the_top_and_of_several_tables_are_told_as_well():
+    with pytest.raises(ix.PolicyError, match="max_supression: is not known here; did you mean 'max_suppression'"):
+        ix.parse_policy("version = 1\nmax_supression = 0.1\ncolumns = { a = { role = 'quasi' } }\nprivacy = []\n")
+    text = (
+        "version = 1\nperson = { colum = 'p' }\n[tables.visits]\nkeyy = 'p'\n[tables.visits.columns]\n"
+        "a = { role = 'quasi', renamed = 'b' }\n[[privacy]]\nmodel = 'k-anonymity'\nk = 2\n"
+    )
+    with pytest.raises(ix.PolicyError) as error:
+        tables_policy_of(tomllib.loads(text))
+    told = str(error.value)
+    for place, meant in (("visits.keyy", "key"), ("visits.columns.a.renamed", "rename")):
+        assert f"tables.{place}: is not known here; did you mean {meant!r}?" in told

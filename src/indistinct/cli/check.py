@@ -47,6 +47,8 @@ def check(
         _print_unknown(found.unknown_values)
     if found.figures:
         _print_figures(found.figures)
+    for note in found.notes:
+        show.say(f"warning: {note}", show.BAD)
     if found.renamed:
         show.say(f"released under new names: {', '.join(f'{name} as {new}' for name, new in found.renamed.items())}")
     for one in found.dependencies:

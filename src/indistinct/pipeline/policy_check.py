@@ -16,7 +16,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.linkage.telling_columns import Dependency, find_dependencies
-from indistinct.pipeline.readable_dates import unreadable_dates, unreadable_numbers
+from indistinct.pipeline.readable_dates import refused_cells
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.pipeline.several_tables import check_tables
 from indistinct.pipeline.stages import refuse_broken_promises, refuse_other_levels, refuse_undrawn
@@ -37,6 +37,8 @@ class PolicyCheck:
     """What anonymize would raise: a PolicyError with every mistake, or an InfeasibleError."""
     dependencies: tuple[Dependency, ...] = ()
     """Columns that the policy releases as they are, and that tell a quasi column."""
+    notes: tuple[str, ...] = ()
+    """What else is to be known before a release."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """The columns that the policy gives another name in the release, with that name."""
     unknown_values: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
@@ -63,6 +65,7 @@ class PolicyCheck:
         told: dict[str, Any] = (
             {"dependencies": [one.to_dict() for one in self.dependencies]} if self.dependencies else {}
         )
+        told |= {"notes": list(self.notes)} if self.notes else {}
         told |= {"renamed": dict(self.renamed)} if self.renamed else {}
         return {**self.figures, **told, "feasible": self.is_feasible, **mistakes}
 
@@ -113,7 +116,14 @@ def check(
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch), tuple(told), policy.renamed)
+        return PolicyCheck(figures, refusal(task, watch), tuple(told), _notes(policy), policy.renamed)
+
+
+def _notes(policy: Policy) -> tuple[str, ...]:
+    """Say what a release by a policy needs that a check does not."""
+    names = ", ".join(policy.stable_pseudonyms)
+    told = f"the pseudonyms of {names} are to be the same in all releases, so only a ledger can release it (--ledger)"
+    return (told,) if names else ()
 
 
 def _count(rows: Rows, policy: Policy) -> FrequencyList:
@@ -123,7 +133,7 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
         refuse_broken_promises(policy)
         refuse_bad_key(policy)
         refuse_repeated_people(rows, policy)
-        if mistakes := [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy)]:
+        if mistakes := refused_cells(rows, policy):
             raise PolicyError(mistakes)
         with encode_eligible(rows, policy) as encoded:
             return count_with_population(encoded, policy)
@@ -157,7 +167,10 @@ def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
     fitting = _fitting_part(policy, rows.columns())
     if fitting is None:
         return {}
-    known = {name: replace(column, recode=None) for name, column in fitting.columns.items()}
+    known = {
+        name: column if column.recode is None else replace(column, recode=None, unreadable="refuse")
+        for name, column in fitting.columns.items()
+    }
     fitting = replace(fitting, columns=known)
     with as_declared(rows, fitting) as read, encode_eligible(read, fitting, fitting.quasi) as encoded:
         values = encoded.values

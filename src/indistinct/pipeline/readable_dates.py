@@ -1,10 +1,15 @@
-"""Dates that move must be dates, and perturbed numbers numbers: others are counted and refused before any work."""
+"""Cells that a policy refuses, counted before any work: dates that must move, numbers to perturb, and missing ones."""
 
 from __future__ import annotations
 
 from indistinct.engine import Rows
 from indistinct.policy import Policy
 from indistinct.showing.words import counted
+
+
+def refused_cells(rows: Rows, policy: Policy) -> list[str]:
+    """Say how many cells are none that the policy can take, of columns that no search looks at."""
+    return [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy), *missing_cells(rows, policy)]
 
 
 def unreadable_dates(rows: Rows, policy: Policy) -> list[str]:
@@ -32,3 +37,20 @@ def unreadable_numbers(rows: Rows, policy: Policy) -> list[str]:
         if wrong
         for key in policy.columns[name].describe_perturbation()
     ]
+
+
+def missing_cells(rows: Rows, policy: Policy) -> list[str]:
+    """Say how many cells are missing where a policy refuses that; quasi columns say it when they are counted."""
+    conditions = [condition.as_triple() for condition in policy.eligible]
+    mistakes = []
+    for name, column in policy.columns.items():
+        if column.missing != "refuse" or column.role == "quasi":
+            continue
+        with rows.encode([name], [*conditions, (name, "missing", None)]) as found:
+            missing = found.rows
+        if missing:
+            mistakes.append(
+                f"columns.{name}.missing: {counted(missing, 'row has', 'rows have')} no cell there, which the policy "
+                "refuses; fill them, leave those rows out with a filter (op = 'present'), or say missing = 'value'"
+            )
+    return mistakes

@@ -16,7 +16,7 @@ from indistinct.counting.joined_tables import JoinedCount, count_tables
 from indistinct.draws import Seed
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
-from indistinct.pipeline.readable_dates import unreadable_dates
+from indistinct.pipeline.readable_dates import refused_cells
 from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
 from indistinct.policy import Person, TablesPolicy
 from indistinct.proof.tables_verdict import refuse_other_engines
@@ -113,7 +113,7 @@ def _count_given(
         mistakes = [
             f"tables.{name}: {mistake}"
             for name, part in policy.parts.items()
-            for mistake in unreadable_dates(read[name], part.policy)
+            for mistake in refused_cells(read[name], part.policy)
         ]
         if mistakes:
             raise PolicyError(mistakes)

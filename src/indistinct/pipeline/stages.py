@@ -18,7 +18,7 @@ from indistinct.draws import SECURE, Draws, Seed
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError, TableError
 from indistinct.linkage.population import count_with_population
-from indistinct.pipeline.readable_dates import unreadable_dates, unreadable_numbers
+from indistinct.pipeline.readable_dates import refused_cells
 from indistinct.pipeline.repeated_people import refuse_repeated_people
 from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
@@ -93,7 +93,7 @@ def count(
         if read is not rows:
             opened.enter_context(read)
         refuse_repeated_people(read, policy)
-        if mistakes := [*unreadable_dates(read, policy), *unreadable_numbers(read, policy)]:
+        if mistakes := refused_cells(read, policy):
             raise PolicyError(mistakes)
         encoded = opened.enter_context(encode_eligible(read, policy))
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)

@@ -96,6 +96,12 @@ class Column:
                 "unreadable = 'missing' makes missing cells, which missing = 'refuse' refuses; say one of them"
             )
         self._check_levels()
+        reads_nothing = self.recode is None and self.hierarchy.is_never_generalized
+        if self.unreadable != "refuse" and self.role != "quasi" and reads_nothing:
+            raise PolicyError(
+                "unreadable: no hierarchy reads the cells of this column, so there is none that cannot be read; say "
+                "recode as well, or list codes that mean a missing cell under missing"
+            )
         check_new_name(self.rename, self.role)
         self._check_recoding()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
@@ -171,3 +171,31 @@ def model_entries(kind: type[PrivacyModel]) -> type[BaseModel]:
         if field.init
     }
     return create_model(kind.__name__, __base__=Entries, **fields)
+
+
+def keys_at(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str, ...]:
+    """Give the keys that may stand beside the last part of a place in a file of this form.
+
+    >>> keys_at(PolicyEntries, ("columns", "zip", "rol"))[:2], keys_at(PolicyEntries, ("eligible", 0, "colum"))[0]
+    (('role', 'hierarchy'), 'column')
+    """
+    parts = list(place[:-1])
+    while parts:
+        field = form.model_fields.get(str(parts.pop(0)))
+        inner = [] if field is None else list(_forms_in(field.annotation))
+        if not inner:
+            return ()
+        form = inner[0]
+        if parts and get_origin(field.annotation if field else None) in (dict, list):
+            parts.pop(0)  # the name of a column, or a position
+        elif parts and parts[0] not in form.model_fields:
+            parts.pop(0)  # which one of several forms it was taken for
+    return tuple(form.model_fields)
+
+
+def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Give the forms of entries that an annotation holds."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _forms_in(inner)

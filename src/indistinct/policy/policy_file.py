@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import json
 import os
 import tomllib
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
@@ -27,6 +28,7 @@ from indistinct.policy.policy_entries import (
     PolicyEntries,
     TableEntry,
     TablesEntries,
+    keys_at,
     model_entries,
 )
 from indistinct.policy.recipient_profile import for_recipient
@@ -89,7 +91,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
     try:
         entries = PolicyEntries.model_validate(content)
     except ValidationError as error:
-        mistakes.add_foreign(error)
+        mistakes.add_foreign(error, form=PolicyEntries)
         # what can still be understood is checked too, so that one run shows all there is to mend
         entries = PolicyEntries.model_construct(**{k: v for k, v in content.items() if k in PolicyEntries.model_fields})
     columns = columns_of(entries, base or Path(), mistakes)
@@ -126,24 +128,24 @@ class Mistakes:
     def __init__(self) -> None:
         self.items: list[str] = []
 
-    def catch(self, path: str, make: Callable[[], Any]) -> Any:
-        """Give what ``make`` gives, or None after noting its mistakes under a path."""
+    def catch(self, path: str, make: Callable[[], Any], form: type[BaseModel] | None = None) -> Any:
+        """Give what ``make`` gives, or None after noting its mistakes under a path; ``form`` has the keys there."""
         try:
             return make()
         except PolicyError as error:
             prefix = f"{path}: " if path else ""
             self.items += [prefix + mistake for mistake in error.mistakes]
         except ValidationError as error:
-            self.add_foreign(error, path)
+            self.add_foreign(error, path, form)
         return None
 
-    def add_foreign(self, error: ValidationError, path: str = "") -> None:
+    def add_foreign(self, error: ValidationError, path: str = "", form: type[BaseModel] | None = None) -> None:
         """Note the mistakes that pydantic found, in our words where we have better ones."""
         for item in error.errors(include_url=False):
             place = _place((path, *item["loc"]))
             words = {
                 "missing": "is required",
-                "extra_forbidden": "is not known here; remove it or check its spelling",
+                "extra_forbidden": f"is not known here; {_advice(form, item['loc'])}",
             }.get(item["type"], item["msg"][0].lower() + item["msg"][1:])
             given = item["input"]
             got = f", got {given!r}" if item["type"] not in ("missing", "extra_forbidden") else ""
@@ -154,6 +156,13 @@ class Mistakes:
         if self.items:
             unique = list(dict.fromkeys(self.items))
             raise PolicyError([f"{name}: {item}" for item in unique])
+
+
+def _advice(form: type[BaseModel] | None, place: tuple[int | str, ...]) -> str:
+    """Say which key was probably meant by one that is not known."""
+    known = () if form is None or not place else keys_at(form, place)
+    close = difflib.get_close_matches(str(place[-1]), known, 1) if known else []
+    return f"did you mean {close[0]!r}?" if close else "remove it or check its spelling"
 
 
 def _place(parts: tuple[int | str, ...]) -> str:
@@ -220,7 +229,8 @@ def privacy_of(entries: PolicyEntries | TablesEntries, base: Path, mistakes: Mis
         if not isinstance(name, str) or name not in MODELS:
             mistakes.items.append(f"{place}.model: got {name!r}; {MODELS.choices}")
             continue
-        model = mistakes.catch(place, lambda name=name, fields=fields: _model(name, fields))  # type: ignore[misc]
+        form = model_entries(MODELS[name])
+        model = mistakes.catch(place, lambda name=name, fields=fields: _model(name, fields), form)  # type: ignore[misc]
         if model is not None:
             models.append(model.relative_to(base) if model.asks_population else model)
     return models

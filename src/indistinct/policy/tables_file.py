@@ -53,7 +53,7 @@ def tables_policy_of(content: Mapping[str, Any], *, base: Path | None = None, na
     try:
         entries = TablesEntries.model_validate(content)
     except ValidationError as error:
-        mistakes.add_foreign(error)
+        mistakes.add_foreign(error, form=TablesEntries)
         entries = TablesEntries.model_construct(**{k: v for k, v in content.items() if k in TablesEntries.model_fields})
     tables = {}
     given = entries.tables if isinstance(entries.tables, Mapping) else {}
