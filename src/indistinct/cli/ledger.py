@@ -80,17 +80,26 @@ def init(
             show_default=False,
         ),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="A budget: what releases of a source may spend together; with --delta.", show_default=False),
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="The δ of the budget.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an empty ledger: a file and a folder that only you can read, or tables in PostgreSQL and the folder."""
+    from indistinct.ledger.store.spending import Spending
     from indistinct.ledger.store.store import Store
 
-    with Store.create(url, folder=store, witness=witness) as made:
+    budget = Spending.of_budget(epsilon, delta)
+    with Store.create(url, folder=store, witness=witness, budget=budget) as made:
         if as_json:
             show.document({"ledger": made.name, "store": str(made.files.folder), "head": made.head})
             return
         show.say(f"made the ledger {made.name}", show.GOOD)
         show.say(f"its files are kept in {made.files.folder}")
+        if budget is not None:
+            show.say(f"releases of a source may spend {budget} together, and others are refused")
         show.say("keep both private and back both up: the ledger holds the secret by which it knows people again")
         if made.witness is None:
             show.say("nothing notes its heads elsewhere, so nobody will see what is cut off; see ledger init --witness")
@@ -104,15 +113,23 @@ def list_entries(
     folder: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the releases in the order in which they were entered."""
+    """List the releases in the order in which they were entered, and what they spent under differential privacy."""
+    from indistinct.ledger.store.spending import add_spending
+
     with _open_store(url, folder) as store:
         every = store.entries()
         head = every[-1].hash if every else store.start
     entries = [entry for entry in every if source in (None, entry.source) and recipient in (None, entry.recipient)]
+    spent = add_spending(entries)
     if as_json:
-        show.document({"ledger": store.name, "head": head, "entries": [_summary(entry) for entry in entries]})
+        private = {"spent": {name: one.to_dict() for name, one in spent.items()}} if spent else {}
+        budget = {} if store.budget is None else {"budget": store.budget.to_dict()}
+        listed = [_summary(entry) for entry in entries]
+        show.document({"ledger": store.name, "head": head, "entries": listed, **private, **budget})
         return
     show.out().print(_table_of_entries(entries))
+    for name, one in spent.items():
+        show.say(f"source {name}: {one} spent" + ("" if store.budget is None else f" of {store.budget}"))
     show.say(f"{counted(len(entries), 'entry', 'entries')}, head {head}")
     if every:
         show.say("note the head where nobody who can write to the ledger can change it", show.QUIET)

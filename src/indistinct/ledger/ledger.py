@@ -16,12 +16,16 @@ from indistinct.ledger.history import Earlier, Linked
 from indistinct.ledger.offer import Offer, recognition
 from indistinct.ledger.store.entry import Draft, Entry
 from indistinct.ledger.store.entry_files import MEMBERS, RELEASE
+from indistinct.ledger.store.spending import Spending, add_spending, is_drawn, refuse_overspending
 from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.ledger.terms import Again, Colluding, Terms
+from indistinct.pipeline import anonymize as make_release
 from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
 from indistinct.policy.given_policy import one_policy
+from indistinct.privacy import DifferentialPrivacy as Private
 from indistinct.private_folders import private_folder
+from indistinct.proof.verdict import verify
 from indistinct.release import Release
 from indistinct.released.manifest import read_manifest, refuse_occupied
 from indistinct.watch import Watch
@@ -38,9 +42,22 @@ class Ledger:
         self.store = Store(url, folder=folder)
 
     @classmethod
-    def create(cls, url: str | Path, folder: str | Path | None = None, *, witness: str | Path | None = None) -> Ledger:
-        """Make a new ledger and open it; ``folder`` is where the released tables are kept, by default beside it."""
-        Store.create(url, folder=folder, witness=witness).close()
+    def create(
+        cls,
+        url: str | Path,
+        folder: str | Path | None = None,
+        *,
+        witness: str | Path | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+    ) -> Ledger:
+        """Make a new ledger and open it; ``folder`` is where the released tables are kept, by default beside it.
+
+        ``epsilon`` and ``delta`` are the budget of each source: what its releases may spend together under differential
+        privacy. A ledger with a budget takes no other releases.
+        """
+        budget = Spending.of_budget(epsilon, delta)
+        Store.create(url, folder=folder, witness=witness, budget=budget).close()
         return cls(url)
 
     @property
@@ -52,6 +69,11 @@ class Ledger:
     def head(self) -> str:
         """The hash of the last entry: note it elsewhere, and nobody can shorten the ledger unseen."""
         return self.store.head
+
+    @property
+    def spent(self) -> dict[str, Spending]:
+        """What the releases of each source have spent together under differential privacy."""
+        return add_spending(self.store.entries())
 
     def verify(self, head: str | None = None) -> Any:
         """Recompute the chain and compare every stored file with its digest."""
@@ -88,6 +110,11 @@ class Ledger:
         if folder is not None:
             refuse_occupied(Path(folder), replace)
         terms = Terms(policy, recipient, source, purpose, key, colluding, again)
+        self._refuse_overspending(terms)
+        if policy.is_drawn:
+            watch = watch or Watch()
+            release = make_release(table, policy, algorithm=chosen, watch=watch, **reading)
+            return self._give_drawn(release, terms, folder, replace)
         with use_table(table, **reading) as given, as_declared(given, policy) as rows:
             while True:
                 with private_folder() as private:
@@ -115,6 +142,9 @@ class Ledger:
         policy = one_policy(policy)
         terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
         chosen = choose_algorithm(algorithm, policy)
+        self._refuse_overspending(terms)
+        if policy.is_drawn:
+            return ALONE
         with (
             use_table(table, **reading) as given,
             as_declared(given, policy) as rows,
@@ -145,6 +175,9 @@ class Ledger:
 
         policy = one_policy(policy)
         terms = Terms(policy, recipient, source, purpose, key)
+        if policy.is_drawn:
+            verify(release, policy, original=original, **reading).raise_if_failed()
+            return self._append_drawn(terms, Path(release), {"added": True}), ALONE
         with (
             use_table(original, **reading) as given,
             as_declared(given, policy) as rows,
@@ -176,7 +209,8 @@ class Ledger:
 
     def _earlier(self, terms: Terms, reading: Mapping[str, Any]) -> Earlier:
         """Give the releases that the recipient and those who might collude with her hold."""
-        entries = terms.entries_held(self.store.entries(source=terms.source))
+        every = [entry for entry in self.store.entries(source=terms.source) if not is_drawn(entry)]
+        entries = terms.entries_held(every)
         return Earlier.of(entries, self.store.files, reading, names_rows=terms.names_rows)
 
     def _give(self, offer: Offer, folder: str | Path | None, replace: bool) -> Release:
@@ -202,6 +236,36 @@ class Ledger:
             raise
         return release
 
+    def _refuse_overspending(self, terms: Terms) -> None:
+        """Raise a RefusedError if a release would spend more than the budget of its source."""
+        own = next((Spending(m.epsilon, m.delta) for m in terms.policy.privacy if isinstance(m, Private)), None)
+        refuse_overspending(terms.source, own, self.store.entries(source=terms.source), self.store.budget)
+
+    def _give_drawn(self, release: Release, terms: Terms, folder: str | Path | None, replace: bool) -> Release:
+        """Enter a release whose rows were drawn, and give it; it needs no look at earlier ones, only at the budget."""
+
+        def enter(written: Path) -> None:
+            release.entry = self._append_drawn(terms, written, {}).number
+
+        try:
+            with private_folder() as private:
+                release.write(folder or private / RELEASE, replace=replace, before_naming=enter)
+        except BaseException:
+            release.close()
+            raise
+        return release
+
+    def _append_drawn(self, terms: Terms, written: Path, details: Mapping[str, Any]) -> Entry:
+        """Append the entry of a release whose rows were drawn; nobody is told who is in it."""
+        while True:
+            head = self.head
+            if "added" not in details:  # what has left the house is booked whatever it spent
+                self._refuse_overspending(terms)
+            try:
+                return self._append(terms, written, None, ALONE, head, details)
+            except HeadMoved:
+                continue
+
     def _enter(self, offer: Offer, written: Path, checked: Earlier, found: Linked) -> Entry:
         """Enter a written release that was checked; what was entered in the meantime is checked as well."""
         terms = offer.terms
@@ -219,12 +283,13 @@ class Ledger:
                 continue
 
     def _append(
-        self, terms: Terms, written: Path, members: Path, found: Linked, head: str, details: Mapping[str, Any]
+        self, terms: Terms, written: Path, members: Path | None, found: Linked, head: str, details: Mapping[str, Any]
     ) -> Entry:
         """Store the files of a release and append its entry, if the ledger still ends where it did."""
 
         def write(folder: Path) -> None:
-            shutil.copyfile(members, folder / MEMBERS)
+            if members is not None:
+                shutil.copyfile(members, folder / MEMBERS)
             (folder / RELEASE).mkdir()
             for path in written.iterdir():
                 shutil.copyfile(path, folder / RELEASE / path.name)
@@ -249,6 +314,10 @@ class Ledger:
                 details={**known, **details},
             )
             return self.store.append(draft, head)
+
+
+ALONE = Linked((), 0, 0, 0, 0, ())
+"""What a release whose rows were drawn reveals with others: no more than it spends."""
 
 
 class _OvertakenError(Exception):

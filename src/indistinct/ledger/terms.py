@@ -56,6 +56,8 @@ class Terms:
             raise LedgerError(
                 "a release that keeps to earlier ones removes suppressed rows: say suppressed_rows = 'remove'"
             )
+        if self.again is not None and self.policy.is_drawn:
+            raise LedgerError("rows that are drawn at random keep to no earlier release: leave 'again' (--again) out")
         if self.policy.shifted:
             raise LedgerError(
                 "shift: the ledger does not know what dates that move reveal from one release to the next; release "

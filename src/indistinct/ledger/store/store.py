@@ -26,6 +26,7 @@ from indistinct.errors import LedgerError, VerificationError
 from indistinct.ledger.store.database import ENTRIES, META, Database, new_sqlite
 from indistinct.ledger.store.entry import DIGEST, Draft, Entry, Unreadable, chain_findings, digest, from_row, to_row
 from indistinct.ledger.store.entry_files import LEFT_OVER_AFTER, Files, Staged
+from indistinct.ledger.store.spending import Spending
 from indistinct.ledger.store.witness import Witness
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Store:
         self._secret = bytes.fromhex(meta["secret"])
         self.files = Files(_folder(self._database.path, folder or meta.get("folder")))
         self.witness = Witness(meta["witness"]) if "witness" in meta else None
+        self.budget = Spending.of_budget(*(_number(meta.get(name)) for name in ("epsilon", "delta")))
+        """What the releases of each source may spend together under differential privacy; None if nothing was said."""
 
     @classmethod
     def create(
@@ -69,6 +72,7 @@ class Store:
         *,
         folder: str | os.PathLike[str] | None = None,
         witness: str | os.PathLike[str] | None = None,
+        budget: Spending | None = None,
     ) -> Store:
         """Make an empty ledger; its files go to ``folder``, for a SQLite file by default to ``<file>.store`` beside it.
 
@@ -87,7 +91,7 @@ class Store:
                     if new is database and database.meta() is not None:
                         raise LedgerError(f"{database.name} holds a ledger already")
                     new.make_tables(connection)
-                    connection.execute(insert(META), _new_meta(None if folder is None else files.folder, noted))
+                    connection.execute(insert(META), _new_meta(None if folder is None else files.folder, noted, budget))
                     files.create()
         finally:
             database.close()
@@ -293,11 +297,21 @@ def _folder(path: Path | None, given: str | os.PathLike[str] | None) -> Path:
     return path.with_name(f"{path.name}.store")
 
 
-def _new_meta(folder: Path | None, witness: Witness | None) -> list[dict[str, str]]:
+def _new_meta(folder: Path | None, witness: Witness | None, budget: Spending | None) -> list[dict[str, str]]:
     """Give the rows that describe a new ledger."""
     said = {"format": str(FORMAT), "secret": secrets.token_hex(SECRET_BYTES)}
+    if budget is not None:
+        said |= {name: repr(value) for name, value in budget.to_dict().items()}
     if witness is not None:
         said["witness"] = str(witness.path)
     if folder is not None:  # else it is beside the file, wherever that is moved
         said["folder"] = str(folder)
     return [{"name": name, "value": value} for name, value in said.items()]
+
+
+def _number(text: str | None) -> float | None:
+    """Read a number of what a ledger says of itself."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        raise LedgerError("the ledger's budget is no number; it was changed from outside") from None
