@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 
 import brute_force as bf
 import indistinct as ix
-from indistinct.algorithms import Task
+from indistinct.algorithms import Task, set_counts
+from indistinct.algorithms.set_counter import SetCounter
+from indistinct.algorithms.set_counts import SetCounts
 from indistinct.algorithms.solutions import minimal_solutions
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.policy.policy_schema import policy_schema
@@ -193,6 +196,65 @@ def test_releases_hold_it_for_every_set_of_columns(case, known, algorithm):
         for chosen in combinations(range(len(names)), size):
             assert min(Counter(tuple(row[p] for p in chosen) for row in rows).values()) >= case.k
     assert ix.verify(release, policy, original=table).passed
+
+
+def check_set_counter(codes, sizes, k, at_most):
+    """Compare what goes by each two columns with what plain Counters say, until nothing more does."""
+    rows = [tuple(codes[:, one]) for one in range(codes.shape[1])]
+    left = dict(enumerate(sizes.tolist()))
+    while True:
+        failing = set()
+        for chosen in combinations(range(len(codes)), 2):
+            shared = Counter()
+            for one, size in left.items():
+                shared[tuple(rows[one][p] for p in chosen)] += size
+            failing |= {one for one in left if shared[tuple(rows[one][p] for p in chosen)] < k}
+        if not failing:
+            break
+        left = {one: size for one, size in left.items() if one not in failing}
+    lost = int(sizes.sum()) - sum(left.values())
+    labels = [[int(own.max()) + 1] for own in codes]
+    sets = dict.fromkeys(combinations(range(len(codes)), 2), k)
+    own = SetCounts(codes.astype(np.int32), list(range(len(codes))), labels, sizes.astype(np.int32), sets)
+    for _ in range(2):  # what was counted serves again
+        gone, rows_gone = own.taken_out([0] * len(codes), at_most)
+        assert (rows_gone > at_most) == (lost > at_most)
+        if lost <= at_most:
+            assert rows_gone == lost
+            assert set(gone.tolist()) == set(range(len(rows))) - left.keys()
+
+
+CODES = st.integers(0, 3)
+DRAWN = st.lists(st.tuples(CODES, CODES, CODES, st.integers(1, 4)), min_size=1, max_size=14)
+
+
+@given(DRAWN, st.integers(1, 6), st.sampled_from([0, 3, 1000]), st.booleans())
+@examples(60)
+def test_what_goes_is_what_falls_by_plain_counting(drawn, k, at_most, is_numbered):
+    table = np.array(drawn, np.int64).T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(set_counts, "FEWEST_PLACES", 0 if is_numbered else 1024)
+        patch.setattr(set_counts, "MOST_KEYS", 1 if is_numbered else 1 << 62)
+        check_set_counter(table[:3], table[3], k, at_most)
+
+
+@given(bf.cases(most_columns=4), KNOWN, st.randoms(use_true_random=False), st.integers(0, 40))
+@examples(60)
+def test_nodes_in_any_order_are_counted_as_by_brute_force(case, known, chance, most_counts):
+    """Whatever was remembered of other nodes, and however often it is forgotten."""
+    task, oracle = task_of(case, known), oracle_of(case, known)
+    most = case.allowed
+    counter = SetCounter(task, ix.Loss(), most)
+    nodes = list(case.nodes())
+    chance.shuffle(nodes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(set_counts, "MOST_COUNTS", most_counts)
+        for node in [*nodes, *nodes[:5]]:
+            one, found = bf.outcome(oracle, node), counter.outcome(node, counter.base)
+            assert (found.suppressed_rows > most) == (len(one.suppressed) > most)
+            if len(one.suppressed) <= most:
+                assert found.suppressed_rows == len(one.suppressed)
+                assert ix.Loss().loss(found) == pytest.approx(bf.loss(one))
 
 
 @given(bf.cases(several=False), KNOWN)

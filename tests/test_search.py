@@ -27,6 +27,7 @@ from indistinct.algorithms.counters import GroupCounter, TupleCounter, counter_f
 from indistinct.algorithms.frontier import sweep
 from indistinct.algorithms.incumbent import DIGITS
 from indistinct.algorithms.search import Search
+from indistinct.algorithms.set_counter import SetCounter
 from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels
 from indistinct.kernels import counting
@@ -222,6 +223,9 @@ for measure in ("precision", "loss", "discernibility"):
     node = ix.Lattice(measure=measure).run(bf.task_of(case), ix.Watch()).node
     found = sweep(bf.task_of(case), ix.Watch(), [1, 2, 3], [measure]).best(2, 1, measure)
     assert tuple(found.node.values()) == node in bf.passing(case)
+from test_known import check_set_counter
+for turn in range(30):
+    check_set_counter(rng.integers(0, 4, (3, 12)), rng.integers(1, 4, 12), int(rng.integers(1, 6)), 9)
 print("the same without compilation")
 """
 
@@ -387,7 +391,9 @@ def test_several_quasi_identifiers_and_measures_that_want_recodings_go_through_g
 
     assert isinstance(counter_for(bf.task_of(case), ix.Precision()), TupleCounter)
     assert isinstance(counter_for(bf.task_of(case), Own()), GroupCounter)
-    assert isinstance(counter_for(bf.task_of(several), ix.Precision()), GroupCounter)
+    assert isinstance(counter_for(bf.task_of(several), ix.Precision()), SetCounter)
+    assert isinstance(counter_for(bf.task_of(several), ix.Discernibility()), GroupCounter)
+    assert isinstance(counter_for(bf.task_of(several), Own()), GroupCounter)
 
 
 # The search.

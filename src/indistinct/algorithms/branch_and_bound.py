@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms.counters import Counter, GroupCounter, Source, Stairs, counter_for, possible_groups
+from indistinct.algorithms.counted import Counter, Source
+from indistinct.algorithms.counters import GroupCounter, Stairs, counter_for, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
 from indistinct.algorithms.incumbent import DIGITS, Incumbent, Key, Seen
 from indistinct.algorithms.task import Task, with_level

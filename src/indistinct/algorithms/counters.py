@@ -10,11 +10,13 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.algorithms.counted import Counted, Counter, Source
+from indistinct.algorithms.set_counter import SetCounter
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
@@ -31,37 +33,12 @@ MOST_DENSE = 1 << 24
 FEWEST_PLACES = 1 << 16
 
 
-class Source(Protocol):
-    """Groups at a node, from which groups at any node above can be counted."""
-
-    @property
-    def node(self) -> Node:
-        """The node of the groups."""
-
-    @property
-    def sizes(self) -> IntArray:
-        """The rows of each group."""
-
-
-class Counter(Protocol):
-    """Answers for the nodes of one task."""
-
-    base: Source
-
-    def outcome(self, node: Node, source: Source) -> Outcome:
-        """Give what a measure may ask of a node, with the least suppression that satisfies the policy.
-
-        Of a node that suppresses too many rows it need only be right that they are too many.
-        """
-
-    def reduce_source(self, node: Node, source: Source) -> Source:
-        """Give the groups at a node as a source for the nodes above it."""
-
-
 def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int | None = None) -> Counter:
     """Give the quickest counter that serves a task and a measure; ``at_most`` so many suppressed rows are of use."""
     if TupleCounter.serves(task) and (measure is None or measure.asks_counts_only):
         return TupleCounter(task, measure)
+    if SetCounter.serves(task, measure):
+        return SetCounter(task, measure, at_most)
     return GroupCounter(task, at_most)
 
 
@@ -127,27 +104,6 @@ class Tuples:
 
     Groups that are full have as many as are ever asked for, or more, and nobody of others stands in them.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """An outcome as numbers."""
-
-    local: ClassVar[None] = None
-
-    frequencies: FrequencyList
-    node: Node
-    rows: int
-    suppressed_rows: int
-    kept_by_suppressed: float
-    suppressed_groups: int = 0
-    released_groups: int = 0
-    suppressed_squares: float = 0.0
-    released_squares: float = 0.0
-
-    def over_suppressed(self, values: LabelValues) -> float:
-        """Sum a number per label over all cells of suppressed rows; done beforehand, for the measure of the search."""
-        return self.kept_by_suppressed
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.counters import Source, TupleCounter, is_plain
+from indistinct.algorithms.counted import Source
+from indistinct.algorithms.counters import TupleCounter, is_plain
 from indistinct.algorithms.incumbent import DIGITS
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node

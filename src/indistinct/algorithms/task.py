@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from indistinct.algorithms.set_counts import SetCounts
 from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
 from indistinct.counting.membership import NOWHERE, People
 from indistinct.draws import SECURE, Draws
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Person, Policy
-from indistinct.privacy import PrivacyModel
+from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.privacy.model import BoolArray, least_rows
 from indistinct.recoding import FullDomainRecoding, LinkedRecoding
 
@@ -106,6 +107,15 @@ class Task:
         apart = Person(self.policy.person_columns) if self.policy.suppresses_single_rows else self.policy.person
         return replace(self, requirements=requirements, policy=replace(self.policy, person=apart))
 
+    @property
+    def asks_rows_only(self) -> bool:
+        """Nothing is asked but k-anonymity, counted in rows, by whichever sets of columns."""
+        return not self.counts_people and bool(self.models) and all(isinstance(m, KAnonymity) for m in self.models)
+
+    def ks_by_columns(self) -> dict[tuple[int, ...], int]:
+        """Give the rows that a group by each set of columns must have."""
+        return {one.columns: max(map(least_rows, one.models)) for one in self.requirements if one.models}
+
     def number_of_people(self) -> int:
         """The people in the table: one for each row, unless it is said whose rows they are."""
         people = self.frequencies.base.people
@@ -129,6 +139,10 @@ class Task:
         is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
         if is_one and not any(model.asks_whole_table for model in self.models):
             return ~self.requirements[0].satisfied(groups)
+        if self.asks_rows_only and groups.people is None:
+            sets = SetCounts.of_groups(groups, self.ks_by_columns())
+            gone, _ = sets.taken_out([0] * len(self.frequencies.columns), groups.rows if at_most is None else at_most)
+            return np.isin(np.arange(len(groups)), gone)
         is_suppressed = np.zeros(len(groups), np.bool_)
         for alone in (True, False):
             before = -1
