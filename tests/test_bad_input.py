@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from indistinct import Ledger, parse_policy, prefix
+from indistinct import Ledger, cli, parse_policy, prefix
 from indistinct.cli import app
 from indistinct.engine import use_table
 from indistinct.engine.duckdb import DuckRows
@@ -428,3 +429,76 @@ def test_a_ledger_whose_schema_is_no_text_is_refused(place: Path) -> None:
     (place / "ledger.db").write_bytes(named)
     with pytest.raises(LedgerError, match="it is damaged"):
         Ledger(place / "ledger.db")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the system says: No space left on device; nothing was"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "x" * 999), f"File name too long: {'x' * 198}…"),
+        (MemoryError(), "the memory is used up"),
+    ],
+)
+def test_what_the_system_refuses_is_no_mistake_of_ours(
+    place: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("indistinct.pipeline.policy_check.check", refuse)
+    exit_code, _, stderr = run("check", "policy.toml", "people.csv")
+    assert exit_code == 2
+    assert words in stderr
+    assert "report it" not in stderr
+
+
+@pytest.mark.parametrize("command", [["verify", "policy.toml"], ["attack", "homogeneity", "policy.toml"]])
+def test_a_path_that_is_too_long_is_told(place: Path, command: list[str]) -> None:
+    exit_code, _, stderr = run(*command, "x" * 3000)
+    assert exit_code == 2
+    assert "too long" in stderr
+
+
+def test_names_that_are_not_utf8_are_refused(place: Path) -> None:
+    """The engine takes paths as UTF-8 only."""
+    name = os.fsdecode(b"\xff\xfe")
+    (place / f"{name}.csv").write_text(TABLE, "utf-8")
+    for arguments in (["check", "policy.toml", f"{name}.csv"], ["init", f"{name}.csv"]):
+        exit_code, _, stderr = run(*arguments)
+        assert exit_code == 2
+        assert "not UTF-8" in stderr
+    exit_code, _, stderr = run("anonymize", "policy.toml", "people.csv", "-o", name)
+    assert exit_code in (2, 3)
+    assert "report it" not in stderr
+
+
+def test_a_list_of_nobody_links_nobody(place: Path) -> None:
+    (place / "nobody.csv").write_text(HEADER + "\n", "utf-8")
+    exit_code, _, stderr = run("attack", "link", "policy.toml", "people.csv", "nobody.csv")
+    assert exit_code == 2
+    assert "names nobody" in stderr
+
+
+def test_a_vast_population_is_estimated(place: Path) -> None:
+    exit_code, _, stderr = run("risk", "people.csv", "--population", "9" * 20)
+    assert exit_code == 0
+    assert "report it" not in stderr
+
+
+def test_an_output_that_takes_nothing_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even that it is full can be said there."""
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    duplicated: list[int] = []
+    monkeypatch.setattr(cli, "app", full)
+    monkeypatch.setattr(cli.signals, "listen", lambda: None)
+    monkeypatch.setattr(os, "dup2", lambda _, number: duplicated.append(number))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert duplicated == [1, 2]
+    assert "cannot be written: No space left" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from indistinct.attacks.link_report import Label, LinkedColumn, LinkedGroup, LinkReport, Person
 from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
 from indistinct.attacks.people_notes import link_notes
-from indistinct.errors import PolicyError
+from indistinct.errors import PolicyError, TableError
 from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
@@ -84,6 +84,8 @@ def link(
     with tables.quasi_rows() as released, use_table(external, **reading) as other, ExitStack() as opened:
         pairs = column_pairs(on, released.columns(), other.columns(), policy)
         _refuse_unknown(show, other)
+        if not other.count():
+            raise TableError("the other table has no rows: it names nobody to link the release with")
         read = opened.enter_context(linked_as_declared(other, pairs, policy))
         is_linked = policy.links_rows and PSEUDONYM in released.columns()
         mine = [*pairs, *([PSEUDONYM] if is_linked else [])]

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from indistinct.cli import show, signals
 from indistinct.cli.options import FORMATS
-from indistinct.errors import IndistinctError
+from indistinct.errors import IndistinctError, OutputError
 from indistinct.whole_files import forget_places, whole_places
 
 UNEXPECTED = 1
@@ -141,17 +141,27 @@ class Command(TyperCommand):
 
 def _kind_and_message(error: BaseException) -> tuple[str, str, int]:
     """Give the kind of an error, what to say about it, and the exit code."""
+    whole = " and ".join(map(str, whole_places()))
+    told = f"{whole} was written before and is whole" if whole else "nothing was written"
     if signals.received or isinstance(error, KeyboardInterrupt):
         number = signals.received[-1] if signals.received else signal.SIGINT
-        whole = " and ".join(map(str, whole_places()))
-        told = f"{whole} was written before and is whole" if whole else "nothing was written"
         return "Interrupted", f"interrupted; {told}", 128 + number
     if isinstance(error, IndistinctError):
         return type(error).__name__, str(error), error.exit_code
+    if isinstance(error, OSError) and error.strerror:  # a full disk, a name that is too long, what may not be read
+        where = f": {error.filename}" if isinstance(error.filename, str) else ""
+        return "OutputError", f"the system says: {error.strerror}{_shortened(where)}; {told}", OutputError.exit_code
+    if isinstance(error, MemoryError):
+        advice = "give the machine more, or say --memory-limit, which lets rows go to the disk"
+        return "OutputError", f"the memory is used up; {told}; {advice}", OutputError.exit_code
     place = traceback.extract_tb(error.__traceback__)[-1]
     message = (
-        f"unexpected {type(error).__name__} at {Path(place.filename).name}, line {place.lineno}; nothing was written. "
+        f"unexpected {type(error).__name__} at {Path(place.filename).name}, line {place.lineno}; {told}. "
         "This is a mistake of indistinct: please report it. For the whole traceback, which may quote cells, "
         "put --debug right after indistinct"
     )
     return type(error).__name__, message, UNEXPECTED
+
+
+def _shortened(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -33,6 +33,8 @@ def literal(text: str) -> str:
     >>> literal("it's")
     "'it''s'"
     """
+    if any("\ud800" <= letter <= "\udfff" for letter in text):  # so Python keeps the bytes of a name that is not UTF-8
+        raise TableError("a path that is not UTF-8 cannot be opened or written; rename the file or its folder")
     return "'" + text.replace("'", "''") + "'"
 
 

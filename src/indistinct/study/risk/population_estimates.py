@@ -210,8 +210,8 @@ def shlosser(sample: Histogram) -> float:
     """Estimate how many groups the population has, by Shlosser's estimator as Haas and Stokes modified it."""
     f, sizes, groups = sample.fraction, sample.sizes, sample.groups
     drawn_twice = float((sizes * f**2 * (1 - f**2) ** (sizes - 1)) @ groups)
-    with np.errstate(over="ignore"):
-        either = float((np.exp(sizes * math.log1p(-(f**2))) - (1 - f) ** sizes) @ groups)
+    # as a difference of expm1, which does not vanish where the population is vast
+    either = float((np.expm1(sizes * math.log1p(-(f**2))) - np.expm1(sizes * math.log1p(-f))) @ groups)
     missed = float(((1 - f) ** sizes) @ groups)
     single = float((sizes * f * (1 - f) ** (sizes - 1)) @ groups)
     return float(groups.sum()) + sample.of_size(1) * drawn_twice / either * (missed / single) ** 2
