@@ -150,7 +150,7 @@ def _kind_and_message(error: BaseException) -> tuple[str, str, int]:
         return type(error).__name__, str(error), error.exit_code
     if isinstance(error, OSError) and error.strerror:  # a full disk, a name that is too long, what may not be read
         where = f": {error.filename}" if isinstance(error.filename, str) else ""
-        return "OutputError", f"the system says: {error.strerror}{_shortened(where)}; {told}", OutputError.exit_code
+        return "OutputError", f"the system says: {error.strerror}{_cut_short(where)}; {told}", OutputError.exit_code
     if isinstance(error, MemoryError):
         advice = "give the machine more, or say --memory-limit, which lets rows go to the disk"
         return "OutputError", f"the memory is used up; {told}; {advice}", OutputError.exit_code
@@ -163,5 +163,5 @@ def _kind_and_message(error: BaseException) -> tuple[str, str, int]:
     return type(error).__name__, message, UNEXPECTED
 
 
-def _shortened(text: str, most: int = 200) -> str:
+def _cut_short(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:most]}…"

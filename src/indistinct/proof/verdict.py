@@ -23,6 +23,7 @@ from indistinct.policy.given_policy import any_policy
 from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.by_column import prove_by_column
+from indistinct.proof.canonical import canonical_checks
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
 from indistinct.proof.checks import (
     PLURALS,
@@ -118,6 +119,7 @@ def verify(
     suppressed: int | None = None,
     node: Mapping[str, int] | None = None,
     is_local: bool | None = None,
+    canonical: bool = False,
     **reading: Any,
 ) -> Verdict:
     """Judge any table, or a release folder, by a policy or its path; with ``original`` also whether it is true.
@@ -131,10 +133,11 @@ def verify(
     one by one) are what the release says of itself; ``node`` is only a hint and is not believed. ``reading`` goes to
     the engine: memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says
     how its own table is written. Several tables that belong together, and their originals, are given by name.
+    ``canonical`` also compares each file with the one canonical writing of its rows, in their order.
     """
     policy = None if policy is None else any_policy(policy)
     if isinstance(policy, TablesPolicy):
-        return _verify_tables(table, policy, original, suppressed, reading)
+        return _verify_tables(table, policy, original, suppressed, reading | {"canonical": canonical})
     released = ReleasedTables.of(table, **reading)
     if policy is not None:
         released = released.named_by(policy, is_release=True)
@@ -155,6 +158,9 @@ def verify(
         checks += found.checks
         for name, rows in tables.items():
             checks += _reader_checks(released.sources[name], rows, policy)
+        if canonical:
+            more, unsaid = canonical_checks(released, tables, dict.fromkeys(tables, policy))
+            checks, not_checked = [*checks, *more], (*not_checked, *unsaid)
         if released.manifest is not None:
             checks.append(manifest_check(released.manifest, policy, found, checks))
             not_checked += unchecked_statements(released.manifest, has_original=original is not None)
@@ -179,14 +185,21 @@ def _verify_tables(
     """Judge several tables that belong together."""
     if original is not None and not isinstance(original, Mapping):
         raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
+    canonical = reading.get("canonical")
+    reading = {name: value for name, value in reading.items() if name != "canonical"}
     released = ReleasedTables.of_linked(table, policy, **reading).named_by(policy, is_release=True)
     checks = _folder_checks(released, policy)
+    unsaid: tuple[str, ...] = ()
     with released.rows() as tables:
         for name, part in policy.parts.items():
             if name in tables:
                 checks += _reader_checks(released.sources[name], tables[name], part.policy)
+        if canonical:
+            more, unsaid = canonical_checks(released, tables, {n: part.policy for n, part in policy.parts.items()})
+            checks += more
         found, rows, sizes = judge_tables((released, tables), policy, original, suppressed, **reading)
-    return Verdict((*checks, *found), rows, len(sizes), int(sizes.min()) if len(sizes) else 0, "profile")
+    smallest = int(sizes.min()) if len(sizes) else 0
+    return Verdict((*checks, *found), rows, len(sizes), smallest, "profile", unsaid)
 
 
 class _Claims(NamedTuple):

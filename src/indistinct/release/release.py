@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import tempfile
@@ -25,7 +24,15 @@ from indistinct.recoding.classes import TWO_TABLES
 from indistinct.recoding.table_plans import with_shifts
 from indistinct.release.perturbing import perturb
 from indistinct.release.pseudonyms import PseudonymKey
-from indistinct.released.manifest import LINKED_TABLES, MANIFEST, file_digest, manifest, policy_digest, refuse_occupied
+from indistinct.released.manifest import (
+    LINKED_TABLES,
+    MANIFEST,
+    file_digest,
+    manifest,
+    manifest_text,
+    policy_digest,
+    refuse_occupied,
+)
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import flush_all, give_name
 
@@ -168,7 +175,7 @@ class Release:
                 files=files,
             )
             path = staging / MANIFEST
-            path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            path.write_text(manifest_text(content), "utf-8", newline="")
             again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()

@@ -50,6 +50,11 @@ def manifest(
     }
 
 
+def manifest_text(content: Mapping[str, Any]) -> str:
+    """Give the one text of a manifest."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
 def has_manifest(place: object) -> bool:
     """Tell whether this is the path of a release folder."""
     return isinstance(place, str | Path) and (Path(place) / MANIFEST).is_file()

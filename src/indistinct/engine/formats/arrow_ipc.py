@@ -20,6 +20,7 @@ class ArrowIPC(FileFormat):
     kind = "ipc"
     name = "Arrow"
     suffixes = (".arrow", ".feather", ".ipc")
+    is_canonical = True
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         table = _read(path)

@@ -38,6 +38,7 @@ class DelimitedText(FileFormat):
     kind = "csv"
     name = "CSV, TSV"
     suffixes = (".csv", ".tsv", ".txt")
+    is_canonical = True
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         layout = read_layout(path, session.folder, reading.delimiter, reading.encoding)

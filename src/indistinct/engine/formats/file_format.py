@@ -38,6 +38,9 @@ class FileFormat(ABC):
     written_as: ClassVar[str | None] = None
     """The kind of file in which its tables are released, if not its own."""
 
+    is_canonical: ClassVar[bool] = False
+    """Rows that are read from a file of it are written as the same bytes, if it was written here."""
+
     @abstractmethod
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         """Return the table, view or scan of the session that has the rows of a file, and where they came from.

@@ -23,6 +23,7 @@ class JsonLines(FileFormat):
     kind = "json-lines"
     name = "JSON lines"
     suffixes = (".jsonl", ".ndjson")
+    is_canonical = True
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         columns: dict[str, list[object]] = {}

@@ -23,6 +23,7 @@ class Parquet(FileFormat):
     kind = "parquet"
     name = "Parquet"
     suffixes = (".parquet", ".pq")
+    is_canonical = True
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         return self._scan(escape_pattern(path), path, session, "hive_partitioning = false")
@@ -52,9 +53,17 @@ class Parquet(FileFormat):
         return found
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        source.session.execute(
-            f"COPY (SELECT * FROM {source.relation}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
-        )
+        """Write a file; then write it anew from itself, so that its bytes follow from its rows alone.
+
+        How a dictionary is packed follows from how rows lie in memory, which differs for rows that come from a file.
+        """
+        session = source.session
+        draft = session.folder / f"{session.fresh('draft')}.parquet"
+        try:
+            _copy(session, source.relation, draft)
+            _copy(session, f"read_parquet({literal(escape_pattern(draft))}, hive_partitioning = false)", path)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def _scan(self, pattern: str, first: Path, session: Session, partitions: str) -> tuple[str, Origin]:
         try:
@@ -63,6 +72,10 @@ class Parquet(FileFormat):
             raise TableError(f"{first.name}: is not a Parquet file") from None
         relation = session.create_view(f"SELECT * FROM read_parquet({literal(pattern)}, {partitions})")
         return relation, Origin(self.kind)
+
+
+def _copy(session: Session, relation: str, path: Path) -> None:
+    session.execute(f"COPY (SELECT * FROM {relation}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
 
 
 def _is_of_spark(key: bytes, text: bytes) -> bool:
