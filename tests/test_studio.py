@@ -256,11 +256,17 @@ def test_thirty_roles_changed_as_fast_as_the_driver_can_are_all_in_the_policy_fi
     wanted |= dict.fromkeys(names[10:20], "quasi")
     page.until(lambda: page.find("[aria-label='Weight of answer19']").get_attribute("value") == "3", "the change")
     page.write("[aria-label='Weight of answer5']", "7")
+    page.write("[aria-label='Name of answer6 in the release']", "sixth")
+    person = next(name for name, role in wanted.items() if role == "identifier")
+    page.click(f"//label[.//span[text()='{person} says whose row it is']]//input")
+    page.choose("#released-of-people", "pseudonym")
     shown = {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names}
     assert shown == wanted
     page.go("Download")
     text = downloaded(page, downloads, "#take-policy", "policy.toml").decode()
     columns = tomllib.loads(text)["columns"]
+    assert tomllib.loads(text)["person"] == {"column": person, "release": "pseudonym"}
+    assert {name: column["rename"] for name, column in columns.items() if "rename" in column} == {"answer6": "sixth"}
     assert {name: columns[name]["role"] for name in names} == wanted
     assert columns["answer5"]["weight"] == 7
     assert all("rounding" in columns[name]["hierarchy"] and columns[name]["weight"] == 3 for name in names[10:20])

@@ -207,6 +207,7 @@ FEATURES = {
         BIRTH, 'BirthDate = { role = "other", shift = { days = 30, format = "%m/%d/%Y" } }'
     ),
     "columns.microaggregate": policy_with(role="other", said="microaggregate = { k = 3 }"),
+    "columns.rename": policy_with(role="sensitive", said='rename = "Diagnosis"'),
     "columns.noise": policy_with(role="other", said='noise = { scale = 2.5, kind = "normal" }'),
 }
 """A policy for each thing that a policy file can say."""
@@ -746,3 +747,69 @@ def test_the_outline_of_a_large_lattice_has_the_best_solutions_and_what_fails_be
     assert set(outline.below) == {(at, 39 - at) for at in range(31)}  # those of two solutions once
     many = [Solution({"a": 3, "b": at}, heights, 0, 5, {}) for at in range(41)] * 9
     assert len(lattice.Outline.of(many).solutions) == 60
+
+
+CODED = "id,age,ill\n" + "".join(f"p{n},{20 + n % 30 if n % 10 else 999},{('flu', 'gout')[n % 2]}\n" for n in range(60))
+
+
+def coded_table(work, tmp_path):
+    (tmp_path / "coded.csv").write_text(CODED)
+    work.open(tmp_path / "coded.csv")
+    for name, role in (("id", "identifier"), ("age", "quasi"), ("ill", "sensitive")):
+        work.set_role(name, role)
+    work.columns["age"].hierarchy = {"intervals": [10]}
+
+
+def test_codes_that_mean_missing_are_missing_in_previews_and_distributions(work, tmp_path):
+    coded_table(work, tmp_path)
+    age = work.columns["age"]
+    age.said = {}
+    assert "999" in {row[0] for row in work.preview("age", age.hierarchy).rows}
+    assert "999" in str(distributions(work, ["age"])["age"].before)
+    age.said = {"role": "quasi", "missing": ["999"]}
+    shown = work.preview("age", age.hierarchy)
+    assert "999" not in {row[0] for row in shown.rows}
+    assert (None, "missing") in {(row[0], reason) for row, reason in zip(shown.rows, shown.reasons, strict=True)}
+    before = distributions(work, ["age"])["age"].before
+    assert "999" not in str(before)
+    assert [bar["rows"] for bar in before["bars"] if "missing" in bar["label"]] == [6]
+    assert sum(bar["rows"] for bar in before["bars"]) == 60
+
+
+def test_codes_that_the_profile_finds_are_declared(work, tmp_path):
+    (tmp_path / "coded.csv").write_text(CODED)
+    profile = ix.profile(tmp_path / "coded.csv")
+    suggested = ix.suggested_policy(profile)
+    work.open(tmp_path / "coded.csv")
+    found = {name: column.missing_codes for name, column in work.policy().columns.items() if column.role == "quasi"}
+    assert found == {name: suggested.columns[name].missing_codes for name in found}
+    assert found["age"] == ("999",)
+
+
+def test_a_column_has_a_new_name_in_the_release_and_is_found_there(hospital):
+    hospital.columns["Problem"].rename = "Diagnosis"
+    assert hospital.policy().columns["Problem"].rename == "Diagnosis"
+    hospital.anonymize()
+    ((_, columns, _),) = hospital.released_head
+    assert columns[-1] == "Diagnosis"
+    assert distributions(hospital, ["Problem"])["Problem"].after is not None
+    hospital.attack()
+    hospital.set_role("Problem", "drop")
+    assert "rename" not in hospital.policy_text()
+
+
+def test_rows_of_people_are_released_under_pseudonyms_if_that_is_chosen(work, tmp_path):
+    coded_table(work, tmp_path)
+    work.columns["age"].said = {"role": "quasi", "missing": ["999"]}
+    work.set_person("id", True)
+    assert not work.policy().links_rows
+    work.links_rows = True
+    assert work.policy().links_rows
+    work.anonymize()
+    ((_, columns, _),) = work.released_head
+    assert columns == ("age", "ill", "pseudonym")
+    text = work.policy_text()
+    work.links_rows = False
+    assert not work.policy().links_rows
+    work.take_policy(text)
+    assert work.links_rows

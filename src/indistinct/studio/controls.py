@@ -112,6 +112,12 @@ def bare_number(label: str, value: float | str, on_change: Told, **attributes: A
     return _input("input", str(value), on_change, False, {"type": "number", "aria_label": label, **attributes}, "short")
 
 
+def bare_text(label: str, value: str, on_change: Told, **attributes: Any) -> Element:
+    """A line of text with its label for screen readers only, as in a table."""
+    said = {"type": "text", "autocomplete": "off", "aria_label": label, **attributes}
+    return _input("input", value, on_change, False, said)
+
+
 def area(label: str, value: str, on_change: Told, *, hint: str = "", **attributes: Any) -> Element:
     """Several lines of text, told as they are written."""
     with _field(label, hint, True):

@@ -9,7 +9,7 @@ from typing import Any
 
 from indistinct.engine import open_table
 from indistinct.errors import IndistinctError
-from indistinct.hierarchy import from_spec, keep
+from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.report.column_section import Counted, bars, count_labels
 from indistinct.report.figures import labels_after, values_before
 from indistinct.showing.small_bars import small_bars
@@ -59,7 +59,9 @@ def distributions(work: Work, names: Iterable[str]) -> dict[str, Distribution]:
     after = work.count_released()
     found = {}
     for name in asked:
-        before = bars(known[name], order=_order(work.columns[name], known[name])) if name in known else None
+        choice = work.columns[name]
+        values = choice.read(_hierarchy(choice), known[name]) if name in known else {}
+        before = bars(values, order=_order(choice, values)) if name in known else None
         released = bars(after[name]) if name in after else None
         if before is not None or released is not None:
             found[name] = Distribution(before, released)
@@ -70,10 +72,18 @@ def _can_be_shown(choice: Choice) -> bool:
     return choice.role not in ("identifier", "drop") and choice.distinct <= MOST_DISTINCT
 
 
+def _hierarchy(choice: Choice) -> Hierarchy:
+    """Give the hierarchy of a column, as far as it is one."""
+    try:
+        return from_spec(choice.hierarchy or {"keep": True}, Path())
+    except IndistinctError:
+        return keep()
+
+
 def _order(choice: Choice, values: Counted) -> Mapping[str | None, Any] | None:
     """Give the number or date that each value says, if all say one."""
     try:
-        compiled = from_spec(choice.hierarchy or {"keep": True}, Path()).compile(list(values))
+        compiled = _hierarchy(choice).compile(list(values))
     except IndistinctError:
         compiled = keep().compile(list(values))
     keys = compiled.sort_keys(compiled.values)

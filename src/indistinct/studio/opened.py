@@ -11,7 +11,6 @@ from indistinct.engine import open_table
 from indistinct.errors import TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
-from indistinct.policy import Column
 from indistinct.report.column_section import Counted
 from indistinct.studio.previews import Preview
 from indistinct.studio.settings import Settings, Spec
@@ -82,10 +81,10 @@ class Opened(Settings):
 
     def preview(self, name: str, spec: Spec) -> Preview:
         """Climb the values of a column by a hierarchy; raise if they do not fit it."""
-        choice, hierarchy = self.columns[name], from_spec(spec, Path())
-        said = {key: choice.entry()[key] for key in ("missing", "unreadable") if key in choice.entry()}
-        values = Column(choice.role, hierarchy, **said).read(self.values(name))
-        return Preview.of(hierarchy, values, self.counted_before[name])
+        self.values(name)  # counted then
+        hierarchy = from_spec(spec, Path())
+        counts = self.columns[name].read(hierarchy, self.counted_before[name])
+        return Preview.of(hierarchy, sorted(counts, key=lambda value: (value is None, value or "")), counts)
 
 
 def file_name(name: str) -> str:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import indistinct as ix
 from indistinct.errors import PolicyError
-from indistinct.policy import Person, Role
+from indistinct.hierarchy import Hierarchy
+from indistinct.policy import Column, Person, Role
 from indistinct.policy.policy_file import policy_of
+from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS
+from indistinct.report.column_section import Counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
@@ -22,8 +25,9 @@ ASKED = frozenset(
     ("version", "columns", "privacy", "max_suppression", "algorithm", "options", "person", "one_row_per_person")
 )
 """What pages ask of a policy; whatever else a policy file says is kept as it is."""
-ASKED_OF_QUASI = frozenset(("role", "hierarchy", "weight"))
-"""What pages ask of a quasi column; of others they ask the role."""
+ASKED_OF_ALL = frozenset(("role", "rename"))
+ASKED_OF_QUASI = ASKED_OF_ALL | {"hierarchy", "weight"}
+"""What pages ask of a quasi column; of others they ask the role and the name in the release."""
 
 
 @dataclass(slots=True)
@@ -39,6 +43,8 @@ class Choice:
     missing: int
     said: dict[str, Any] = field(default_factory=dict)
     """What a policy file said of the column in this role that the pages do not ask for."""
+    rename: str = ""
+    """What it is called in the release, if not as in the table."""
 
     def entry(self) -> dict[str, Any]:
         """Give the column as a policy file says it."""
@@ -47,9 +53,34 @@ class Choice:
             if self.said.get("role") == self.role
             else {}
         )
+        if self.is_released and self.rename:
+            kept["rename"] = self.rename
         if self.role != "quasi":
             return {"role": self.role, **kept}
         return {"role": "quasi", "hierarchy": dict(self.hierarchy or {"keep": True}), "weight": self.weight, **kept}
+
+    @property
+    def is_released(self) -> bool:
+        """The column leaves the house, as it is or generalized."""
+        return self.role in KEPT
+
+    def read(self, hierarchy: Hierarchy, values: Counted) -> Counted:
+        """Give the rows of each value where codes, and what the hierarchy cannot read, are what was declared of them.
+
+        >>> from indistinct.hierarchy import keep
+        >>> age = Choice("age", "quasi", None, 1.0, "", 2, 0, {"role": "quasi", "missing": ["999"]})
+        >>> age.read(keep(), {"31": 4, "999": 2, None: 1})
+        {'31': 4, None: 3}
+        """
+        entry = self.entry()
+        said = {key: entry[key] for key in ("missing", "unreadable") if key in entry}
+        column = Column("quasi", hierarchy, **said)
+        left = column.read(list(values))
+        found = {value: values[value] for value in left if value is not None}
+        missing = values.get(None, 0) + sum(values.get(code, 0) for code in column.missing_codes)
+        if column.unreadable == "missing":
+            missing = sum(values.values()) - sum(found.values())
+        return found | ({None: missing} if None in left else {})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +96,8 @@ class Settings:
     """The columns that say whose row it is; none if every row is of somebody else."""
     one_row_per_person: bool = False
     """Every row is of somebody else, also where identifiers are equal."""
+    links_rows: bool = False
+    """Rows of a person are released under her pseudonym, so that they can be followed."""
     person_said: Any = None
     """What a policy file said of whose row it is, also what the pages do not ask for."""
     more: dict[str, Any] = field(default_factory=dict)
@@ -98,9 +131,9 @@ class Settings:
         if not self.person:
             return {"one_row_per_person": True} if self.one_row_per_person else {}
         said = None if self.person_said is None else Person.of(self.person_said)
-        if said is not None and set(said.columns) == set(self.person):
+        if said is not None and set(said.columns) == set(self.person) and said.is_linked is self.links_rows:
             return {"person": self.person_said}
-        return {"person": Person(tuple(self.person)).describe()}
+        return {"person": Person(tuple(self.person), "pseudonym" if self.links_rows else "nothing").describe()}
 
     @property
     def content(self) -> dict[str, Any]:
@@ -136,13 +169,14 @@ class Settings:
         for name, column in policy.columns.items():
             choice, entry = self.columns[name], written["columns"].get(name, {})  # person columns may go unnamed
             choice.role, choice.weight = column.role, column.weight
-            asked = ASKED_OF_QUASI if column.role == "quasi" else {"role"}
+            choice.rename = column.rename or ""
+            asked = ASKED_OF_QUASI if column.role == "quasi" else ASKED_OF_ALL
             choice.said = {"role": column.role} | {key: entry[key] for key in entry if key not in asked}
             if column.role == "quasi":
                 choice.hierarchy = column.hierarchy.spec()
         self.more = {key: value for key, value in written.items() if key not in ASKED}
         self.person, self.person_said = list(policy.person_columns), written.get("person")
-        self.one_row_per_person = policy.one_row_per_person
+        self.one_row_per_person, self.links_rows = policy.one_row_per_person, policy.links_rows
         self.models = [model.describe() for model in policy.privacy]
         self.max_suppression = policy.max_suppression
         self.algorithm, self.options = policy.algorithm, dict(policy.options)

@@ -105,9 +105,12 @@ class Work(Opened):
             for one in profile.columns
         }
         suggested = ix.suggested_policy(profile)
+        for name in suggested.quasi:
+            declared = suggested.columns[name].describe_missing()
+            self.columns[name].said = {"role": "quasi", **declared} if declared else {}
         is_narrow = len(suggested.quasi) <= FEW_QUASI
         self.algorithm, self.options, self.more = "lattice" if is_narrow else suggested.algorithm, {}, {}
-        self.person, self.person_said = list(suggested.person_columns), None
+        self.person, self.person_said, self.links_rows = list(suggested.person_columns), None, False
         self.one_row_per_person = suggested.one_row_per_person
         self.models = [{"model": "k-anonymity", "k": 2 if profile.rows < FEW_ROWS else 5}]
         self.max_suppression = 0.02 if profile.rows >= FEW_ROWS else 1

@@ -24,7 +24,18 @@ ROLES = {
 }
 """What each role means."""
 COLOURED = [f"role-{role}" for role in ROLES]
-HEADS = ("Chosen", "Column", "Role", "Values", "Distinct", "Missing", "Weight", "Hierarchy", "Why this was suggested")
+HEADS = (
+    "Chosen",
+    "Column",
+    "Role",
+    "Values",
+    "Distinct",
+    "Missing",
+    "Weight",
+    "Released as",
+    "Hierarchy",
+    "Why this was suggested",
+)
 
 
 class Row:
@@ -49,6 +60,10 @@ class Row:
                 self._weight = controls.bare_number(
                     f"Weight of {choice.name}", f"{choice.weight:g}", self.set_weight, min="0", step="any"
                 ).style("width: 64px")
+            with controls.box("td", role="cell", data_head="Released as") as self._name_cell:
+                self._name = controls.bare_text(
+                    f"Name of {choice.name} in the release", choice.rename, self.set_name, placeholder=choice.name
+                ).style("width: 120px")
             with controls.box("td", "cell", role="cell"):
                 place = f"/hierarchies?column={quote(choice.name)}"
                 self._hierarchy = controls.Words("a", "", "link", href=place)
@@ -72,6 +87,11 @@ class Row:
         self.choice.weight = read_weight(text)
         self._told()
 
+    def set_name(self, name: str) -> None:
+        """Decide what the column is called in the release; nothing written is its own name."""
+        self.choice.rename = name.strip()
+        self._told()
+
     def show(self) -> None:
         """Show what was decided, wherever it was."""
         role, is_quasi = self.choice.role, self.choice.role == "quasi"
@@ -82,6 +102,9 @@ class Row:
             controls.put(self._weight, "value", f"{self.choice.weight:g}")
         self._weight.visible = self._hierarchy.visible = is_quasi
         self._weight_cell.classes(remove="blank") if is_quasi else self._weight_cell.classes("blank")
+        controls.put(self._name, "value", self.choice.rename)
+        self._name.visible = self.choice.is_released
+        self._name_cell.classes(remove="blank") if self.choice.is_released else self._name_cell.classes("blank")
         for element in (self._line, self._role):
             element.classes(f"role-{role}", remove=" ".join(one for one in COLOURED if one != f"role-{role}"))
 

@@ -36,6 +36,12 @@ NO_IDENTIFIER = (
 )
 PEOPLE_COUNTED = "People are counted: a group must have enough different people, not only enough rows."
 
+RELEASED_OF_PEOPLE = {
+    "nothing": "nothing: rows of a person cannot be told from others",
+    "pseudonym": "a pseudonym: her rows can be followed, and enough people share all of theirs together",
+}
+"""What a recipient learns of whose row it is."""
+
 
 def page(work: Work, query: Mapping[str, str]) -> None:
     """Show the page."""
@@ -166,12 +172,20 @@ class WhoseRows:
             )
         with controls.box("div") as self._counted:
             controls.tell("note", PEOPLE_COUNTED)
+            chosen = "pseudonym" if work.links_rows else "nothing"
+            self._release = controls.choice("What is released of it", RELEASED_OF_PEOPLE, chosen, self.set_release)
+            self._release.props("id=released-of-people")
         self.show_change()
 
     def set_person(self, name: str, is_person: bool) -> None:
         """Decide whether a column says whose row it is."""
         self.work.set_person(name, is_person)
         self.show_change()
+        self._changed()
+
+    def set_release(self, what: str) -> None:
+        """Decide whether the rows of a person are released under her pseudonym."""
+        self.work.links_rows = what == "pseudonym"
         self._changed()
 
     def say_one_row(self, is_so: bool) -> None:
@@ -191,3 +205,4 @@ class WhoseRows:
         self._one_row_place.visible = has_identifier
         controls.put(self._one_row, "checked", work.one_row_per_person)
         self._counted.visible = bool(work.person)
+        controls.put(self._release, "value", "pseudonym" if work.links_rows else "nothing")
