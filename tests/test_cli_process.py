@@ -128,8 +128,8 @@ LATE = """
 import os, signal, sys
 import indistinct.release.release as release
 
-def give_name(staging, goal):
-    os_replace(staging, goal)
+def give_name(staging, goal, **more):
+    os_replace(staging, goal, **more)
     os.kill(os.getpid(), signal.SIGTERM)
 
 os_replace = release.give_name
@@ -150,3 +150,24 @@ def test_a_signal_after_writing_says_that_the_release_is_whole(examples: Path) -
         assert "out was written before and is whole" in " ".join(done.stderr.split())
         assert not [path.name for path in examples.iterdir() if path.name.startswith(".out")]
     assert run("verify", "hospital.toml", "out", cwd=examples).returncode == 0
+
+
+FINALIZED = """
+import os, signal, weakref
+from indistinct.cli import signals
+
+class Thing:
+    pass
+
+signals.listen()
+thing = Thing()
+weakref.finalize(thing, os.kill, os.getpid(), signal.SIGTERM)
+del thing
+print(len(signals.received))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_signal_while_python_cleans_up_shows_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", FINALIZED], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("1\n", "")

@@ -10,6 +10,7 @@ import dataclasses
 import errno
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -1127,3 +1128,33 @@ def test_a_witness_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
         Store.create(tmp_path / "new.db", witness=tmp_path / "heads")
     assert (tmp_path / "heads").read_text() == "mine"
     assert not (tmp_path / "new.db").exists()
+
+
+def test_a_disk_that_may_not_be_written_is_told(tmp_path, monkeypatch):
+    """There even the removal of what is not there fails, in other words."""
+
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(ix.LedgerError, match=r"cannot make the ledger .*: Read-only file system"):
+        Store.create(tmp_path / "ledger.db")
+
+
+def test_a_signal_while_a_connection_is_closed_prints_no_traceback(tmp_path, monkeypatch, capfd):
+    """SQLAlchemy logs what it catches there, and where nobody set up logging Python prints that."""
+    from sqlalchemy.engine.default import DefaultDialect
+
+    store = Store.create(tmp_path / "ledger.db")
+    honest = DefaultDialect.do_close
+
+    def interrupted(self, connection):
+        honest(self, connection)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DefaultDialect, "do_close", interrupted)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest's own would take it
+    with pytest.raises(KeyboardInterrupt):
+        store.head  # noqa: B018
+    assert capfd.readouterr().err == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -53,6 +54,31 @@ def test_the_next_process_removes_what_a_killed_one_left(temporary: Path) -> Non
     assert (left / "text.csv").exists()
     with private_folder() as folder:  # the first of this process in this place
         assert list(temporary.iterdir()) == [folder]
+
+
+def test_a_signal_while_a_folder_is_removed_leaves_nothing(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_private_folder()
+    (folder / "text.csv").write_text("name\nAnn")
+    honest = shutil.rmtree
+
+    def interrupted(*_: object, **__: object) -> None:
+        monkeypatch.setattr(shutil, "rmtree", honest)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        remove_private_folder(folder)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_signal_while_a_folder_is_made_leaves_nothing(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make_private_folder()
+    assert list(temporary.iterdir()) == []
 
 
 def test_what_somebody_uses_or_made_otherwise_stays(temporary: Path) -> None:

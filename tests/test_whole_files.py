@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import os
 import stat
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from indistinct import whole_files
 from indistinct.showing.numbers import figure
 from indistinct.whole_files import EVERYBODY, OWNER_ONLY, write_whole
 
@@ -73,6 +76,84 @@ def test_what_is_written_is_on_the_disk_before_it_has_its_name(tmp_path, monkeyp
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(ix.OutputError, match="cannot write"):
         write_whole(tmp_path / "no" / "page.html", "text")
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="file locks of POSIX")
+
+
+def die(draft: Path) -> None:
+    """Let go of a draft as the system does for a process that was killed: it stays where it is."""
+    os.close(whole_files._held.pop(draft))
+
+
+@posix
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_the_next_to_write_removes_what_a_dead_process_left(tmp_path, is_folder):
+    left = whole_files.make_draft(tmp_path / "old", is_folder=is_folder)
+    (left / "table.csv" if is_folder else left).write_text("half a ro")
+    assert stat.S_IMODE(left.stat().st_mode) & 0o077 == 0
+    write_whole(tmp_path / "page.html", "text")
+    assert left.exists()  # its process lives
+    die(left)
+    write_whole(tmp_path / "page.html", "text")
+    assert [place.name for place in tmp_path.iterdir()] == ["page.html"]
+
+
+@posix
+def test_nothing_but_our_own_drafts_is_removed(tmp_path, monkeypatch):
+    draft = whole_files.make_draft(tmp_path / "a")
+    new = draft.rename(draft.with_suffix(".new"))  # killed before it had its name
+    die(draft)
+    other = tmp_path / ".a.partial"
+    other.write_text("somebody's")
+    elsewhere = draft.with_name(draft.name.replace(whole_files._MACHINE, "abcdef"))  # of another machine
+    elsewhere.write_text("its own")
+    link = tmp_path / f".b.{whole_files._MACHINE}{'0' * 12}.partial"
+    link.symlink_to(other)
+    assert whole_files.remove_forsaken_drafts(tmp_path) == 0
+    assert all(place.exists() for place in (new, other, elsewhere, link))
+    monkeypatch.setattr(whole_files, "NEW_FOR", -1.0)
+    assert whole_files.remove_forsaken_drafts(tmp_path) == 1
+    assert not new.exists()
+    assert whole_files.remove_forsaken_drafts(tmp_path / "nowhere") == 0
+
+
+def folder_of(place: Path, text: str) -> Path:
+    place.mkdir(exist_ok=True)
+    (place / "table.csv").write_text(text)
+    return place
+
+
+@pytest.mark.parametrize("can_exchange", [False, True])
+def test_a_folder_takes_the_place_of_another(tmp_path, monkeypatch, can_exchange):
+    if not can_exchange:
+        monkeypatch.setattr(whole_files, "_exchange", lambda *_: False)
+    goal = folder_of(tmp_path / "out", "before")
+    draft = folder_of(whole_files.make_draft(goal, is_folder=True), "after")
+    with pytest.raises(OSError, match="not empty"):
+        whole_files.give_name(draft, goal)
+    whole_files.forget_places()
+    whole_files.give_name(draft, goal, replace=True)
+    whole_files.drop_draft(draft)
+    assert (goal / "table.csv").read_text() == "after"
+    assert list(tmp_path.iterdir()) == whole_files.whole_places() == [goal]
+
+
+@posix
+def test_what_stepped_aside_comes_back_if_its_process_died(tmp_path, monkeypatch):
+    """Without an exchange of names there is a moment in which nothing has the name."""
+    goal = folder_of(tmp_path / "out", "before")
+    draft = folder_of(whole_files.make_draft(goal, is_folder=True), "after")
+    aside = whole_files._beside(goal, "old")
+    goal.rename(aside)
+    die(draft)
+    write_whole(tmp_path / "page.html", "text")
+    assert {place.name for place in tmp_path.iterdir()} == {"out", "page.html"}
+    assert (goal / "table.csv").read_text() == "before"
+    folder_of(aside, "older")  # and it goes if something has the name by now
+    write_whole(tmp_path / "page.html", "text")
+    assert (goal / "table.csv").read_text() == "before"
+    assert not aside.exists()
 
 
 @given(st.floats() | st.integers() | st.none() | st.text() | st.booleans())

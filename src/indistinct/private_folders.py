@@ -7,6 +7,7 @@ the lock of a dead process, and of no other, so nothing is taken away that someb
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -24,7 +25,8 @@ PREFIX = "indistinct-"
 OWNER = ".owner"
 """The file that is locked as long as the folder is in use."""
 
-_held: dict[Path, int] = {}
+_held: dict[Path, tuple[int, int]] = {}
+"""The folders that are in use, each with the process that made it and the open file that is locked."""
 _swept: set[tuple[int, str]] = set()
 _lock = threading.RLock()
 
@@ -37,23 +39,43 @@ def make_private_folder() -> Path:
             _swept.add((os.getpid(), parent))
             remove_forsaken(Path(parent))
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        if fcntl is not None:
-            # locked before it has its name: whoever finds it by that name cannot be quicker
-            handle = os.open(folder / f"{OWNER}.new", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            with contextlib.suppress(OSError):  # a file system without locks, where nothing is swept
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.rename(folder / f"{OWNER}.new", folder / OWNER)
-            _held[folder] = handle
+        try:
+            if fcntl is not None:
+                # locked before it has its name: whoever finds it by that name cannot be quicker
+                handle = os.open(folder / f"{OWNER}.new", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                _held[folder] = os.getpid(), handle
+                if take_hold(handle):
+                    os.rename(folder / f"{OWNER}.new", folder / OWNER)
+        except BaseException:
+            remove_private_folder(folder)
+            raise
         return folder
 
 
 def remove_private_folder(folder: Path) -> None:
-    """Remove a folder that was made here; doing so twice is harmless."""
+    """Remove a folder that was made here, also if a signal comes meanwhile; doing so twice is harmless."""
     with _lock:
-        shutil.rmtree(folder, ignore_errors=True)
-        handle = _held.pop(folder, None)
+        remove_whatever_comes(folder)
+        _, handle = _held.pop(folder, (0, None))
         if handle is not None:
             os.close(handle)
+
+
+@atexit.register
+def _remove_held() -> None:
+    """Remove at the end what a signal kept others from removing; a fork leaves its parent's folders alone."""
+    for folder, (process, _) in list(_held.items()):
+        if process == os.getpid():
+            remove_private_folder(folder)
+
+
+def remove_whatever_comes(folder: Path) -> None:
+    """Remove a folder with all in it; a signal that ends the command in the middle is heeded when that is done."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 @contextlib.contextmanager
@@ -77,20 +99,33 @@ def remove_forsaken(parent: Path) -> int:
     return len(forsaken)
 
 
-def _is_forsaken(folder: Path) -> bool:
-    """Tell whether a folder is one of ours, made by a process of this user that no longer holds it."""
-    if fcntl is None or folder.is_symlink():
-        return False
-    try:
-        if folder.stat().st_uid != os.getuid():
-            return False
-        handle = os.open(folder / OWNER, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+def take_hold(handle: int | None) -> bool:
+    """Lock what is open, which the system undoes when the process ends; False on a file system without locks."""
+    if fcntl is None or handle is None:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     except OSError:
         return False
+
+
+def is_let_go(place: Path) -> bool:
+    """Tell whether a file or folder of this user is held by no process any more."""
+    if fcntl is None:
+        return False
+    try:
+        if place.lstat().st_uid != os.getuid():
+            return False
+        handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return take_hold(handle)
     finally:
         os.close(handle)
+
+
+def _is_forsaken(folder: Path) -> bool:
+    """Tell whether a folder is one of ours, made by a process of this user that no longer holds it."""
+    return not folder.is_symlink() and is_let_go(folder / OWNER)

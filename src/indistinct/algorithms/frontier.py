@@ -25,6 +25,7 @@ from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.recoding import FullDomainRecoding, LabelValues
 from indistinct.watch import Watch
+from indistinct.whole_files import write_whole
 
 DEFAULT_KS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
 DEFAULT_MEASURES = ("precision", "loss", "discernibility")
@@ -128,19 +129,14 @@ class Frontier:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write every node and k as Parquet, or the best releases as JSON, by the path's ending."""
         goal = Path(path)
-        partial = goal.with_name(f".{goal.name}.partial")
-        try:
-            if goal.suffix == ".json":
-                partial.write_text(json.dumps(self.to_dict(), indent=2) + "\n", "utf-8")
-            elif goal.suffix == ".parquet":
-                import pyarrow.parquet
+        if goal.suffix == ".json":
+            write_whole(goal, json.dumps(self.to_dict(), indent=2) + "\n")
+        elif goal.suffix == ".parquet":
+            import pyarrow.parquet
 
-                pyarrow.parquet.write_table(self.to_arrow(), partial)
-            else:
-                raise PolicyError(f"a frontier is written as .parquet or .json, not as {goal.suffix or 'a bare name'}")
-            partial.replace(goal)
-        finally:
-            partial.unlink(missing_ok=True)
+            write_whole(goal, lambda draft: pyarrow.parquet.write_table(self.to_arrow(), draft))
+        else:
+            raise PolicyError(f"a frontier is written as .parquet or .json, not as {goal.suffix or 'a bare name'}")
         return goal
 
     def _repr_html_(self) -> str:

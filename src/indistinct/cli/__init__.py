@@ -18,6 +18,8 @@ def main() -> None:
         app()
     except OSError as error:  # what was to be said could not be written, not even that
         _give_up(f"error: the output cannot be written: {error.strerror or type(error).__name__}\n")
+    finally:
+        signals.finish()
 
 
 def _give_up(reason: str) -> None:

@@ -6,11 +6,9 @@ import csv
 import io
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from indistinct.errors import HierarchyError, OutputError, PolicyError
@@ -22,7 +20,7 @@ from indistinct.policy.column import Column, Role
 from indistinct.policy.policy import Policy
 from indistinct.policy.policy_file import policy_toml
 from indistinct.registry import MODELS
-from indistinct.whole_files import OWNER_ONLY, flush_all, write_whole
+from indistinct.whole_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft, write_whole
 
 ROLES: dict[str, Role] = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
@@ -54,8 +52,9 @@ class ArxProject:
             raise OutputError(f"{goal} exists already; name another folder")
         if not goal.absolute().parent.is_dir():
             raise OutputError(f"{goal.absolute().parent} is no folder; make it first")
-        staged = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", dir=goal.absolute().parent))
+        staged: Path | None = None
         try:
+            staged = make_draft(goal, is_folder=True)
             for column in self.policy.columns.values():
                 if isinstance(column.hierarchy, Levels) and column.hierarchy.source is not None:
                     listed = column.hierarchy
@@ -64,11 +63,12 @@ class ArxProject:
             head += [f"# - {note}" for note in self.notes] or ["# nothing was left out"]
             write_whole(staged / "policy.toml", "\n".join(head) + "\n\n" + policy_toml(self.policy))
             flush_all(staged)
-            os.rename(staged, goal)
+            give_name(staged, goal)
         except OSError as error:
             raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
         finally:
-            rmtree(staged, ignore_errors=True)
+            if staged is not None:
+                drop_draft(staged)
         return goal / "policy.toml"
 
 

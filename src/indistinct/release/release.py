@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +32,7 @@ from indistinct.released.manifest import (
     refuse_occupied,
 )
 from indistinct.released.released_tables import ReleasedTables
-from indistinct.whole_files import flush_all, give_name
+from indistinct.whole_files import drop_draft, flush_all, flush_name, give_name, make_draft
 
 if TYPE_CHECKING:
     from indistinct.report.page import ReportOptions
@@ -180,13 +178,16 @@ class Release:
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()
             flush_all(staging)
+            refuse_occupied(goal, replace)  # somebody else may have written there in the meantime
             if before_naming is not None:
                 before_naming(staging)
-            _give_name(staging, goal)
+            staging.chmod(0o755)
+            give_name(staging, goal, replace=replace)
+            flush_name(goal)
         except OSError as error:
             raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
         finally:
-            shutil.rmtree(staging, ignore_errors=True)
+            drop_draft(staging)
             if not goal.exists():
                 _remove_empty(made)
         return goal
@@ -363,25 +364,6 @@ def _staging_folder(goal: Path) -> Path:
     """Make a private folder beside the goal, on the same file system, so that a rename is enough in the end."""
     try:
         goal.absolute().parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".partial", dir=goal.absolute().parent))
+        return make_draft(goal, is_folder=True)
     except OSError as error:
         raise OutputError(f"cannot write beside {goal}: {error.strerror}; nothing was written") from None
-
-
-def _give_name(staging: Path, goal: Path) -> None:
-    """Rename the staged folder to the goal; an earlier release there steps aside and comes back if that fails."""
-    staging.chmod(0o755)
-    if not goal.exists() or not any(goal.iterdir()):
-        give_name(staging, goal)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".old", dir=goal.absolute().parent))
-    try:
-        os.replace(goal, aside)
-        try:
-            give_name(staging, goal)
-        except BaseException:
-            if not goal.exists():  # a signal may come when the new one has its name already
-                os.replace(aside, goal)
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -8,9 +8,9 @@ makes a committed entry survive a loss of power.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
-import secrets
 import sqlite3
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -36,7 +36,7 @@ from sqlalchemy.pool import NullPool
 
 from indistinct.errors import LedgerError, MissingExtraError
 from indistinct.ledger.store.entry_files import PRIVATE_FILE, make_private_folder
-from indistinct.whole_files import flush
+from indistinct.whole_files import drop_draft, flush, make_draft
 
 PATIENCE = 60
 """Seconds that a writer waits for the others; a transaction takes milliseconds."""
@@ -44,6 +44,9 @@ GONE_AFTER = 60
 """Seconds after which PostgreSQL takes the lock from a writer that says nothing: its machine may be gone."""
 WRITERS_LOCK = int.from_bytes(b"indistin", "big")
 """The advisory lock that a writer holds in PostgreSQL; it needs no right but to insert."""
+
+# of a signal that comes while it closes a connection, SQLAlchemy would print the traceback
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 TABLES = MetaData()
 META = Table("indistinct_meta", TABLES, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -150,9 +153,11 @@ class Database:
 @contextlib.contextmanager
 def new_sqlite(path: Path) -> Iterator[Database]:
     """Give a database that gets its name, beside nothing else, when the block ends; a file there is never replaced."""
-    draft = path.parent / f".{path.name}.{secrets.token_hex(8)}.partial"
+    folder: Path | None = None
     try:
         make_private_folder(path.parent)
+        folder = make_draft(path, is_folder=True)
+        draft = folder / path.name
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         database = Database(draft)
         try:
@@ -165,7 +170,8 @@ def new_sqlite(path: Path) -> Iterator[Database]:
     except OSError as error:
         raise LedgerError(f"cannot make the ledger {path}: {error.strerror or error}") from None
     finally:
-        draft.unlink(missing_ok=True)
+        if folder is not None:
+            drop_draft(folder)
 
 
 def _give_name(draft: Path, path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 
 from indistinct.errors import LedgerError, OutputError, VerificationError
 from indistinct.ledger.store.entry import PLACE, Entry
-from indistinct.whole_files import flush, flush_all
+from indistinct.whole_files import drop_draft, flush, flush_all, flush_name, give_name, make_draft
 
 RELEASE = "release"
 """The folder inside an entry's folder that holds the release as its recipient got it; all else is private."""
@@ -129,11 +129,10 @@ class Files:
         if not names:
             raise LedgerError(f"entry {entry.number} holds no release that could be written")
         paths = {name: self.path(entry, name) for name in names}
-        parent = goal.absolute().parent
-        staging = parent / f".{goal.name}.{secrets.token_hex(8)}.partial"
+        staging: Path | None = None
         try:
-            parent.mkdir(parents=True, exist_ok=True)
-            staging.mkdir(PRIVATE_FOLDER)
+            goal.absolute().parent.mkdir(parents=True, exist_ok=True)
+            staging = make_draft(goal, is_folder=True)
             for name, path in paths.items():
                 copy = staging / name.removeprefix(f"{RELEASE}/")
                 copy.parent.mkdir(parents=True, exist_ok=True)
@@ -142,12 +141,13 @@ class Files:
                     raise VerificationError(f"entry {entry.number}: {name!r} changed while it was copied")
             flush_all(staging)
             staging.chmod(0o755)
-            os.replace(staging, goal)
-            flush(parent)
+            give_name(staging, goal)
+            flush_name(goal)
         except OSError as error:
             raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
         finally:
-            shutil.rmtree(staging, ignore_errors=True)
+            if staging is not None:
+                drop_draft(staging)
         return goal
 
     def left_over(self, places: Iterable[str], older_than: float = LEFT_OVER_AFTER) -> list[Path]:
