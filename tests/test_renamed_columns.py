@@ -80,6 +80,7 @@ def test_a_release_has_the_new_names_and_its_manifest_says_of_what(tmp_path: Pat
     assert ix.verify(tmp_path / "out", policy(), original=TABLE).passed
     as_recipient = ix.verify(tmp_path / "out")
     assert as_recipient.passed, as_recipient
+    assert ix.verify(tmp_path / "out", policy(), canonical=True).passed
     assert not ix.verify(tmp_path / "out", policy({})).passed  # the names are part of what was asked for
 
 
