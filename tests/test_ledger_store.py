@@ -89,17 +89,21 @@ def filled(store: Store) -> Store:
 
 
 def tamper(store: Store, *statements: str, **values: Any) -> None:
-    """Do what somebody can who owns the database: switch the guards off and change what they like."""
+    """Do what somebody can who owns the database: switch the guards off, change what they like, and bring them back."""
     connection: Connection
     with store._database.writing() as connection:
+        guards: dict[str, str] = {}
         if store._database.path is None:
             connection.execute(text("SET session_replication_role = replica"))
         else:
-            names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'trigger'")).scalars().all()
-            for name in names:
+            found = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+            guards = {row.name: row.sql for row in found}
+            for name in guards:
                 connection.execute(text(f"DROP TRIGGER {name}"))
         for statement in statements:
             connection.execute(text(statement), values)
+        for guard in guards.values():
+            connection.exec_driver_sql(guard)
 
 
 def failed(store: Store, head: str | None = None) -> dict[str, str]:
@@ -1158,3 +1162,106 @@ def test_a_signal_while_a_connection_is_closed_prints_no_traceback(tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         store.head  # noqa: B018
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DROP TRIGGER indistinct_entries_update", "the trigger indistinct_entries_update is missing or another"),
+        ("CREATE VIEW people AS SELECT * FROM indistinct_entries", "a view that no ledger has: 'people'"),
+        ("CREATE TABLE notes (note)", "a table that no ledger has: 'notes'"),
+        ("CREATE INDEX quick ON indistinct_entries (time)", "a index that no ledger has: 'quick'"),
+    ],
+)
+def test_what_a_database_has_or_lacks_is_noticed(tmp_path: Path, statement: str, told: str) -> None:
+    Store.create(tmp_path / "ledger.db").close()
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute(statement)
+    connection.close()
+    with Store(tmp_path / "ledger.db") as store:
+        assert failed(store) == {"database": told}
+
+
+def test_a_guard_that_does_nothing_is_noticed(tmp_path: Path) -> None:
+    Store.create(tmp_path / "ledger.db").close()
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute("DROP TRIGGER indistinct_meta_delete")
+        connection.execute("CREATE TRIGGER indistinct_meta_delete BEFORE DELETE ON indistinct_meta BEGIN SELECT 1; END")
+    connection.close()
+    with Store(tmp_path / "ledger.db") as store:
+        assert list(failed(store)) == ["database"]
+
+
+def test_a_postgres_guard_that_is_gone_is_noticed(postgres_url: str, tmp_path: Path) -> None:
+    with Store.create(postgres_url, folder=tmp_path / "store") as store:
+        assert store.verify().passed
+        with store._database.writing() as connection:
+            connection.execute(text("ALTER TABLE indistinct_entries DISABLE TRIGGER indistinct_entries_kept"))
+            connection.execute(text("CREATE RULE nothing AS ON INSERT TO indistinct_meta DO ALSO NOTHING"))
+        assert "indistinct_entries_kept" in failed(store)["database"]
+        assert "rule that no ledger has: 'nothing'" in failed(store)["database"]
+
+
+@pytest.mark.parametrize("name", ["", "release", "release/table.csv"])
+def test_links_in_the_store_are_noticed(ledger_place: tuple[str, Path], tmp_path: Path, name: str) -> None:
+    """What a link leads to can be exchanged whenever nobody looks."""
+    url, folder = ledger_place
+    with Store.create(url, folder=folder) as store:
+        entry = enter(store)
+        inside = store.files.folder / entry.place / name
+        assert inside.exists()
+        shutil.move(inside, tmp_path / "elsewhere")
+        inside.symlink_to(tmp_path / "elsewhere")
+        assert "is a link to another place" in failed(store)["files"]
+
+
+WRONG = [None, -1, 1.5, float("inf"), b"\xff\x00", "", "\0", "[]", "null", "[[[", '{"release/x": 5}', "9" * 400]
+
+
+def loosened(path: Path) -> sqlite3.Connection:
+    """Open a ledger whose tables were made anew without types, so that every cell takes everything."""
+    connection = sqlite3.connect(path)
+    for table in ("indistinct_entries", "indistinct_meta"):
+        names = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+        connection.executescript(
+            f"CREATE TABLE loose ({names}); INSERT INTO loose SELECT * FROM {table}; "
+            f"DROP TABLE {table}; ALTER TABLE loose RENAME TO {table};"
+        )
+    return connection
+
+
+@pytest.mark.parametrize("column", [item.name for item in dataclasses.fields(Entry)])
+def test_cells_of_any_type_are_answered(tmp_path: Path, column: str) -> None:
+    """Whatever stands in a row of the ledger, verify tells it and nobody gets a TypeError."""
+    with Store.create(tmp_path / "ledger.db") as store:
+        enter(store)
+        enter(store)
+    connection = loosened(tmp_path / "ledger.db")
+    right = connection.execute(f"SELECT {column} FROM indistinct_entries WHERE rowid = 2").fetchone()[0]
+    for wrong in WRONG:
+        connection.execute(f"UPDATE indistinct_entries SET {column} = ? WHERE rowid = 2", (wrong,))
+        connection.commit()
+        with Store(tmp_path / "ledger.db") as store:
+            assert "chain" in failed(store)
+            for action in (store.entries, lambda: store.entry(2), store.sweep, lambda: store.head):
+                with contextlib.suppress(ix.VerificationError, ix.LedgerError):
+                    action()
+            assert json.dumps(store.verify().to_dict())
+    connection.execute(f"UPDATE indistinct_entries SET {column} = ? WHERE rowid = 2", (right,))
+    connection.commit()
+    connection.close()
+    with Store(tmp_path / "ledger.db") as store:
+        assert list(failed(store)) == ["database"]
+
+
+@pytest.mark.parametrize("name", ["format", "secret", "folder", "witness"])
+def test_what_a_ledger_says_of_itself_is_no_text(tmp_path: Path, name: str) -> None:
+    Store.create(tmp_path / "ledger.db").close()
+    connection = loosened(tmp_path / "ledger.db")
+    for wrong in (None, 5, 1.5, b"\xff", "\0"):
+        connection.execute("DELETE FROM indistinct_meta WHERE name = ?", (name,))
+        connection.execute("INSERT INTO indistinct_meta VALUES (?, ?)", (name, wrong))
+        connection.commit()
+        with pytest.raises((ix.LedgerError, ix.VerificationError)):
+            Store(tmp_path / "ledger.db")
+    connection.close()

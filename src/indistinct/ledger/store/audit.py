@@ -35,10 +35,18 @@ class Audit(Checked):
 
 
 def audit(
-    rows: Sequence[Entry | Unreadable], start: str, files: Files, head: str | None, witness: Witness | None = None
+    rows: Sequence[Entry | Unreadable],
+    start: str,
+    files: Files,
+    head: str | None,
+    witness: Witness | None = None,
+    strange: Sequence[str] = (),
 ) -> Audit:
-    """Check the chain, the files of every entry, and that heads noted elsewhere stand in the chain."""
-    checks = [_chain(rows, start), _files(rows, files)]
+    """Check the chain, the files of every entry, and that heads noted elsewhere stand in the chain.
+
+    ``strange`` is what the database has or lacks that no ledger has or lacks.
+    """
+    checks = [_chain(rows, start), _files(rows, files), _database(strange)]
     if witness is not None:
         checks.append(_witness(rows, start, witness))
     if head is not None:
@@ -63,6 +71,11 @@ def _files(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
     ]
     number = sum(len(entry.files) for entry in rows if isinstance(entry, Entry))
     return Check("files", not findings, _findings_text(findings) or f"{counted(number, 'file')}, none changed")
+
+
+def _database(strange: Sequence[str]) -> Check:
+    found = "its tables, and what keeps them from being changed, are there and nothing else"
+    return Check("database", not strange, _findings_text(strange) or found)
 
 
 def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> Check:

@@ -88,6 +88,17 @@ POSTGRES_GUARDS = [
     for table in (META.name, ENTRIES.name)
 ]
 
+SQLITE_PARTS = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1, 2"
+POSTGRES_PARTS = """
+SELECT relkind::text, relname::text, '' FROM pg_class
+WHERE relname = ANY(:tables) AND pg_table_is_visible(oid)
+UNION ALL SELECT 'trigger', tgname::text, tgenabled::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+WHERE relname = ANY(:tables) AND pg_table_is_visible(pg_class.oid) AND NOT tgisinternal
+UNION ALL SELECT 'rule', rulename::text, '' FROM pg_rules WHERE tablename = ANY(:tables)
+ORDER BY 1, 2
+"""
+_KINDS = {"r": "table", "v": "view", "m": "view", "f": "foreign table", "p": "partitioned table"}
+
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*://")
 
 
@@ -112,6 +123,29 @@ class Database:
         TABLES.create_all(connection, checkfirst=False)
         for statement in SQLITE_GUARDS if self.path is not None else POSTGRES_GUARDS:
             connection.exec_driver_sql(statement)
+
+    def strange_parts(self) -> list[str]:
+        """Say what the database has that no ledger has, and what it lacks that keeps a ledger from being changed.
+
+        In PostgreSQL other tables may stand beside those of a ledger; a file of SQLite is its own.
+        """
+        with self.reading() as connection:
+            if self.path is None:
+                rows = connection.execute(text(POSTGRES_PARTS), {"tables": [META.name, ENTRIES.name]})
+                found = {(kind, name): enabled for kind, name, enabled in rows}
+                expected: dict[tuple[str, str], str | None] = {("r", table.name): "" for table in (META, ENTRIES)}
+                expected |= {("trigger", f"{table.name}_kept"): "O" for table in (META, ENTRIES)}
+            else:
+                rows = connection.exec_driver_sql(SQLITE_PARTS)
+                found = {(kind, name): None if kind == "table" else sql for kind, name, sql in rows}
+                expected = {("table", table.name): None for table in (META, ENTRIES)}
+                expected |= {("trigger", sql.split()[2]): sql for sql in SQLITE_GUARDS}
+        lacking = [part for part, sql in expected.items() if part not in found or found[part] != sql]
+        return [f"the {_KINDS.get(kind, kind)} {name} is missing or another" for kind, name in lacking] + [
+            f"a {_KINDS.get(kind, kind)} that no ledger has: {name!r}"
+            for kind, name in found
+            if (kind, name) not in expected
+        ]
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -171,15 +171,18 @@ def to_row(entry: Entry) -> dict[str, Any]:
 def from_row(row: Mapping[Any, Any]) -> Entry | Unreadable:
     """Read a row of the ledger's table, which anybody may have changed."""
     content = dict(row)
+    number = content["number"] if type(content["number"]) is int else 0
     try:
         for name in content:
             if name != "number" and not isinstance(content[name], str):
                 raise LedgerError(f"its {name} is not a text")
+        if type(content["number"]) is not int:
+            raise LedgerError("its number is not a whole number")
         for name in DOCUMENTS:
             content[name] = _document(name, content[name])
         return Entry(**content)
     except LedgerError as error:
-        return Unreadable(int(content["number"]), str(row["hash"]), str(error))
+        return Unreadable(number, str(row["hash"]), str(error))
 
 
 def _hash(chained: Mapping[str, Any]) -> str:

@@ -110,6 +110,8 @@ class Files:
         if not self.holds(entry.place):
             return ["its files are missing"]
         folder = self.folder / entry.place
+        if links := _links(folder):
+            return [f"{name!r} is a link to another place" for name in links]
         beside = sorted(_names(folder) - set(entry.files))
         return [wrong for name in entry.files if (wrong := self._wrong(entry, name))] + [
             f"{name!r} does not belong to it" for name in beside
@@ -181,6 +183,8 @@ class Files:
         """Say what is wrong with one stored file, or None."""
         if not self.holds(entry.place):
             return "its files are missing"
+        if (self.folder / entry.place).is_symlink() or (self.folder / entry.place / name).is_symlink():
+            return f"{name!r} is a link to another place"
         try:
             is_same = _digest(self.folder / entry.place / name) == entry.files[name]
         except FileNotFoundError:
@@ -211,6 +215,13 @@ def _flush_and_digest(folder: Path) -> dict[str, str]:
 def _names(folder: Path) -> set[str]:
     """Give the names of all files below a folder, with ``/``."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+
+
+def _links(folder: Path) -> list[str]:
+    """Give the names of all links in a folder, and of the folder if it is one: what they lead to can be exchanged."""
+    if folder.is_symlink():
+        return [folder.name]
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink())
 
 
 def _digest(path: Path) -> str:

@@ -207,7 +207,7 @@ class Store:
         if head is not None and not DIGEST.fullmatch(head):
             raise LedgerError("a head has 64 hexadecimal digits; indistinct ledger list shows it")
         noted = self.witness if witness is None else Witness(witness)
-        return audit(self._rows(), self.start, self.files, head, noted)
+        return audit(self._rows(), self.start, self.files, head, noted, self._database.strange_parts())
 
     def sweep(self, older_than: float = LEFT_OVER_AFTER) -> int:
         """Remove the folders of the store that no entry refers to and give their number.
@@ -245,6 +245,11 @@ class Store:
                 f"the ledger {self.name} has form {meta.get('format')}, and this version knows {FORMAT}; "
                 "install the version of indistinct that made it, or a later one"
             )
+        if strange := [name for name, value in meta.items() if not _is_plain(name) or not _is_plain(value)]:
+            raise VerificationError(
+                f"the ledger {self.name} says of itself what none says ({len(strange)} lines are no texts); "
+                "restore it from a backup"
+            )
         if not DIGEST.fullmatch(meta.get("secret", "")):
             raise VerificationError(f"the ledger {self.name} has lost its secret; restore it from a backup")
         return meta
@@ -253,11 +258,19 @@ class Store:
         """Give the number and the hash of the last entry: 0 and the start for an empty ledger."""
         last = select(ENTRIES.c.number, ENTRIES.c.hash).order_by(ENTRIES.c.number.desc()).limit(1)
         row = connection.execute(last).first()
-        return (0, self.start) if row is None else (row.number, row.hash)
+        if row is None:
+            return 0, self.start
+        if type(row.number) is not int or not isinstance(row.hash, str):
+            raise VerificationError(
+                f"the ledger {self.name} was changed: its last entry has no number or no hash; "
+                "see: indistinct ledger verify"
+            )
+        return row.number, row.hash
 
     def _rows(self, after: int = 0) -> list[Entry | Unreadable]:
         with self._database.reading() as connection:
-            rows = connection.execute(select(ENTRIES).where(ENTRIES.c.number > after).order_by(ENTRIES.c.number))
+            asked = select(ENTRIES).order_by(ENTRIES.c.number)  # from the first on: also those that have no number
+            rows = connection.execute(asked.where(ENTRIES.c.number > after) if after else asked)
             return [from_row(row) for row in rows.mappings()]
 
     def _hash_of(self, number: int) -> str:
@@ -315,3 +328,8 @@ def _number(text: str | None) -> float | None:
         return None if text is None else float(text)
     except ValueError:
         raise LedgerError("the ledger's budget is no number; it was changed from outside") from None
+
+
+def _is_plain(said: object) -> bool:
+    """Tell whether this is a text that a ledger says of itself."""
+    return isinstance(said, str) and "\0" not in said
