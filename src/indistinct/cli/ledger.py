@@ -11,7 +11,7 @@ from indistinct.cli import show
 from indistinct.cli.command import CommandLine
 from indistinct.cli.options import LEDGER_HELP, AsJson, People, PolicyPath, Purpose, Reading, Recipient, Terms
 from indistinct.cli.options import Table as PrivateTable
-from indistinct.errors import RefusedError, VerificationError
+from indistinct.errors import LedgerError, RefusedError, VerificationError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -73,10 +73,11 @@ def init(
         ),
     ] = None,
     witness: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE",
-            help="A new file in which every head is noted; keep it where writers of the ledger cannot change it.",
+            metavar="FILE|git:FILE|URL",
+            help="Where every head is noted, and writers of the ledger cannot change it: a new file, one in a git work "
+            "tree, or a URL that appends.",
             show_default=False,
         ),
     ] = None,
@@ -102,7 +103,11 @@ def init(
             show.say(f"releases of a source may spend {budget} together, and others are refused")
         show.say("keep both private and back both up: the ledger holds the secret by which it knows people again")
         if made.witness is None:
-            show.say("nothing notes its heads elsewhere, so nobody will see what is cut off; see ledger init --witness")
+            show.say(
+                "WARNING: nothing notes its heads elsewhere, so nobody will see what is cut off; "
+                "see ledger init --witness",
+                show.BAD,
+            )
 
 
 @app.command("list")
@@ -160,8 +165,12 @@ def verify(
         str | None, typer.Option(metavar="HASH", help="A head that was noted earlier; it must be in the chain.")
     ] = None,
     witness: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|git:FILE|URL", help="Noted heads. Else those that the ledger was made with."),
+    ] = None,
+    release: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A file of noted heads. Else the one that the ledger was made with."),
+        typer.Option(metavar="FOLDER", help="A release of the ledger; the head in its manifest must be in the chain."),
     ] = None,
     folder: StoreFolder = None,
     as_json: AsJson = False,
@@ -171,8 +180,7 @@ def verify(
     Exit code 4 says that a check failed.
     """
     with _open_store(url, folder) as store:
-        found = store.verify(head, witness)
-        has_witness = witness is not None or store.witness is not None
+        found = store.verify(head or _stated_head(release), witness)
     if as_json:
         show.document(found.to_dict())
         raise typer.Exit(0 if found.passed else VerificationError.exit_code)
@@ -181,8 +189,8 @@ def verify(
         show.say("FAILED: the ledger is not what was entered. Restore it from a backup.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)
     show.say(f"verified: {counted(found.entries, 'entry', 'entries')}, head {found.head}", show.GOOD)
-    if head is None and not has_witness:
-        show.say("entries removed from the end show only with a head that was noted earlier: --head", "yellow")
+    for warning in found.warnings:
+        show.say(f"WARNING: {warning}", show.BAD)
 
 
 @app.command()
@@ -284,6 +292,18 @@ def add(
         return
     _show_linked(found, False)
     show.say(f"entered as entry {entry.number}", show.GOOD)
+
+
+def _stated_head(release: Path | None) -> str | None:
+    """Give the head that the manifest of a release states."""
+    if release is None:
+        return None
+    from indistinct.released.manifest import read_manifest
+
+    head = read_manifest(release).get("ledger_head")
+    if not isinstance(head, str):
+        raise LedgerError(f"{release}: its manifest states no head of a ledger")
+    return head
 
 
 def _show_linked(found: Linked, as_json: bool) -> None:

@@ -227,6 +227,7 @@ class Ledger:
             found = earlier.joined_with(offer.members, offer.terms.policy)
             _refuse_undoing(found, offer.terms)
             offer.watch.report("write")
+            release.ledger_head = self.head
             if folder is None:
                 release.write(offer.private / RELEASE, before_naming=enter)
             else:

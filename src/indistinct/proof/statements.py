@@ -88,6 +88,7 @@ STATEMENTS: dict[str, Shape] = {
     "tables": _by_name(_is_list_of_texts),
     "pseudonym_salt": lambda said: _is_text(said) and HEX.fullmatch(said) is not None,
     "unsafe": lambda said: said is True,
+    "ledger_head": _is_digest,
     "options": lambda said: isinstance(said, dict),
     "limits": lambda said: isinstance(said, dict),
     "about": _by_name(_is_text),
@@ -116,6 +117,7 @@ NOT_CHECKED = {
     "mean_levels": "how far columns were generalized on average",
     "unreadable": "how many cells could not be read",
     "bottom": "at which levels it was counted",
+    "ledger_head": "where its ledger ended before it",
 }
 """Statements that follow from nothing at hand, in words."""
 

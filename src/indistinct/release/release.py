@@ -65,6 +65,8 @@ class Release:
         self.made_with = dict(made_with)
         self.verdict: Verdict | None = None
         self.entry: int | None = None
+        self.ledger_head: str | None = None
+        """The head of the ledger that the release is entered in, before its entry; its manifest states it."""
         self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
         self.measures: Mapping[str, float] = {
@@ -122,6 +124,8 @@ class Release:
             facts["perturbations"] = self.policy.describe_perturbations()
         if self._salt is not None:
             facts["pseudonym_salt"] = self._salt
+        if self.ledger_head is not None:
+            facts["ledger_head"] = self.ledger_head
         return facts | {"measures": dict(self.measures)} | self.made_with
 
     def released_tables(self) -> ReleasedTables:

@@ -15,6 +15,10 @@ from indistinct.showing.words import counted
 
 MOST_FINDINGS = 10
 """So many findings are told of each check; the others are counted."""
+UNSEEN = (
+    "no head is noted elsewhere: that entries were cut off at the end, or the whole ledger was rolled back, exchanged "
+    "or computed anew, could not be seen; note heads with ledger init --witness, or give one with --head or --release"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +29,13 @@ class Audit(Checked):
 
     entries: int
     head: str
+    warnings: tuple[str, ...] = ()
+    """What nobody could have seen, in words."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the audit as JSON takes it."""
-        return {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._checks_as_json()}
+        said = {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._checks_as_json()}
+        return said | ({"warnings": list(self.warnings)} if self.warnings else {})
 
     def __str__(self) -> str:
         return self._report(f"{counted(self.entries, 'entry', 'entries')}, head {self.head}")
@@ -46,13 +53,15 @@ def audit(
 
     ``strange`` is what the database has or lacks that no ledger has or lacks.
     """
-    checks = [_chain(rows, start), _files(rows, files), _database(strange)]
+    checks = [_chain(rows, start), _files(rows, files)]
     if witness is not None:
         checks.append(_witness(rows, start, witness))
     if head is not None:
         checks.append(_head(rows, start, head))
-    checks.append(_left_over(rows, files))
-    return Audit(tuple(checks), len(rows), rows[-1].hash if rows else start)
+    checks += _stated_heads(rows, start)
+    checks += [_database(strange), _left_over(rows, files)]
+    warnings = () if witness is not None or head is not None else (UNSEEN,)
+    return Audit(tuple(checks), len(rows), rows[-1].hash if rows else start, warnings)
 
 
 def _chain(rows: Sequence[Entry | Unreadable], start: str) -> Check:
@@ -86,6 +95,16 @@ def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> Check:
     if number is None:
         return Check("head", False, "no entry has this hash: entries were removed or changed since it was noted")
     return Check("head", True, f"entry {number}, {counted(rows[-1].number - number, 'entry', 'entries')} since")
+
+
+def _stated_heads(rows: Sequence[Entry | Unreadable], start: str) -> list[Check]:
+    """Look for the heads that manifests state among the hashes of earlier entries; shown if any states one."""
+    stated = [row for row in rows if isinstance(row, Entry) and "ledger_head" in row.manifest]
+    earlier = {start: 0} | {row.hash: row.number for row in rows}
+    wrong = [row.number for row in stated if earlier.get(str(row.manifest["ledger_head"]), row.number) >= row.number]
+    findings = [f"entry {number}: its manifest states a head that no earlier entry has" for number in wrong]
+    found = f"{counted(len(stated), 'release states', 'releases state')} the head before it, all in the chain"
+    return [Check("heads in releases", not wrong, _findings_text(findings) or found)] if stated else []
 
 
 def _witness(rows: Sequence[Entry | Unreadable], start: str, witness: Witness) -> Check:

@@ -27,7 +27,7 @@ from indistinct.ledger.store.database import ENTRIES, META, Database, new_sqlite
 from indistinct.ledger.store.entry import DIGEST, Draft, Entry, Unreadable, chain_findings, digest, from_row, to_row
 from indistinct.ledger.store.entry_files import LEFT_OVER_AFTER, Files, Staged
 from indistinct.ledger.store.spending import Spending
-from indistinct.ledger.store.witness import Witness
+from indistinct.ledger.store.witness import Witness, witness_at
 
 if TYPE_CHECKING:
     from indistinct.ledger.store.audit import Audit
@@ -61,7 +61,7 @@ class Store:
             raise
         self._secret = bytes.fromhex(meta["secret"])
         self.files = Files(_folder(self._database.path, folder or meta.get("folder")))
-        self.witness = Witness(meta["witness"]) if "witness" in meta else None
+        self.witness = witness_at(meta["witness"]) if "witness" in meta else None
         self.budget = Spending.of_budget(*(_number(meta.get(name)) for name in ("epsilon", "delta")))
         """What the releases of each source may spend together under differential privacy; None if nothing was said."""
 
@@ -77,12 +77,13 @@ class Store:
         """Make an empty ledger; its files go to ``folder``, for a SQLite file by default to ``<file>.store`` beside it.
 
         What is there already is never replaced. A ledger in PostgreSQL needs a folder that all its writers reach. Every
-        head is noted in the file ``witness``, to be kept where those who write to the ledger cannot change it.
+        head is noted at ``witness``, where those who write to the ledger cannot change it: in a file, in one of a git
+        work tree (``git:heads/ward``) or at a URL.
         """
         database = Database(url)
-        noted = None if witness is None else Witness(witness)
-        if noted is not None and noted.path.exists():
-            raise LedgerError(f"{noted.path} is there already; name a new file for the witness")
+        noted = None if witness is None else witness_at(witness)
+        if noted is not None:
+            noted.refuse_occupied()
         try:
             files = Files(_folder(database.path, folder))
             with contextlib.ExitStack() as stack:
@@ -97,7 +98,11 @@ class Store:
             database.close()
         made = cls(url)
         if noted is not None:
-            noted.begin(made.start)
+            try:
+                noted.begin(made.start)
+            except LedgerError:
+                made.close()
+                raise
         return made
 
     @property
@@ -197,7 +202,7 @@ class Store:
     def verify(self, head: str | None = None, witness: str | os.PathLike[str] | None = None) -> Audit:
         """Check the whole chain and every stored file; ``head`` is a hash that was noted elsewhere.
 
-        So are the heads in the file ``witness``, by default the one that the ledger was made with.
+        So are the heads at ``witness``, by default the one that the ledger was made with.
 
         Whoever can write to the database can also compute all hashes anew, or remove the last entries. Only a head that
         was noted where they cannot change it shows that.
@@ -206,7 +211,7 @@ class Store:
 
         if head is not None and not DIGEST.fullmatch(head):
             raise LedgerError("a head has 64 hexadecimal digits; indistinct ledger list shows it")
-        noted = self.witness if witness is None else Witness(witness)
+        noted = self.witness if witness is None else witness_at(witness)
         return audit(self._rows(), self.start, self.files, head, noted, self._database.strange_parts())
 
     def sweep(self, older_than: float = LEFT_OVER_AFTER) -> int:
@@ -316,7 +321,7 @@ def _new_meta(folder: Path | None, witness: Witness | None, budget: Spending | N
     if budget is not None:
         said |= {name: repr(value) for name, value in budget.to_dict().items()}
     if witness is not None:
-        said["witness"] = str(witness.path)
+        said["witness"] = witness.place
     if folder is not None:  # else it is beside the file, wherever that is moved
         said["folder"] = str(folder)
     return [{"name": name, "value": value} for name, value in said.items()]
