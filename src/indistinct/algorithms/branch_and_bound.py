@@ -12,12 +12,14 @@ from __future__ import annotations
 import heapq
 import math
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from indistinct.algorithms.column_blocks import Block, ColumnBlocks, block_of, divide, serves
 from indistinct.algorithms.counted import Counter, Source
 from indistinct.algorithms.counters import GroupCounter, Stairs, counter_for, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
@@ -26,6 +28,7 @@ from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import NonUniformEntropy, QualityMeasure
+from indistinct.quality.cell_losses import CellMeasure
 from indistinct.watch import Watch
 
 CACHED_TUPLES = 16_000_000
@@ -36,7 +39,10 @@ LONG_LIST = 100_000
 MOST_THREADS = 4
 EARLY_SECONDS, LATE_SECONDS = 0.05, 2.0
 MANY_NODES = 10_000_000
-"""From so many nodes on descents help a search that has no time limit."""
+"""From so many nodes on descents help a search that has no time limit, and blocks of columns one that may be long."""
+MOST_BLOCK_NODES, FEWEST_BLOCK_NODES = 20_000, 300
+BLOCK_SHARE, BLOCK_NODES_A_SECOND = 0.25, 1_000
+"""The part of the time limit that may be spent on blocks, and the nodes of each that are safely counted in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,8 @@ class BranchAndBound:
             threads = min(os.cpu_count() or 1, MOST_THREADS) if len(self.frequencies.base) >= LONG_LIST else 1
         # each thread has a counter, since counters work in place
         self.is_monotone = task.is_monotone_within(budget)
-        ruling_out = task if self.is_monotone else task.floor
-        self.counters = [counter_for(ruling_out, measure, budget) for _ in range(threads)]
+        self.ruling_out = task if self.is_monotone else task.floor
+        self.counters = [counter_for(self.ruling_out, measure, budget) for _ in range(threads)]
         self.counter = self.counters[0]
         # where models are not monotone, nodes are ruled out by what they imply, and judged by a counter of their own
         self.judges: list[Stairs] | None = None
@@ -105,6 +111,7 @@ class BranchAndBound:
             _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
         )
         self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
+        self.blocks: ColumnBlocks | None = None
         self.sources: OrderedDict[Node, Source] = OrderedDict()
         self.cached_tuples = 0
 
@@ -116,11 +123,12 @@ class BranchAndBound:
         incumbent.consider(top if self.judges is None else self._judge(0, top.node))
         if top.suppressed_rows > self.budget:
             return [], 1.0, 1.0
-        self._push(heap, self._box(self.frequencies.start, top, None), 0.0)
         with (
             ThreadPoolExecutor(len(self.counters)) as pool,
             Descents(self.descent, self.incumbent, self._wait_for_descents()) as descents,
         ):
+            self._make_blocks(descents)
+            self._push(heap, self._box(self.frequencies.start, top, None), 0.0)
             while boxes := self._take(heap):
                 self.watch.report("search", incumbent.checks, None)
                 if self.watch.time_is_up():
@@ -148,8 +156,31 @@ class BranchAndBound:
         """
         if self.watch.time_limit is not None:
             return EARLY_SECONDS
-        ends = zip(self.frequencies.start, self.frequencies.heights, strict=True)
-        return LATE_SECONDS if math.prod([high - low + 1 for low, high in ends]) >= MANY_NODES else math.inf
+        return LATE_SECONDS if self._is_large() else math.inf
+
+    def _numbers_of_levels(self) -> list[int]:
+        return [high - low + 1 for low, high in zip(self.frequencies.start, self.frequencies.heights, strict=True)]
+
+    def _is_large(self) -> bool:
+        return math.prod(self._numbers_of_levels()) >= MANY_NODES
+
+    def _make_blocks(self, descents: Descents) -> None:
+        """Make blocks of columns, which bound boxes better, where the search will be long and there is time for it."""
+        measure, limit = self.measure, self.watch.time_limit
+        if not (self._is_large() and isinstance(measure, CellMeasure) and serves(self.ruling_out)):
+            return
+        seconds = math.inf if limit is None else BLOCK_SHARE * limit
+        most = int(min(MOST_BLOCK_NODES, BLOCK_NODES_A_SECOND * seconds))
+        end = time.monotonic() + seconds
+        made: list[Block] = []
+        for columns in divide(self._numbers_of_levels(), most) if most >= FEWEST_BLOCK_NODES else []:
+            for counted, block in enumerate(block_of(self.ruling_out, measure, self.budget, columns)):
+                made += [] if block is None else [block]
+                self.watch.report("search", self.incumbent.checks + counted, None)
+                descents.start_if_due()
+                if self.watch.time_is_up() or time.monotonic() > end:
+                    break
+        self.blocks = ColumnBlocks(made, self.level_losses)
 
     def descent(self, seed: int) -> Descent:
         """Give a descent over the same nodes, with a counter of its own."""
@@ -211,8 +242,10 @@ class BranchAndBound:
 
     def _key(self, box: Box, above: float) -> Key:
         """Give what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
-        bound = self._cost(box.low) + above + box.suppression_loss
-        return round(bound, DIGITS), box.suppressed_rows, sum(box.low), box.low
+        bound = round(self._cost(box.low) + above + box.suppression_loss, DIGITS)
+        if self.blocks is not None:
+            bound = max(bound, self.blocks.least_loss(box.low, box.high, box.suppressed_rows))
+        return bound, box.suppressed_rows, sum(box.low), box.low
 
     def _push(self, heap: Heap, box: Box, above: float) -> None:
         key = self._key(box, above)

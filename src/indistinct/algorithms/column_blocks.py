@@ -1,0 +1,163 @@
+"""Column blocks: what the cells of some columns lose at the least, whatever becomes of the other columns.
+
+A row that stands among too few by some columns alone stands among no more by all columns. So the rows that the columns
+of a block alone would have suppressed are among those that a node suppresses, and the block's cells lose no less than
+by these. Over blocks that share no column such losses add up to a bound for all nodes of a box. Blocks are small enough
+for each of their nodes to be counted once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.algorithms.counted import Source
+from indistinct.algorithms.counters import TupleCounter
+from indistinct.algorithms.task import Requirement, Task, with_level
+from indistinct.counting import FrequencyList, Node
+from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.measure import FloatArray
+
+ROUNDING = 1e-11
+"""What a bound gives away, so that adding up in another order takes it above no loss."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """What the cells of some columns lose at each of their nodes at the least."""
+
+    columns: tuple[int, ...]
+    start: Node
+    """The lowest level of each of its columns; arrays begin there."""
+    losses: FloatArray
+    """One axis a column: what they lose by the rows that they alone suppress; infinite if those are too many."""
+    costs: FloatArray
+    """What they lose with nothing suppressed."""
+    kept: FloatArray
+    """What one row more that is suppressed loses besides, at the least."""
+
+    def least_loss(self, low: Node, high: Node, suppressed_rows: int) -> float:
+        """Give what they lose at the least at any node of a box in which at least so many rows are suppressed."""
+        part = tuple(
+            [slice(low[c] - start, high[c] - start + 1) for c, start in zip(self.columns, self.start, strict=True)]
+        )
+        least = self.losses[part]
+        if suppressed_rows:
+            least = np.maximum(least, self.costs[part] + suppressed_rows * self.kept[part])
+        return float(least.min())
+
+
+class ColumnBlocks:
+    """Blocks that share no column, and the columns that are in none of them."""
+
+    def __init__(self, blocks: Sequence[Block], level_losses: Sequence[Sequence[float]]) -> None:
+        self.blocks = blocks
+        within = {column for block in blocks for column in block.columns}
+        self.others = [(column, own) for column, own in enumerate(level_losses) if column not in within]
+
+    def least_loss(self, low: Node, high: Node, suppressed_rows: int) -> float:
+        """Give a loss that no node of a box gets below in which at least so many rows are suppressed.
+
+        It is infinite if none of the nodes passes.
+        """
+        alone = sum([losses[low[column]] for column, losses in self.others])
+        return alone + sum([block.least_loss(low, high, suppressed_rows) for block in self.blocks]) - ROUNDING
+
+
+def serves(task: Task) -> bool:
+    """Tell whether blocks can be made for a task: one for which tuples are counted by rows."""
+    return TupleCounter.serves(task) and task.frequencies.base.people is None
+
+
+def block_of(task: Task, measure: CellMeasure, budget: int, columns: Sequence[int]) -> Iterator[Block | None]:
+    """Count the nodes of a block one by one; give None after each, and the block when all are counted."""
+    part = only_columns(task, columns)
+    whole = measure.prepare(task.frequencies).whole
+    frequencies, retained = part.frequencies, measure.prepare(part.frequencies)
+    start, high = frequencies.start, frequencies.heights
+    shape = [most - least + 1 for least, most in zip(start, high, strict=True)]
+    costs, kept = np.zeros(shape), np.zeros(shape)
+    for column, (own, least) in enumerate(zip(retained.level_losses, start, strict=True)):
+        axis = [1] * len(shape)
+        axis[column] = -1
+        costs = costs + (own[least:] * retained.whole / whole).reshape(axis)
+        lowest = np.array(
+            [float(labels.min()) if len(labels) else 0.0 for labels in retained.per_label[column][least:]]
+        )
+        kept = kept + (lowest / whole).reshape(axis)
+    losses = np.full(shape, math.inf)
+    counter = TupleCounter(part, measure)
+    for node, suppressed_rows, own_loss in _passing_nodes(counter, start, high, budget):
+        if suppressed_rows <= budget:
+            at = tuple(level - least for level, least in zip(node, start, strict=True))
+            losses[at] = costs[at] + own_loss / whole
+        yield None
+    yield Block(tuple(columns), start, losses, costs, kept)
+
+
+def _passing_nodes(counter: TupleCounter, start: Node, high: Node, budget: int) -> Iterator[tuple[Node, int, float]]:
+    """Count every node that passes, and some that do not: rows suppressed, and what those would have kept.
+
+    Columns go down from the top one after the other, those with most levels last. Where a node fails all below fail.
+    """
+    order = sorted(range(len(high)), key=lambda column: high[column] - start[column])
+
+    def go_down(position: int, node: Node, source: Source) -> Iterator[tuple[Node, int, float]]:
+        column = order[position]
+        for level in range(high[column], start[column] - 1, -1):
+            at = with_level(node, column, level)
+            if level < high[column] or position == 0:
+                outcome = counter.outcome(at, source)
+                yield at, outcome.suppressed_rows, outcome.over_suppressed(())
+                if outcome.suppressed_rows > budget:
+                    return
+            if position + 1 < len(order):
+                below = with_level(source.node, column, level)
+                yield from go_down(position + 1, at, counter.reduce_source(below, source))
+
+    yield from go_down(0, high, counter.base)
+
+
+def only_columns(task: Task, columns: Sequence[int]) -> Task:
+    """Give the task of some columns alone."""
+    frequencies = task.frequencies
+    codes = np.stack([frequencies.tuple_codes(column) for column in columns])
+    order = np.lexsort(codes)
+    codes = codes[:, order]
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
+    counts = np.add.reduceat(frequencies.base.sizes[order], np.flatnonzero(is_new))
+    part = FrequencyList.of_codes(
+        [frequencies.columns[column] for column in columns],
+        [frequencies.hierarchies[column] for column in columns],
+        list(codes[:, is_new]),
+        counts,
+        [frequencies.weights[column] for column in columns],
+        node=tuple(frequencies.lowest[column] for column in columns),
+    )
+    rows = tuple(frequencies.value_rows[column] for column in columns) if frequencies.value_rows else ()
+    part = replace(part, value_rows=rows, has_absent=frequencies.has_absent)
+    requirement = Requirement(tuple(range(len(columns))), task.requirements[0].models)
+    return replace(task, frequencies=part, requirements=(requirement,))
+
+
+def divide(numbers: Sequence[int], most_nodes: int) -> list[list[int]]:
+    """Put columns with so many levels each into as few blocks of about equally many nodes as stay below a number.
+
+    >>> divide([5, 2, 3, 4], 20)
+    [[0, 1], [3, 2]]
+    """
+    order = sorted(range(len(numbers)), key=lambda column: -numbers[column])
+    for blocks in range(1, len(numbers) + 1):
+        parts: list[list[int]] = [[] for _ in range(blocks)]
+        nodes = [1] * blocks
+        for column in order:
+            smallest = min(range(blocks), key=lambda block: nodes[block])
+            parts[smallest].append(column)
+            nodes[smallest] *= numbers[column]
+        if max(nodes) <= most_nodes or blocks == len(numbers):
+            return parts
+    return []

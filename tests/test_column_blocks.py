@@ -1,0 +1,194 @@
+"""Bounds by blocks of columns: never above the optimum of a box, whatever the table, and the same answer with them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from itertools import product
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import brute_force as bf
+import indistinct as ix
+from indistinct.algorithms import branch_and_bound
+from indistinct.algorithms.branch_and_bound import BranchAndBound
+from indistinct.algorithms.column_blocks import ColumnBlocks, block_of, divide, only_columns, serves
+from indistinct.registry import MEASURES
+from indistinct.testing import tasks
+from profiles import examples, scaled
+
+CELL_MEASURES = ("precision", "loss", "ncp", "entropy")
+
+
+def blocks_of(task, name, parts, budget=None):
+    measure = MEASURES[name]()
+    budget = min(task.budget, task.frequencies.rows - 1) if budget is None else budget
+    made = [list(block_of(task, measure, budget, part))[-1] for part in parts]
+    return ColumnBlocks(made, [losses.tolist() for losses in measure.level_losses(task.frequencies)])
+
+
+def test_two_columns_by_hand():
+    """Four rows, k = 2, all may go. By a alone one row goes at level 0; by b alone none does.
+
+    The block of a loses least at level 0: one of its four cells, an eighth of all. At the top it loses half of all.
+    Together b tells two of the rows apart that a does not, which blocks of one column cannot know.
+    """
+    columns = tuple(bf.Column(name, (("x", "*"), ("y", "*"))) for name in "ab")
+    case = bf.Case(columns, (("x", "x"), ("x", "y"), ("x", "x"), ("y", "y")), 2, 1.0)
+    blocks = blocks_of(bf.task_of(case), "precision", [[0], [1]])
+    assert blocks.blocks[0].losses == pytest.approx([1 / 8, 1 / 2])
+    assert blocks.blocks[1].losses == pytest.approx([0, 1 / 2])
+    assert blocks.least_loss((0, 0), (1, 1), 0) == pytest.approx(1 / 8)
+    assert blocks.least_loss((1, 0), (1, 1), 0) == pytest.approx(1 / 2)
+    assert blocks.least_loss((0, 0), (0, 0), 2) == pytest.approx(1 / 2), "two rows of four go, in both columns"
+    together = blocks_of(bf.task_of(case), "precision", [[0, 1]])
+    assert together.blocks[0].losses == pytest.approx(np.array([[1 / 2, 5 / 8], [1 / 2, 1]]))
+
+
+# Thousands of small lattices, by an oracle of a few lines.
+
+
+def made_case(chance):
+    """Two to seven columns of two or three values, with one or two levels above them, some of weight 2."""
+    columns = []
+    number = chance.randint(2, 7)
+    for name in "abcdefg"[:number]:
+        listed = [("0", "*"), ("1", "*")]
+        if number < 5 and chance.random() < 0.5:
+            listed = [("0", "low", "*"), ("1", "low", "*"), ("2", "high", "*")]
+        columns.append(bf.Column(name, tuple(listed), weight=chance.choice([1.0, 1.0, 2.0])))
+    likely = [chance.random() for _ in columns]
+    rows = [
+        tuple(
+            column.listed[0 if chance.random() < share else chance.randrange(len(column.listed))][0]
+            for column, share in zip(columns, likely, strict=True)
+        )
+        for _ in range(chance.randint(4, 14))
+    ]
+    return bf.Case(tuple(columns), tuple(rows), chance.randint(2, 4), chance.choice([None, 1, 2, 0.3, 1.0]))
+
+
+def truth(case, lost):
+    """Give loss and suppressed rows of every node: groups counted in a dictionary, each cell's loss looked up."""
+    found = {}
+    weights = sum(column.weight for column in case.columns) * len(case.rows)
+    tables = [
+        [{row[0]: row[level] for row in column.listed} for level in range(column.height + 1)] for column in case.columns
+    ]
+    for node in product(*(range(column.height + 1) for column in case.columns)):
+        maps = [table[level] for table, level in zip(tables, node, strict=True)]
+        labels = [tuple([own[cell] for own, cell in zip(maps, row, strict=True)]) for row in case.rows]
+        sizes = Counter(labels)
+        cost, gone = 0.0, 0
+        for row in labels:
+            is_gone = sizes[row] < case.k
+            gone += is_gone
+            for column, label, level in zip(case.columns, row, node, strict=True):
+                cost += column.weight * (1.0 if is_gone else lost(column, label, level))
+        found[node] = (cost / weights, gone)
+    return found
+
+
+def lost_steps(column, label, level):
+    return level / column.height
+
+
+def lost_leaves(column, label, level):
+    leaves = sum(label == row[level] for row in column.listed)
+    return (leaves - 1) / (len(column.listed) - 1)
+
+
+@pytest.mark.parametrize(("name", "lost", "seed"), [("precision", lost_steps, 1), ("loss", lost_leaves, 2)])
+def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(name, lost, seed):
+    chance = random.Random(seed)
+    tight = 0
+    for _ in range(scaled(1000)):
+        case = made_case(chance)
+        task, nodes = bf.task_of(case), truth(case, lost)
+        most = min(case.allowed, len(case.rows) - 1)
+        columns = list(range(len(case.columns)))
+        chance.shuffle(columns)
+        cuts = sorted(chance.sample(range(1, len(columns)), chance.randint(0, min(2, len(columns) - 1))))
+        parts = [columns[a:b] for a, b in zip([0, *cuts], [*cuts, len(columns)], strict=True)]
+        left_out = chance.random() < 0.2 and len(parts) > 1
+        blocks = blocks_of(task, name, parts[1:] if left_out else parts)
+        for _ in range(4):
+            ends = [sorted((chance.randint(0, h), chance.randint(0, h))) for h in case.heights]
+            low, high = (tuple(end) for end in zip(*ends, strict=True))
+            inside = [
+                loss
+                for node, (loss, gone) in nodes.items()
+                if gone <= most and all(a <= b <= c for a, b, c in zip(low, node, high, strict=True))
+            ]
+            bound = blocks.least_loss(low, high, nodes[high][1])
+            assert bound <= min(inside, default=math.inf) + 1e-9, (case, parts, low, high)
+            if len(parts) == 1 and inside:
+                assert bound == pytest.approx(min(inside), abs=1e-9), "one block of all columns knows everything"
+                tight += 1
+    assert tight > 0
+
+
+# The search with blocks.
+
+
+def answer(task, name, with_blocks, most_nodes=20_000):
+    budget = min(task.budget, task.frequencies.rows - 1)
+    large = mock.patch.object(branch_and_bound, "MANY_NODES", 0 if with_blocks else 10**18)
+    few = mock.patch.object(branch_and_bound, "MOST_BLOCK_NODES", most_nodes)
+    with large, few, mock.patch.object(branch_and_bound, "FEWEST_BLOCK_NODES", 1):
+        run = BranchAndBound(task, ix.Watch(), budget, MEASURES[name](), False)
+        return run.run(), run.blocks
+
+
+@given(bf.cases(fewest_columns=1, people=None), st.sampled_from(CELL_MEASURES), st.sampled_from([1, 4, 9, 100]))
+@examples(60)
+def test_blocks_change_no_answer(case, name, most_nodes):
+    task = bf.task_of(case)
+    found, blocks = answer(task, name, True, most_nodes)
+    assert found == answer(task, name, False)[0]
+    assert (blocks is not None) == (case.persons is None and found[0] != [])
+
+
+@given(tasks(models=[ix.TCloseness(0.4), ix.AlphaK(0.6, 2)]))
+@examples(20)
+def test_blocks_by_floors_change_no_answer_where_models_are_not_monotone(task):
+    found, _ = answer(task, "loss", True, 4)
+    assert found == answer(task, "loss", False)[0]
+
+
+def test_only_tasks_that_count_rows_of_one_quasi_identifier_have_blocks():
+    columns = tuple(bf.Column(name, (("x", "*"), ("y", "*"))) for name in "ab")
+    case = bf.Case(columns, (("x", "x"), ("x", "y")), 1, 0)
+    assert serves(bf.task_of(case))
+    assert not serves(bf.task_of(bf.Case(columns, case.rows, 1, 0, ((0,), (0, 1)))))
+    assert not serves(bf.task_of(bf.Case(columns, case.rows, 1, 0, None, ("p", "p"))))
+    assert answer(bf.task_of(case), "discernibility", True)[1] is None
+
+
+def test_some_columns_alone_keep_their_rows_and_labels():
+    columns = tuple(
+        bf.Column(name, (("x", "*"), ("y", "*")), weight=w) for name, w in zip("abc", (1, 2, 3), strict=True)
+    )
+    rows = (("x", "x", "y"), ("x", "y", "y"), ("y", "x", "y"), ("x", "y", "y"))
+    part = only_columns(bf.task_of(bf.Case(columns, rows, 2, 0)), [2, 0]).frequencies
+    assert (part.columns, part.weights, part.rows, len(part.base)) == (("c", "a"), (3.0, 1.0), 4, 2)
+    assert sorted(part.base.sizes.tolist()) == [1, 3]
+
+
+def test_columns_are_divided_into_few_blocks_of_like_sizes():
+    assert divide([3, 3, 3, 3], 81) == [[0, 1, 2, 3]]
+    assert divide([3, 3, 3, 3], 9) == [[0, 2], [1, 3]]
+    assert divide([30, 2], 10) == [[0], [1]], "a block has one column at least"
+    assert sorted(column for part in divide([5, 4, 3, 2, 2, 6], 40) for column in part) == [0, 1, 2, 3, 4, 5]
+
+
+def test_without_time_for_all_blocks_the_rest_of_the_columns_count_by_their_levels():
+    columns = tuple(bf.Column(name, (("x", "*"), ("y", "*"))) for name in "ab")
+    task = bf.task_of(bf.Case(columns, (("x", "x"), ("y", "y"), ("x", "y")), 2, 1.0))
+    blocks = blocks_of(task, "precision", [[0]])
+    assert blocks.least_loss((0, 1), (1, 1), 0) == pytest.approx(1 / 6 + 1 / 2)
