@@ -194,7 +194,8 @@ def run_start(setting: Setting) -> list[Figures]:
     with TemporaryDirectory(dir=setting.folder) as folder:
         scratch = Path(folder)
         save_examples(scratch)
-        environment = {"NUMBA_CACHE_DIR": str(scratch / "compiled")}
+        # a quick run need not compile
+        environment = {} if setting.is_quick else {"NUMBA_CACHE_DIR": str(scratch / "compiled")}
         for name in ("first", "second", "third"):
             command = [
                 "anonymize",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import resource
 import secrets
@@ -64,6 +65,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if asked & EXPENSIVE or _function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over all that was imported and collected, which stays until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the garbage collector see everything again."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is one worker
@@ -174,6 +186,8 @@ def spark() -> Iterator[Any]:
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",  # the same Java also serves Connect
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # of a few rows, to compile a query takes longer than to run it
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

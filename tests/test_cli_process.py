@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import indistinct as ix
+from forked_commands import run_forked
 from indistinct.examples import save_examples
 
 HEAVY = ("numpy", "duckdb", "numba", "pyarrow", "pydantic", "pandas", "polars")
@@ -53,8 +55,9 @@ def test_data_goes_to_stdout_and_words_to_stderr(examples: Path) -> None:
 
 def test_json_is_all_that_is_printed(examples: Path) -> None:
     """Only the first run after installation also says, on stderr, that it compiles."""
-    assert run("anonymize", "hospital.toml", "hospital.csv", "-o", "first", "--json", cwd=examples).returncode == 0
-    done = run("anonymize", "hospital.toml", "hospital.csv", "-o", "out", "--json", cwd=examples)
+    release = ["anonymize", "hospital.toml", "hospital.csv", "--json", "-o"]
+    before, done = run_forked([[*release, "first"], [*release, "out"]], examples)
+    assert before.returncode == 0
     assert done.returncode == 0
     assert done.stderr == ""
     assert json.loads(done.stdout)["released"] == 12
@@ -64,11 +67,16 @@ def test_exit_codes_reach_the_shell(examples: Path) -> None:
     (examples / "hard.toml").write_text(
         (examples / "hospital.toml").read_text("utf-8").replace("k = 2", "k = 99"), "utf-8"
     )
-    assert run("check", "hospital.toml", "hospital.csv", cwd=examples).returncode == 0
-    assert run("check", "hospital.toml", "nobody.csv", cwd=examples).returncode == 2
+    codes = {
+        "check hospital.toml hospital.csv": 0,
+        "check hospital.toml nobody.csv": 2,
+        "check --nonsense": 2,
+        "check hard.toml hospital.csv": 3,
+        "verify hospital.toml hospital.csv": 4,
+    }
+    ended = run_forked([command.split() for command in codes], examples)
+    assert [one.returncode for one in ended] == list(codes.values())
     assert run("check", "--nonsense", cwd=examples).returncode == 2
-    assert run("check", "hard.toml", "hospital.csv", cwd=examples).returncode == 3
-    assert run("verify", "hospital.toml", "hospital.csv", cwd=examples).returncode == 4
 
 
 def test_a_closed_pipe_is_no_error_worth_words(examples: Path) -> None:
@@ -92,40 +100,31 @@ from indistinct.engine.duckdb import DuckRows
 
 def break_off(self, folder, name="table"):
     (Path(folder) / "table.csv").write_text("half a ro")
-    os.kill(os.getpid(), signal.{signal})
+    os.kill(os.getpid(), getattr(signal, ending))
     while True:
         pass
 
+ending = sys.argv.pop()
 DuckRows.write = break_off
-sys.argv = ["indistinct", "anonymize", "hospital.toml", "hospital.csv", "-o", "out"]
-from indistinct.cli import main
-main()
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_signal_in_the_middle_of_writing_leaves_nothing(examples: Path, ending: signal.Signals) -> None:
+def test_a_signal_in_the_middle_of_writing_leaves_nothing(examples: Path) -> None:
     temporary = examples / "temporary"
     temporary.mkdir()
     before = sorted(path.name for path in examples.iterdir())
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(signal=ending.name)],
-        capture_output=True,
-        text=True,
-        cwd=examples,
-        env=os.environ | {"TMPDIR": str(temporary)},
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 128 + ending
-    assert "Traceback" not in done.stderr
+    endings = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+    commands = [["anonymize", "hospital.toml", "hospital.csv", "-o", "out", ending.name] for ending in endings]
+    ended = run_forked(commands, examples, first=INTERRUPTED, temporary=temporary)
+    assert [done.returncode for done in ended] == [128 + ending for ending in endings]
+    assert not [done.stderr for done in ended if "Traceback" in done.stderr]
     assert sorted(path.name for path in examples.iterdir()) == before
     assert list(temporary.iterdir()) == []
 
 
 LATE = """
-import os, signal, sys
+import os, signal
 import indistinct.release.release as release
 
 def give_name(staging, goal, **more):
@@ -134,22 +133,17 @@ def give_name(staging, goal, **more):
 
 os_replace = release.give_name
 release.give_name = give_name
-sys.argv = ["indistinct", "anonymize", "hospital.toml", "hospital.csv", "-o", "out", *sys.argv[1:]]
-from indistinct.cli import main
-main()
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_signal_after_writing_says_that_the_release_is_whole(examples: Path) -> None:
-    for more in ((), ("--replace",)):
-        done = subprocess.run(
-            [sys.executable, "-c", LATE, *more], capture_output=True, text=True, cwd=examples, timeout=60, check=False
-        )
+    release = ["anonymize", "hospital.toml", "hospital.csv", "-o", "out"]
+    for done in run_forked([release, [*release, "--replace"]], examples, first=LATE):
         assert done.returncode == 128 + signal.SIGTERM
         assert "out was written before and is whole" in " ".join(done.stderr.split())
         assert not [path.name for path in examples.iterdir() if path.name.startswith(".out")]
-    assert run("verify", "hospital.toml", "out", cwd=examples).returncode == 0
+    assert ix.verify(examples / "out", ix.read_policy(examples / "hospital.toml")).passed
 
 
 FINALIZED = """
