@@ -109,8 +109,10 @@ from indistinct.study.profiling import profile as profile
 from indistinct.study.query_errors import QueryErrors as QueryErrors
 from indistinct.study.risk import Risk as Risk
 from indistinct.study.risk import RowRisk as RowRisk
+from indistinct.study.risk import Unicity as Unicity
 from indistinct.study.risk import explain_row as explain_row
 from indistinct.study.risk import risk as risk
+from indistinct.study.risk import unicity as unicity
 from indistinct.study.suggesting import suggested_policy as suggested_policy
 from indistinct.study.workload import Workload as Workload
 from indistinct.study.workload import queries as queries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +16,10 @@ from indistinct.showing.words import counted
 if TYPE_CHECKING:
     from rich.table import Table as Shown
 
-    from indistinct.study.risk import Risk, RowRisk
+    from indistinct.study.risk import Risk, RowRisk, Unicity
 
+SHOWN = 6
+"""Columns of a set that are named."""
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where the bars of the distribution of group sizes begin."""
 
@@ -138,6 +140,8 @@ def _show(found: Risk) -> None:
     console.print(_sizes(found))
     if found.unique or found.nearly_unique:
         console.print(_combinations(found))
+    if found.unicity is not None:
+        console.print(_unicity(found.unicity))
     if found.safe_harbor:
         console.print(_safe_harbor(found))
     share = percent(found.uniques / max(1, found.records))
@@ -196,6 +200,22 @@ def _combinations(found: Risk) -> Shown:
     for one in (*found.unique, *found.nearly_unique):
         made.add_row(", ".join(one.columns), figure(one.alone), percent(one.share))
     return made
+
+
+def _unicity(found: Unicity) -> Shown:
+    """Give how many rows stand alone to whoever knows any few cells."""
+    heads = ("cells known", "rows alone", "at worst")
+    made = show.table(f"Any few of all {len(found.columns)} columns", *heads, "by", right=heads)
+    for one in found.known:
+        made.add_row(figure(one.cells), percent(one.mean), percent(one.worst), _few(one.columns))
+    return made
+
+
+def _few(columns: Sequence[str]) -> str:
+    """Name some columns, and say how many more there are."""
+    return (
+        ", ".join(columns) if len(columns) <= SHOWN else f"{', '.join(columns[:SHOWN])} and {len(columns) - SHOWN} more"
+    )
 
 
 def _safe_harbor(found: Risk) -> Shown:

@@ -24,7 +24,11 @@ from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.given_policy import any_policy
 from indistinct.privacy import KAnonymity
 from indistinct.release.pseudonyms import refuse_bad_key
+from indistinct.study.risk.cell_unicity import MOST_COLUMNS, count_unicity
 from indistinct.watch import Watch
+
+FEWEST_ROWS = 100
+"""In smaller tables everybody stands alone by a few cells; that is not worth a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +116,24 @@ def check(
                 refuse_other_levels(policy, algorithm_of(policy))
                 as_they_are = [name for name in policy.compared_columns if name not in policy.quasi]
                 told = find_dependencies(rows, as_they_are, policy.quasi)
+                singled_out = _singled_out(rows, as_they_are)
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch), tuple(told), _notes(policy), policy.renamed)
+        return PolicyCheck(figures, refusal(task, watch), tuple(told), (*_notes(policy), *singled_out), policy.renamed)
+
+
+def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
+    """Warn if columns that leave as they are make many rows unique, whatever becomes of the quasi columns."""
+    if not 0 < len(as_they_are) <= MOST_COLUMNS or rows.count() < FEWEST_ROWS:
+        return []
+    try:
+        found = count_unicity(rows, as_they_are)
+    except PolicyError:  # more distinct rows than it is counted for
+        return []
+    told = f"by the columns that leave as they are, {found.sentence}; make some of them quasi, recode or drop them"
+    return [told] if found.is_high else []
 
 
 def _notes(policy: Policy) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from indistinct.report.ledger_section import ledger_entries
 from indistinct.report.limits import limits
 from indistinct.report.policy_words import policy_in_words
 from indistinct.report.reproduce import reproduce
-from indistinct.report.risk_section import risks
+from indistinct.report.risk_section import release_unicity, risks
 from indistinct.report.subject import Edition, Subject, open_subject
 from indistinct.report.suppression import suppression
 from indistinct.report.tradeoff import tradeoff
@@ -87,6 +87,7 @@ def report_facts(
             "release": _summary(subject),
             "policy": policy_in_words(subject.policy, is_public=edition == "public", is_apart=subject.is_apart),
             "risk": risks(subject, options.get("population"), **limits_of_engine),
+            "unicity": release_unicity(subject),
             "columns": columns(subject),
             "measures": dict(subject.said["measures"]),
             "tradeoff": tradeoff(subject, watch),

@@ -8,9 +8,12 @@ import numpy as np
 
 from indistinct.counting import Groups, IntArray
 from indistinct.engine import PROFILE, Rows
+from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM
 from indistinct.report.subject import Subject
 from indistinct.study.risk import risk
+from indistinct.study.risk.cell_unicity import MOST_COLUMNS as UNICITY_COLUMNS
+from indistinct.study.risk.cell_unicity import count_unicity
 from indistinct.study.risk.combinations import Counted, minimal_combinations
 from indistinct.study.risk.exposure import Exposed
 from indistinct.study.risk.risk_report import NEARLY, THRESHOLD
@@ -53,6 +56,20 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
         }
         for name, columns in subject.groupings()
     ]
+
+
+def release_unicity(subject: Subject) -> dict[str, Any]:
+    """Give how many released rows stand alone to whoever knows any few cells, whatever their columns."""
+    if subject.is_apart:
+        return {"left_out": "quasi-identifiers are published as they are, so whoever knows them finds a person's class"}
+    hidden = subject.policy.pseudonym_columns
+    names = [name for name in subject.released.columns() if name not in hidden]
+    if len(names) > UNICITY_COLUMNS:
+        return {"left_out": f"it is not counted for more than {UNICITY_COLUMNS} columns at once"}
+    try:
+        return count_unicity(subject.released, names).to_dict()
+    except PolicyError as error:
+        return {"left_out": str(error)}
 
 
 def figures(sizes: IntArray | None) -> dict[str, Any] | None:

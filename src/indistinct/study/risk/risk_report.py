@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from indistinct.engine import Rows
     from indistinct.policy import Policy
+    from indistinct.study.risk.cell_unicity import Unicity
     from indistinct.study.risk.combinations import Combination
     from indistinct.study.risk.exposure import Exposure
     from indistinct.study.risk.population_estimates import Estimate
@@ -59,6 +60,8 @@ class Risk:
     """Columns of the table, whatever their role, that look like identifiers of HIPAA Safe Harbor."""
     uniques: int
     """The rows that no other row equals in the quasi columns, or the people who have some combination to themselves."""
+    unicity: Unicity | None = None
+    """How many rows stand alone to whoever knows any few cells of all that is released; None where notes say why."""
     people: int | None = None
     """The people of the table; None where rows are counted, each as somebody else."""
     notes: tuple[str, ...] = ()
@@ -109,6 +112,7 @@ class Risk:
                 {"column": one.column, "letter": one.letter, "meaning": one.meaning, "reason": one.reason}
                 for one in self.safe_harbor
             ],
+            "unicity": None if self.unicity is None else self.unicity.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -135,6 +139,7 @@ class Risk:
             f"{one.column}: HIPAA Safe Harbor lists {one.meaning} ({one.letter}); {one.reason}"
             for one in self.safe_harbor
         ]
+        lines += [] if self.unicity is None else [self.unicity.sentence]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -210,6 +215,8 @@ def risk(
         counted_rows = Counted.of(rows, names, whose)
         shown = [one for one in (policy.with_role("other", "sensitive") if policy else ()) if one in rows.columns()]
         notes = (*notes, *(one.sentence for one in find_dependencies(rows, shown, names)))
+        cells, why_not = _unicity(rows, policy, whose, watch)
+        notes = (*notes, *why_not)
         if weights is None:
             found = Exposed.of(counted_rows, policy, population, reading)
         else:
@@ -231,9 +238,28 @@ def risk(
         nearly_unique=tuple(one for one in close if not one.is_unique),
         safe_harbor=tuple(one for column in looked.columns for one in column.safe_harbor),
         uniques=found.alone,
+        unicity=cells,
         people=None if found.members is None else found.records,
         notes=(*notes, *found.notes),
     )
+
+
+def _unicity(
+    rows: Rows, policy: Policy | None, whose: Sequence[str], watch: Watch
+) -> tuple[Unicity | None, tuple[str, ...]]:
+    """Give the unicity of all that is released, or of the whole table without a policy; or a note why not."""
+    from indistinct.policy import PSEUDONYM
+    from indistinct.study.risk.cell_unicity import MOST_COLUMNS, count_unicity
+
+    left_out = {PSEUDONYM, *whose} if policy is None else {*policy.with_role("identifier"), *policy.pseudonym_columns}
+    names = [name for name in rows.columns() if name not in left_out]
+    if len(names) > MOST_COLUMNS:
+        said = f"how many rows any few cells single out is not counted for more than {MOST_COLUMNS} columns at once"
+        return None, (f"{said}; ask unicity() by some of them",)
+    try:
+        return count_unicity(rows, names, watch), ()
+    except PolicyError as error:
+        return None, (str(error),)
 
 
 @contextmanager
