@@ -74,8 +74,8 @@ class Unicity:
         """Say in one sentence what was found."""
         some, every = self.of(min(3, len(self.columns))), self.known[-1]
         known = "one cell" if some.cells == 1 else f"any {some.cells} cells"
-        more = "" if some.cells == every.cells else f", and with all {every.cells} that of {every.mean:.1%}"
-        return f"whoever knows {known} of somebody finds the row of {some.mean:.1%} of all people{more}"
+        more = "" if some.cells == every.cells else f", and with all {every.cells} {every.mean:.1%}"
+        return f"to whoever knows {known} of somebody {some.mean:.1%} of the rows stand alone{more}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON takes it."""
