@@ -24,18 +24,7 @@ ROLES = {
 }
 """What each role means."""
 COLOURED = [f"role-{role}" for role in ROLES]
-HEADS = (
-    "Chosen",
-    "Column",
-    "Role",
-    "Values",
-    "Distinct",
-    "Missing",
-    "Weight",
-    "Released as",
-    "Hierarchy",
-    "Why this was suggested",
-)
+HEADS = ("Chosen", "Column", "Role", "Values", "Distinct", "Missing", "Weight", "Hierarchy", "Why this was suggested")
 
 
 class Row:
@@ -53,6 +42,9 @@ class Row:
                 self._role = controls.choice(
                     f"Role of {choice.name}", list(ROLES), choice.role, self.set_role, bare=True
                 )
+                self._name = controls.bare_text(
+                    f"Name of {choice.name} in the release", choice.rename, self.set_name, placeholder="released as"
+                ).style("display: block; width: 114px; margin-top: 5px")
             self._values = controls.box("td", "values", role="cell")
             controls.Words("td", f"{choice.distinct:,}", "number", role="cell", data_head="Distinct")
             controls.Words("td", f"{choice.missing:,}", "number", role="cell", data_head="Missing")
@@ -60,10 +52,6 @@ class Row:
                 self._weight = controls.bare_number(
                     f"Weight of {choice.name}", f"{choice.weight:g}", self.set_weight, min="0", step="any"
                 ).style("width: 64px")
-            with controls.box("td", role="cell", data_head="Released as") as self._name_cell:
-                self._name = controls.bare_text(
-                    f"Name of {choice.name} in the release", choice.rename, self.set_name, placeholder=choice.name
-                ).style("width: 120px")
             with controls.box("td", "cell", role="cell"):
                 place = f"/hierarchies?column={quote(choice.name)}"
                 self._hierarchy = controls.Words("a", "", "link", href=place)
@@ -103,8 +91,8 @@ class Row:
         self._weight.visible = self._hierarchy.visible = is_quasi
         self._weight_cell.classes(remove="blank") if is_quasi else self._weight_cell.classes("blank")
         controls.put(self._name, "value", self.choice.rename)
-        self._name.visible = self.choice.is_released
-        self._name_cell.classes(remove="blank") if self.choice.is_released else self._name_cell.classes("blank")
+        # it keeps its place: rows below must not move under somebody's next click
+        self._name.style(f"visibility: {'visible' if self.choice.is_released else 'hidden'}")
         for element in (self._line, self._role):
             element.classes(f"role-{role}", remove=" ".join(one for one in COLOURED if one != f"role-{role}"))
 
