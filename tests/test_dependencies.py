@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
 from typing import Any
 
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.linkage.telling_columns import explained_by
+from indistinct.engine import use_table
+from indistinct.linkage.telling_columns import explained_by, find_dependencies
 from indistinct.study.profiling import profile
 from profiles import examples
 
@@ -117,3 +120,34 @@ def test_all_attacks_check_risk_and_init_know_of_it() -> None:
     (crowd,) = (one for one in profile(finer).columns if one.name == "crowd")
     assert crowd.role == "quasi"
     assert "it tells district" in crowd.reason
+
+
+def test_numbers_computed_from_others_tell_them() -> None:
+    """A logarithm and a square tell what they were computed from, also where every row has a number of its own."""
+    chance = random.Random(8)
+    spent = [round(chance.lognormvariate(6, 1), 2) for _ in range(200)]
+    table = pa.table(
+        {
+            "spent": [str(one) for one in spent],
+            "logged": [str(math.log(one)) for one in spent],
+            "owed": [str(-one) if row % 20 else None for row, one in enumerate(spent)],
+            "other": [str(chance.random()) for _ in spent],
+            "nearly": [str(one if row % 7 else one + 500) for row, one in enumerate(spent)],
+        }
+    )
+    with use_table(table) as rows:
+        found = find_dependencies(rows, ["logged", "owed", "other", "nearly"], ["spent"])
+    assert [(one.column, one.explained, one.is_exact) for one in found] == [("logged", 1.0, True), ("owed", 1.0, True)]
+    guessed = profile(
+        table.append_column("sex", pa.array(["m", "f"] * 100)).rename_columns(
+            ["age", "logged", "owed", "other", "nearly", "sex"]
+        )
+    )
+    roles = {column.name: column.role for column in guessed.columns}
+    assert (roles["age"], roles["logged"], roles["owed"], roles["other"]) == ("quasi", "quasi", "quasi", "other")
+
+
+def test_few_numbers_that_rise_with_others_tell_nothing_by_that() -> None:
+    table = pa.table({"a": [str(row) for row in range(19)], "b": [str(row * row) for row in range(19)]})
+    with use_table(table) as rows:
+        assert find_dependencies(rows, ["a"], ["b"]) == []

@@ -111,7 +111,7 @@ def test_workbooks_say_what_is_wrong_with_them(tmp_path: Path) -> None:
     book.active["B1"] = "ill"
     book.active["B2"] = "=A2*2"
     book.save(path)
-    with pytest.raises(TableError, match="1 formulas have no result"):
+    with pytest.raises(TableError, match="1 formula has no result"):
         open_table(path)
     path.write_bytes(b"\xd0\xcf\x11\xe0 SECRET")
     with pytest.raises(TableError, match="protected by a password"):
@@ -172,6 +172,62 @@ def test_cells_have_one_type_or_are_text() -> None:
     assert arrow_column([2**60, 1.5]).to_pylist() == [str(2**60), "1.5"]
     assert arrow_column([2**60]).to_pylist() == [2**60]
     assert arrow_column([1.0, float("nan"), ""]).to_pylist() == [1, None, None]
+    hour = datetime.time(13, 5)
+    assert arrow_column([hour, None]).to_pylist() == ["13:05:00", None]
+    assert arrow_column([hour, day]).to_pylist() == ["13:05:00", "2020-01-02"]
+
+
+def test_times_of_day_are_texts(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"at": [datetime.time(8, 30), datetime.time(17, 0)], "who": ["a", "b"]})
+    frame.to_excel(tmp_path / "times.xlsx", index=False)
+    pyreadstat.write_sav(frame, str(tmp_path / "times.sav"))
+    for name in ("times.xlsx", "times.sav"):
+        with open_table(tmp_path / name) as rows:
+            assert rows.texts(["at"]).read_all()["at"].to_pylist() == ["08:30:00", "17:00:00"]
+
+
+def test_a_date_that_excel_cannot_keep_is_not_quoted(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["day"])
+    book.active.append([2994626])
+    book.active["A2"].number_format = "yyyy-mm-dd"
+    book.save(tmp_path / "days.xlsx")
+    with pytest.raises(TableError, match="1 cell is an error") as caught:
+        open_table(tmp_path / "days.xlsx")
+    assert "2994626" not in str(caught.value)
+    assert not recwarn.list
+
+
+def test_the_only_sheet_with_cells_is_taken(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.create_sheet("Sheet2")
+    book.create_sheet("Sheet3").append(["", None])
+    book.active.append(["age", "ill"])
+    book.active.append([21, "flu"])
+    book.save(tmp_path / "three.xlsx")
+    with open_table(tmp_path / "three.xlsx") as rows:
+        assert (rows.columns(), rows.count()) == (("age", "ill"), 1)
+
+
+def test_portable_files_of_spss_are_read(tmp_path: Path) -> None:
+    pyreadstat.write_por(FRAME, str(tmp_path / "people.por"))
+    with open_table(tmp_path / "people.por") as rows:
+        assert [name.lower() for name in rows.columns()] == ["age", "sex", "ill"]
+        assert rows.texts([rows.columns()[0]]).read_all().column(0).to_pylist() == [str(age) for age in AGES]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("a.xls", "save it as .xlsx"), ("a.sas7bcat", "has no rows"), ("a.RDS", "file of R"), ("a.x", "NUL")],
+)
+def test_files_of_other_programs_say_what_to_do(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0\0\0SECRET")
+    with pytest.raises(TableError, match=says) as caught:
+        open_table(tmp_path / name)
+    assert "SECRET" not in str(caught.value)
+    (tmp_path / name).write_text("age;ill\n21;flu\n", "utf-8")  # many programs write text under such a name
+    with open_table(tmp_path / name) as rows:
+        assert rows.count() == 1
 
 
 @pytest.mark.parametrize(

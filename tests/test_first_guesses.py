@@ -175,3 +175,26 @@ def test_misspelt_countries_of_many_people_are_not_lost() -> None:
     found = guess("native-country", drawn([*COUNTRIES, "Hong", "Columbia"]))
     assert found.hierarchy is not None
     assert (found.hierarchy.kind, found.unreadable) == ("suppress", "refuse")
+
+
+def test_numbers_of_education_are_a_surveys_own_unless_they_are_of_isced() -> None:
+    values = drawn([str(number) for number in range(1, 8)])
+    own, standard = guess("educ", values).hierarchy, guess("isced_level", values).hierarchy
+    assert own is not None
+    assert standard is not None
+    assert (own.kind, standard.kind) == ("intervals", "education")
+
+
+def test_what_a_body_weighs_is_no_weight_of_a_survey() -> None:
+    chance = random.Random(9)
+    kilograms = [f"{chance.gauss(75, 14):.2f}" for _ in range(600)]
+    assert guess("wt71", kilograms).role == "quasi"
+    assert guess("wt", [f"{chance.gauss(0, 5):.2f}" for _ in range(600)]).role == "quasi"
+    assert guess("wt", [f"{chance.uniform(200, 9000):.2f}" for _ in range(600)]).role == "other"
+    assert guess("wt", [f"{chance.uniform(0.2, 4):.2f}" for _ in range(600)]).role == "other"
+    assert guess("pweight", kilograms).role == "other"
+
+
+@pytest.mark.parametrize("name", ["sbp", "colitis", "qsmk", "birthcontrol", "drugexp", "hayfever", "alk.phos"])
+def test_illnesses_and_what_laboratories_find_are_sensitive(name: str) -> None:
+    assert guess(name, drawn(["0", "1", "2"])).role == "sensitive"

@@ -163,7 +163,7 @@ def test_errors_list_the_formats_that_there_are(fixed_width: FileFormat, tmp_pat
     with pytest.raises(TableError) as caught:
         open_table(7)
     assert f"give a path to {name_formats()}, a pandas" in str(caught.value)
-    unknown = tmp_path / "people.ods"
+    unknown = tmp_path / "people.table"
     unknown.write_bytes(b"PK\x03\x04\0\0SECRET")
     with pytest.raises(TableError) as caught:
         open_table(unknown)

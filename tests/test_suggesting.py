@@ -205,6 +205,15 @@ def test_rows_of_one_name_and_birth_are_of_one_person(number: str | None) -> Non
     assert suggested_policy(found).person_columns == ("name",)
 
 
+def test_names_of_people_with_several_rows_are_asked_before_numbers_that_are_nobodys() -> None:
+    """Numbers of starters are given twice, to different people; their names and births repeat together."""
+    found = profile(namesakes(some_days(20), bib_num=[str(row // 2) for row in range(ROWS)]))
+    assert (found.names, found.namesakes) == (("name",), ())
+    policy = suggested_policy(found)
+    assert policy.person_columns == ("name",)
+    assert not policy.one_row_per_person
+
+
 def test_some_namesakes_among_people_with_several_rows_do_no_harm() -> None:
     """Twenty names, of forty people with ten rows each."""
     assert profile(namesakes(some_days(40))).names == ("name",)

@@ -2,7 +2,8 @@
 
 A column *tells* another if whoever guesses, for each row, the value that is most frequent among the **other** rows with
 the same cell, avoids at least nine of ten mistakes that guessing the most frequent value of all makes. A row that
-nobody shares its cell with teaches nothing, so a number of its own for every row tells nothing here.
+nobody shares its cell with teaches nothing, so a number of its own for every row tells nothing here. But numbers that
+rise, or fall, always with those of another column are computed from it, as a logarithm is, and tell it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ ENOUGH = 0.9
 """Such a share of the mistakes must be gone."""
 FEWEST_MISTAKES = 0.01
 """A column of which nearly all rows have one value is known without any other."""
+FEWEST_NUMBERS = 20
+"""Of fewer different numbers it is no wonder that they rise with others."""
 MOST_PAIRS = 4_000
 """Of more pairs of columns those are looked at whose first column has fewest values."""
 
@@ -57,11 +60,14 @@ def dependencies_between(
     coded: Mapping[str, CodedColumn], released: Sequence[str], quasi: Sequence[str], enough: float = ENOUGH
 ) -> list[Dependency]:
     """Give the dependencies between columns that were read; ``enough`` is the share of mistakes that must be gone."""
-    found = [
-        made
-        for column, other in _pairs(coded, released, quasi)
-        if (made := _dependency(column, other, coded[column].codes, coded[other].codes)).explained >= enough
-    ]
+    numbers = {name: _numbers(coded[name]) for name in dict.fromkeys([*released, *quasi]) if name in coded}
+    found = []
+    for column, other in _pairs(coded, released, quasi):
+        made = _dependency(column, other, coded[column].codes, coded[other].codes)
+        if made.explained < enough and _is_computed(coded[column], coded[other], numbers[column], numbers[other]):
+            made = Dependency(column, other, 1.0, True)
+        if made.explained >= enough:
+            found.append(made)
     return sorted(found, key=lambda one: (-one.explained, one.column, one.tells))
 
 
@@ -71,6 +77,35 @@ def _pairs(
     few_first = sorted((name for name in released if name in coded), key=lambda name: len(coded[name].texts))
     pairs = [(one, other) for one in few_first for other in quasi if one != other and other in coded]
     yield from pairs[:MOST_PAIRS]
+
+
+def _numbers(column: CodedColumn) -> NDArray[np.float64] | None:
+    """Give the number of each code, NaN for a missing cell; None if some text is no number, or they are few."""
+    if len(column.texts) < FEWEST_NUMBERS:
+        return None
+    try:
+        return np.array([np.nan if text is None else float(text) for text in column.texts])
+    except ValueError:
+        return None
+
+
+def _is_computed(
+    column: CodedColumn,
+    other: CodedColumn,
+    numbers: NDArray[np.float64] | None,
+    others: NDArray[np.float64] | None,
+) -> bool:
+    """Tell whether the numbers of a column always rise, or always fall, with those of another, one for one."""
+    if numbers is None or others is None or min(len(numbers), len(others)) < ENOUGH * max(len(numbers), len(others)):
+        return False
+    pairs = np.unique(column.codes.astype(np.int64) * len(other.texts) + other.codes)
+    mine, theirs = numbers[pairs // len(other.texts)], others[pairs % len(other.texts)]
+    known = ~(np.isnan(mine) | np.isnan(theirs))
+    if known.sum() < FEWEST_NUMBERS or known.sum() < ENOUGH * len(pairs):
+        return False
+    steps = np.diff(theirs[known][np.argsort(mine[known], kind="stable")])
+    rises = np.diff(np.sort(mine[known])) > 0
+    return bool(rises.all() and ((steps > 0).all() or (steps < 0).all()))
 
 
 def _dependency(column: str, tells: str, codes: Codes, others: Codes) -> Dependency:

@@ -52,7 +52,7 @@ PLACES = (
     "birthplace geburtsort pob pobp herkunft origin"
 )
 HOUSEHOLD = (
-    "marital* married marr marstat mar msp spouse spous* civil* familienstand zivilstand etatcivil estadocivil "
+    "marital* married marr marry marstat mar msp spouse spous* civil* familienstand zivilstand etatcivil estadocivil "
     "statocivile burgerlijke divorced widow* single kids kid children child childs enfants hijos figli filhos "
     "kinderen kinder household hh hhsize famsize family haushalt* menage hogar famiglia relationship relp relate* "
     "partner siblings sibs dependents parity housing house home dwelling tenure rent owner owned own wohnung vivienda "
@@ -71,8 +71,9 @@ TIMES = (
     "timestamp admission admitted admit discharge* quarter week visit arrival departure yr dt"
 )
 THINGS = (
-    "height weight bmi length gewicht grosse taille poids altura peso altezza eye eyes hair blood vehicle car make "
-    "model modelyr fahrzeug hospital clinic* klinik hopital ospedale provider physician doctor facility insurance "
+    "height ht hgt weight wt wgt bmi length gewicht grosse taille poids altura peso altezza eye eyes hair "
+    "blood vehicle car make model modelyr "
+    "fahrzeug hospital clinic* klinik hopital ospedale provider physician doctor facility insurance "
     "payer payor insur* religion_visible driver passenger seat airbag* restraint seatbelt helmet"
 )
 QUASI = {
@@ -90,7 +91,7 @@ QUASI = {
 
 HEALTH = (
     "diagnos* diag dx icd* illness* disease* *disease *krank* maladie enfermedad malattia doenca ziekte problem "
-    "symptom* medication* medic medicine drug drugs medikament* treatment* treat trt therapy therapie terapia "
+    "symptom* medication* medic medicine drug* medikament* treatment* treat trt therapy therapie terapia "
     "procedure* surgery surg operation hiv aids cancer tumor tumour stroke diabetes diabet* hypert* asthma angina "
     "cholest* chol disab* behinder* handicap health hlth gesundheit sante salud salute saude gezondheid dead died "
     "dies death* deceased alive mortality severity injury injur* inj lesion verletzung outcome outcomes result "
@@ -101,7 +102,10 @@ HEALTH = (
     "albumin bili bilirubin* phos alkphos phosphatase sgot sgpt ggt platelet* thrombocyt* leukocyt* leucocyt* wbc rbc "
     "hgb haemoglobin hematocrit hct inr protime prothrombin* crp sodium potassium urea bun triglycer* trigl hdl ldl "
     "lipid* tsh psa ferritin hba hgba apgar karno* ecog ascites edema oedema hepat* lymph* biopsy carcino* leuk* "
-    "melanom* infarct* arrhythm* cardiac renal dialysis transplant* comorb* menopaus* sepsis pneumon* hospitaliz*"
+    "melanom* infarct* arrhythm* cardiac renal dialysis transplant* comorb* menopaus* sepsis pneumon* hospitaliz* "
+    "sbp dbp hbp* tb *itis bronch* ulcer* *ulcer chronic* *fever polio cough *cough *ache *pain infect* heart *heart "
+    "bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss seizure* "
+    "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd"
 )
 MONEY = (
     "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "
@@ -137,6 +141,8 @@ WEIGHTS = (
     "wtfinl wt psu stratum strata replicate gewichtung ponderation hochrechnung"
 )
 """Columns that serve to count, and say nothing of a person."""
+BODY_WEIGHTS = "wt wgt wght"
+"""Those of them that may be what a body weighs."""
 YIELDING = "name id date time year day class test rank status type number code data land model size"
 """Words that say little beside another: a country's name is a country, a disease's id a disease."""
 KINDS = (

@@ -27,6 +27,8 @@ LONG_NUMBER = 6
 FEW_SHARE = 5
 """Codes that fewer rows share on average name somebody."""
 HALF, NEARLY_ALL = 0.5, 0.9
+LIGHTEST, HEAVIEST = 30, 250
+"""Between these the middle of bodies' weights lies, in kilograms or pounds."""
 BELONGING = (
     "household hh family famille haushalt hogar famiglia menage couple case crash accident dwelling parent group"
 )
@@ -110,7 +112,7 @@ def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
         return give("other", "every cell is missing")
     if look.distinct == 1 and not look.missing:
         return give("other", "one value for all rows tells nobody apart")
-    if any(is_one_of(word, role_words.WEIGHTS, SHORTEST_PART) for word in words_of(name)):
+    if _serves_to_count(name, look):
         return give("other", "it serves to count, and says nothing of a person")
     if shape.kind == "dates" and said != "quasi":
         return give("quasi", "others may know when something happened to a person")
@@ -245,6 +247,18 @@ def _is_written_freely(look: Look, words: Sequence[str]) -> bool:
     is_note = any(is_one_of(word, role_words.NOTES, SHORTEST_PART) for word in words)
     is_varied = look.distinct >= (0.05 if is_note else HALF) * look.present
     return is_varied and (is_note or letters > LONG_TEXT or many_words >= MANY_WORDS)
+
+
+def _serves_to_count(name: str, look: Look) -> bool:
+    """Tell whether a column holds the weights of a survey: never negative, and not what bodies weigh."""
+    words = [word for word in words_of(name) if is_one_of(word, role_words.WEIGHTS, SHORTEST_PART)]
+    if not words or not look.numbers:
+        return bool(words)
+    if look.numbers[0] < 0:
+        return False
+    middle = look.numbers[len(look.numbers) // 2]
+    is_body = LIGHTEST <= middle <= HEAVIEST and look.numbers[-1] < 4 * middle
+    return not (is_body and all(word in role_words.BODY_WEIGHTS.split() for word in words))
 
 
 def _telling(look: Look, shape: Shape) -> str:

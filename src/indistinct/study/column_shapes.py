@@ -79,6 +79,8 @@ EXPECTED = {
     "nuts": "nuts*",
 }
 """What words of a column's name make codes of the catalogue likely."""
+OWN_NUMBERS = {"education": "isced"}
+"""What many surveys number in their own way: digits are codes of the catalogue only if the name says which."""
 LEFT_TO_OTHERS = ("us_zip", "age")
 """Prefixes and intervals keep more of these."""
 CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./-]*", re.ASCII)
@@ -156,6 +158,11 @@ def _known_codes(name: str, look: Look) -> Shape | None:
     if not values or look.distinct > MOST_KNOWN:
         return None
     expected = [kind for kind, known in EXPECTED.items() if any(is_one_of(word, known, 7) for word in words_of(name))]
+    if look.numbers:  # one survey's 3 is not another's
+        own = {
+            kind for kind, known in OWN_NUMBERS.items() if not any(is_one_of(word, known) for word in words_of(name))
+        }
+        expected = [kind for kind in expected if kind not in own]
     found = recognise(values, expected=expected)
     if found is None and not look.numbers:
         found = _mostly_known(look, expected)

@@ -107,8 +107,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         columns, dependencies = _without_dependencies(coded, columns, found)
         columns = _with_telling(coded, _with_some_quasi(columns, person))
         names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
-        if are_namesakes:
-            names, namesakes = (), (*namesakes, *names)
+        names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
         small = _small_groups(rows, columns, names if person is None else (person,))
     described = [_with_company(column, identifying) for column in columns]

@@ -133,5 +133,5 @@ def _may_number(name: str, look: Look) -> bool:
 def person_profile(name: str, look: Look) -> ColumnProfile:
     """Describe the column that says whose row it is."""
     listed = tuple(identifiers_like(name, look.values))
-    reason = f"it names the same people in several rows ({look.distinct} different in {look.rows} rows)"
+    reason = f"it names the same people in several rows ({look.distinct:,} different in {look.rows:,} rows)"
     return ColumnProfile(name, "identifier", None, reason, look.distinct, look.missing, listed, "person")

@@ -147,10 +147,32 @@ def _refuse_long_last_line(path: Path, name: str) -> None:
         raise TableError(f"{name}: the last line is longer than 8 MB; check that the file is delimited text")
 
 
+FOREIGN = {
+    ".xls": "a workbook of Excel 2003 or before; open it in Excel or LibreOffice and save it as .xlsx",
+    ".xlsb": "a binary workbook of Excel; save it as .xlsx",
+    ".ods": "a spreadsheet of LibreOffice; save it as .xlsx or CSV",
+    ".sas7bcat": "a catalogue of SAS formats, which has no rows; give the .sas7bdat file",
+    ".rds": "a file of R; write it as CSV or Parquet there",
+    ".rda": "a file of R; write it as CSV or Parquet there",
+    ".rdata": "a file of R; write it as CSV or Parquet there",
+    ".mdb": "a database of Access; export the table as CSV",
+    ".accdb": "a database of Access; export the table as CSV",
+    ".sqlite": "a database of SQLite; export the table as CSV",
+    ".pkl": "a file of Python objects; write the frame as Parquet",
+    ".zip": "an archive; unpack it and give the table in it",
+    ".bz2": "compressed by bzip2; unpack it, or compress it by gzip (.gz)",
+    ".xz": "compressed by xz; unpack it, or compress it by gzip (.gz)",
+}
+"""Files that people have and that are no text, by their suffix: what they are, and what to do."""
+
+
 def _decode(name: str, start: bytes) -> str:
     if not start.strip():
         raise TableError(f"{name}: is empty; a table needs at least a header line")
     if b"\0" in start:
+        foreign = FOREIGN.get(Path(name).suffix.lower())
+        if foreign is not None:
+            raise TableError(f"{name}: is {foreign}")
         raise TableError(f"{name}: holds NUL bytes, so it is not delimited text; give {name_formats()}")
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:

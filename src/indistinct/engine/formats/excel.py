@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.formats.typed_columns import LARGEST_EXACT, arrow_column, cell_text
 from indistinct.engine.rows import check_names
 from indistinct.errors import MissingExtraError, TableError
+from indistinct.showing.words import counted
 
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0"
 """How a workbook with a password begins, and one of Excel 2003 or before."""
@@ -36,7 +38,7 @@ class Excel(FileFormat):
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         with _workbook(path, data_only=True) as values, _workbook(path, data_only=False) as formulas:
-            sheet = _choose_sheet(path.name, values.sheetnames, reading.sheet)
+            sheet = _choose_sheet(path.name, values, reading.sheet)
             rows = _rows(path.name, values[sheet], formulas[sheet])
         if not rows:
             raise TableError(f"{path.name}: the sheet {sheet!r} is empty; a table needs at least a row of names")
@@ -72,6 +74,12 @@ def _library() -> Any:
 @contextmanager
 def _workbook(path: Path, *, data_only: bool) -> Iterator[Any]:
     openpyxl = _library()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl's quote cells, and what it leaves out is no part of a table
+        yield from _open_book(openpyxl, path, data_only)
+
+
+def _open_book(openpyxl: Any, path: Path, data_only: bool) -> Iterator[Any]:
     try:
         with path.open("rb") as file:
             if file.read(4) == COMPOUND_FILE:
@@ -91,14 +99,27 @@ def _workbook(path: Path, *, data_only: bool) -> Iterator[Any]:
         book.close()
 
 
-def _choose_sheet(name: str, sheets: Sequence[str], asked: str | None) -> str:
-    """Give the sheet that was asked for, or the only one."""
+def _choose_sheet(name: str, book: Any, asked: str | None) -> str:
+    """Give the sheet that was asked for, or the only one that holds a cell: Excel once made three of each workbook."""
+    sheets = book.sheetnames
     listed = ", ".join(map(repr, sheets)) or "none"
+    if asked is None and len(sheets) > 1:
+        filled: list[str] = [sheet.title for sheet in book.worksheets if _has_cells(sheet)]
+        if len(filled) == 1:
+            return filled[0]
     if asked is not None and asked not in sheets:
         raise TableError(f"{name}: no sheet is called {asked!r}; it has {listed}")
     if asked is None and len(sheets) != 1:
         raise TableError(f"{name}: say which sheet, with --sheet NAME or sheet='NAME'; it has {listed}")
-    return asked or sheets[0]
+    return asked or str(sheets[0])
+
+
+def _has_cells(sheet: Any) -> bool:
+    """Tell whether a sheet holds any cell; one that cannot be read is not passed over."""
+    try:
+        return any(cell not in (None, "") for row in sheet.iter_rows(values_only=True) for cell in row)
+    except Exception:  # openpyxl raises whatever a broken part of the file runs into
+        return True
 
 
 def _rows(name: str, values: Any, formulas: Any) -> list[tuple[object, ...]]:
@@ -117,9 +138,11 @@ def _rows(name: str, values: Any, formulas: Any) -> list[tuple[object, ...]]:
     except Exception as error:
         raise TableError(f"{name}: is not a whole Excel workbook ({type(error).__name__}); save it anew") from None
     if unknown:
-        raise TableError(f"{name}: {unknown:,} formulas have no result; open the workbook in Excel and save it")
+        without = counted(unknown, "formula has", "formulas have")
+        raise TableError(f"{name}: {without} no result; open the workbook in Excel and save it")
     if wrong:
-        raise TableError(f"{name}: {wrong:,} cells are errors of formulas, such as #N/A; mend or empty them")
+        errors = counted(wrong, "cell is an error of a formula", "cells are errors of formulas")
+        raise TableError(f"{name}: {errors}, such as #N/A; mend or empty what is wrong")
     return found
 
 

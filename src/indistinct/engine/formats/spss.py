@@ -1,4 +1,4 @@
-"""SPSS files (.sav, .zsav)."""
+"""SPSS files (.sav, .zsav, .por)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ class Spss(StatisticsFile):
 
     kind = "spss"
     name = "SPSS"
-    suffixes = (".sav", ".zsav")
+    suffixes = (".sav", ".zsav", ".por")
 
     def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
-        found: tuple[Mapping[str, Sequence[object]], Any] = library.read_sav(
-            str(path), output_format="dict", encoding=reading.encoding
-        )
+        found: tuple[Mapping[str, Sequence[object]], Any]
+        if path.suffix.lower() == ".por":
+            found = library.read_por(str(path), output_format="dict")  # portable files have one encoding
+        else:
+            found = library.read_sav(str(path), output_format="dict", encoding=reading.encoding)
         return found
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:

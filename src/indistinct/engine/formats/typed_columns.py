@@ -21,17 +21,19 @@ def arrow_column(cells: Sequence[object]) -> pa.Array:
     ['int64', 'double', 'string', 'string', 'null']
     >>> arrow_column(["x", 1.0, True]).to_pylist()
     ['x', '1', 'true']
+
+    Times of day and spans of time are text.
     """
     plain = [None if cell == "" or (isinstance(cell, float) and math.isnan(cell)) else cell for cell in cells]
     kinds = {_kind(cell) for cell in plain if cell is not None}
     if not kinds:
         return pa.nulls(len(plain))
-    if kinds == {"date", "time"}:
-        kinds = {"time"}
+    if kinds == {"date", "moment"}:
+        kinds = {"moment"}
         plain = [datetime.datetime.combine(c, datetime.time()) if _kind(c) == "date" else c for c in plain]  # type: ignore[arg-type]
     if len(kinds - {"whole", "number"}) == 0:
         return _numbers(plain)
-    types = {"truth": pa.bool_(), "text": pa.string(), "date": pa.date32(), "time": pa.timestamp("us")}
+    types = {"truth": pa.bool_(), "text": pa.string(), "date": pa.date32(), "moment": pa.timestamp("us")}
     (kind, *others) = kinds
     if others or kind not in types:
         return pa.array([None if cell is None else cell_text(cell) for cell in plain], pa.string())
@@ -57,7 +59,7 @@ def _kind(cell: object) -> str:
         (int, "whole"),
         (float, "number"),
         (str, "text"),
-        (datetime.datetime, "time"),
+        (datetime.datetime, "moment"),
         (datetime.date, "date"),
     )
     return next((kind for types, kind in kinds if isinstance(cell, types)), type(cell).__name__)
