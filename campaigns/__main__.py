@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from campaigns import page
-from campaigns.running import Options, Outcome
+from campaigns.running import Options, Outcome, stop
 
 CAMPAIGNS = {
     "fuzz": "campaigns.fuzz",
@@ -46,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = Options(asked.name, asked.seed, minutes, asked.inputs, asked.case, asked.failures, more)
     print(f"{asked.name}: seed {asked.seed}", flush=True)
     wall, cpu = time.perf_counter(), _processor_seconds()
-    outcome: Outcome = import_module(CAMPAIGNS[asked.name]).run(options)
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        outcome: Outcome = import_module(CAMPAIGNS[asked.name]).run(options)
+    finally:
+        signal.signal(signal.SIGINT, before)
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
     print(f"{outcome.cases} cases, {len(outcome.faults)} faults, {cpu:.0f} s of processor time")
     for name, number in outcome.figures.items():

@@ -154,7 +154,7 @@ def command_lines(world: World, dice: random.Random, given: Given) -> str:
             ["check", policy, table],
             ["anonymize", policy, table, *goal],
             ["anonymize", policy, table, *goal, "--algorithm", dice.choice(["regroup", "datafly", "nonsense", ""])],
-            ["verify", table, "--policy", policy],
+            ["verify", policy, table],
             ["risk", table, "--policy", policy],
             ["solutions", policy, table],
         ]

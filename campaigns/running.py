@@ -15,6 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+_asked_to_stop: list[int] = []
+"""The signals that asked a campaign to end after the case at hand."""
+
+
+def stop(number: int, frame: object) -> None:
+    """End the campaign after the case at hand, so that its outcome is told; a second signal ends it at once."""
+    if _asked_to_stop:
+        raise KeyboardInterrupt
+    _asked_to_stop.append(number)
+
 
 @dataclass(frozen=True)
 class Options:
@@ -41,7 +51,7 @@ class Options:
             yield self.case
             return
         started, case = time.process_time(), 0
-        while self.inputs is None or case < self.inputs:
+        while not _asked_to_stop and (self.inputs is None or case < self.inputs):
             if self.minutes is not None and time.process_time() - started >= 60 * self.minutes:
                 return
             yield case

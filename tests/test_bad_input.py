@@ -413,6 +413,20 @@ def test_prefixes_of_endless_length_are_refused(body: str) -> None:
         parse_policy(POLICY.replace("prefix = 5", body))
 
 
+@pytest.mark.parametrize("name", ["name", "self"])
+def test_options_named_like_our_own_parameters_are_refused(name: str) -> None:
+    with pytest.raises(PolicyError, match=f"options.{name}: lattice has no such option"):
+        parse_policy(POLICY.replace("[columns]", f"options = {{ {name} = 1 }}\n[columns]"))
+
+
+def test_a_manifest_whose_delimiter_is_no_text_is_refused(place: Path) -> None:
+    assert run("anonymize", "policy.toml", "people.csv", "-o", "out")[0] == 0
+    said = json.loads((place / "out" / "manifest.json").read_text("utf-8"))
+    (place / "out" / "manifest.json").write_text(json.dumps(said | {"delimiter": 0}), "utf-8")
+    exit_code, _, stderr = run("verify", "policy.toml", "out")
+    assert (exit_code, "no manifest of a release" in " ".join(stderr.split())) == (2, True), stderr
+
+
 def test_a_prefix_of_the_values_at_hand_has_no_endless_levels() -> None:
     with pytest.raises(UnknownValues, match="1 value is longer than 256 characters"):
         prefix().compile(["a" * 300, "b"])

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
 
-from campaigns import page  # noqa: E402
+from campaigns import page, running  # noqa: E402
 from campaigns.__main__ import CAMPAIGNS, main  # noqa: E402
 from campaigns.running import Options, Outcome  # noqa: E402
 
@@ -22,6 +22,16 @@ def test_a_case_draws_the_same_whatever_ran_before():
     alone = Options("fuzz", seed=3, case=2)
     assert [alone.dice(case).random() for case in alone.cases()] == [first[2]]
     assert Options("recount", seed=3).dice(2).random() != first[2]
+
+
+def test_a_signal_ends_a_campaign_after_the_case_at_hand(monkeypatch):
+    monkeypatch.setattr(running, "_asked_to_stop", [])
+    seen = []
+    for case in Options("fuzz", inputs=9).cases():
+        seen.append(case)
+        if case == 2:
+            running.stop(2, None)
+    assert seen == [0, 1, 2]
 
 
 def test_a_fault_says_how_to_run_it_again_and_keeps_its_inputs(tmp_path, capsys):

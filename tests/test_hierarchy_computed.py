@@ -222,3 +222,10 @@ def test_a_leap_day_that_its_century_lacks_is_no_date():
 def test_the_latest_year_is_a_year_and_goes_with_two_digits(options, words):
     with pytest.raises(HierarchyError, match=words):
         dates("year", **options)
+
+
+@pytest.mark.parametrize("number", ["90071992547409937", "12345678901234567849", "1" * 400])
+def test_whole_numbers_of_any_length_are_rounded_exactly(number: str) -> None:
+    """By the last digit, as one does by hand: 7 and 9 go up, 1 goes down; no float comes in between."""
+    tens = int(number[:-1]) + (number[-1] >= "5")
+    assert rounding(10).label(number, 1) == f"{tens}0"

@@ -69,7 +69,7 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
             raise PolicyError(f"{self.kind}: there is a {name!r} already; give {added.__qualname__} another name")
         self._registered[name] = added
 
-    def make(self, name: str, **options: Any) -> Kind:
+    def make(self, name: str, /, **options: Any) -> Kind:
         """Make the one of this name with these options."""
         if name not in self:
             raise PolicyError(f"{self.kind}: there is no {name!r}; {self.choices}")

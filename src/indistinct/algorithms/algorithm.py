@@ -139,7 +139,7 @@ def declaration_of(algorithm: Any) -> Algorithm:
     return algorithm if isinstance(algorithm, Algorithm) else Undeclared(algorithm)
 
 
-def algorithm_named(name: str, **options: Any) -> Algorithm:
+def algorithm_named(name: str, /, **options: Any) -> Algorithm:
     """Make the algorithm of this name with these options.
 
     >>> algorithm_named("samarati", preference="min-suppression").name

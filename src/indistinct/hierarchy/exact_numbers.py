@@ -91,13 +91,13 @@ def read_numbers(values: Labels, *, whole: bool = False) -> list[Decimal | int |
 
 
 def decimal_places(numbers: Iterable[Decimal]) -> int:
-    """Return how many decimal places write all the numbers exactly.
+    """Return how many decimal places write all the numbers exactly; none for whole numbers, also for tens.
 
-    >>> decimal_places([Decimal("0.25"), Decimal("10")])
-    2
+    >>> decimal_places([Decimal("0.25"), Decimal("10")]), decimal_places([Decimal("100")])
+    (2, 0)
     """
     exponents = (number.normalize(EXACT).as_tuple().exponent for number in numbers)
-    return max((-exponent for exponent in exponents if isinstance(exponent, int)), default=0)
+    return max([0, *(-exponent for exponent in exponents if isinstance(exponent, int))])
 
 
 def floor_scaled(number: Decimal | int, scale: int) -> int:

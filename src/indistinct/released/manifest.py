@@ -67,7 +67,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         table_files(folder, said)
         numbers = [said[key] for key in ("released", "suppressed", "groups", "smallest_group")]
         levels = [] if said["node"] is None else said["node"].values()
-        is_sound = all(type(number) is int for number in (*numbers, *levels))
+        is_sound = all(type(number) is int for number in (*numbers, *levels)) and type(said.get("delimiter", "")) is str
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         is_sound = False
     if not is_sound:
