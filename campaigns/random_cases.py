@@ -18,6 +18,8 @@ KEEP_LEVELS = LINK_ROWS
 COUNT_PEOPLE = [*LINK_ROWS, "mingen-cell", "k-similar", "top-down", "chosen"]
 ONE_TABLE = [*COUNT_PEOPLE, "mu-argus", "m-invariance"]
 TWO_TABLES = ["lossy-join", "anatomy"]
+NO_RECOUNT = {"differential-privacy": "safepub"}
+"""A model, and its algorithm, that promise something of how releases are drawn: the text of one cannot show it."""
 PREFERENCES = [None, "min-suppression", "min-absolute", "max-distribution", "fewest-attributes", "most-attributes"]
 LARGEST = 36
 """Rows of a table at most."""

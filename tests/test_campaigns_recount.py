@@ -15,7 +15,7 @@ sys.path.append(str(ROOT))
 
 from campaigns import foreign, recount  # noqa: E402
 from campaigns.foreign_models import failing  # noqa: E402
-from campaigns.random_cases import draw_case  # noqa: E402
+from campaigns.random_cases import NO_RECOUNT, draw_case  # noqa: E402
 from campaigns.running import Options  # noqa: E402
 
 from indistinct.privacy import LDiversity  # noqa: E402
