@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -195,9 +196,16 @@ def modules():
         yield room_of(".".join(path.relative_to(SOURCE).with_suffix("").parts)), path
 
 
+@cache
+def tree_of(path):
+    """Give the syntax tree of a source file, which several tests look at."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imported_modules(path):
     """Give the modules that a file imports, by their dotted names: (needed when it runs, only named in annotations)."""
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     only_named = {
         node
         for block in ast.walk(tree)
@@ -303,7 +311,7 @@ def test_kernels_know_nothing_but_each_other():
 
 def test_only_the_engine_knows_duckdb_and_only_the_ledger_sqlalchemy():
     for room, path in modules():
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = tree_of(path)
         roots = {
             name.split(".")[0]
             for node in ast.walk(tree)

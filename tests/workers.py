@@ -1,4 +1,4 @@
-"""Which tests share a worker: those that share a program that is expensive to start, such as Spark or a browser.
+"""Which tests share a worker: those that share what is expensive to start or make, such as Spark or a browser.
 
 The mark xdist_group would say the same, but pytest-xdist 3.8 hands it on in a way that pytest 9.2 ignores without a
 word, and so Spark ran twice. Here the group follows from the name of a test alone.
@@ -11,6 +11,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 GROUP_OF_FILE = {
     "tests/test_benchmarks.py": "benchmarks",
+    "tests/test_imports.py": "imports",
     "tests/test_spark.py": "spark",
     "tests/test_studio.py": "browser",
 }
