@@ -1197,8 +1197,18 @@ def test_a_witness_in_no_work_tree_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.db").exists()
 
 
+class Noting(http.server.HTTPServer):
+    """What was sent to a server, and what it answers."""
+
+    noted: list[str]
+    status: int
+    url: str
+
+
 class Appending(http.server.BaseHTTPRequestHandler):
     """A server that keeps what it is sent, and answers with all of it."""
+
+    server: Noting
 
     def do_GET(self) -> None:
         self.answer("".join(self.server.noted).encode())
@@ -1218,8 +1228,8 @@ class Appending(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[Any]:
-    with http.server.HTTPServer(("127.0.0.1", 0), Appending) as made:
+def server() -> Iterator[Noting]:
+    with Noting(("127.0.0.1", 0), Appending) as made:
         made.noted, made.status = [], 200
         made.url = f"http://127.0.0.1:{made.server_address[1]}/heads"
         thread = threading.Thread(target=made.serve_forever, args=(0.01,))
@@ -1231,7 +1241,7 @@ def server() -> Iterator[Any]:
             thread.join()
 
 
-def test_heads_are_noted_at_a_url(server: Any, tmp_path: Path) -> None:
+def test_heads_are_noted_at_a_url(server: Noting, tmp_path: Path) -> None:
     with Store.create(tmp_path / "ledger.db", witness=server.url) as store:
         entry = enter(store)
         assert server.noted == [f"0 {store.start}\n", f"1 {entry.hash}\n"]
@@ -1243,7 +1253,7 @@ def test_heads_are_noted_at_a_url(server: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
-def test_a_url_that_answers_otherwise_makes_no_entry(server: Any, tmp_path: Path, status: int) -> None:
+def test_a_url_that_answers_otherwise_makes_no_entry(server: Noting, tmp_path: Path, status: int) -> None:
     with Store.create(tmp_path / "ledger.db", witness=server.url) as store:
         server.status = status
         with pytest.raises(ix.LedgerError, match=f"answers {status}, so no entry is made"):
@@ -1253,7 +1263,7 @@ def test_a_url_that_answers_otherwise_makes_no_entry(server: Any, tmp_path: Path
         assert "no head" in failed(store)["witness"]
 
 
-def test_a_url_that_takes_nothing_makes_no_ledger_that_passes(server: Any, tmp_path: Path) -> None:
+def test_a_url_that_takes_nothing_makes_no_ledger_that_passes(server: Noting, tmp_path: Path) -> None:
     server.status = 405
     with pytest.raises(ix.LedgerError, match="answers 405 to a POST"):
         Store.create(tmp_path / "ledger.db", witness=server.url)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import brute_force as bf
 import indistinct as ix
+from indistinct.proof.statements import NOT_CHECKED, STATEMENTS
 from papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, table_of
 from profiles import examples
 
@@ -576,3 +578,32 @@ def test_a_recount_writes_thousands_with_a_comma(algorithm):
     assert "1,200 rows" in found
     assert "1,100 rows" in short
     assert not re.search(r"[0-9]{4}", found + short), found + short
+
+
+def test_every_statement_of_a_manifest_is_explained():
+    """Line by line: what it says, and what verify makes of it."""
+    page = (Path(__file__).parent.parent / "docs" / "guarantees.md").read_text("utf-8")
+    lines = page.partition("| statement | content |")[2].partition("\n\n")[0].splitlines()[2:]
+    explained = {}
+    for line in lines:
+        names, content, made_of_it = (cell.strip() for cell in line.strip("| ").split(" | "))
+        assert content
+        explained |= dict.fromkeys(re.findall(r"`(\w+)`", names), made_of_it)
+    assert explained.keys() == STATEMENTS.keys()
+    for name, made_of_it in explained.items():
+        assert (made_of_it.startswith("possible") or name == "people") is (name in NOT_CHECKED), name
+
+
+def test_one_more_row_taken_out_of_a_local_release_is_bounded():
+    """It is as true as before: what holds is the number that is missing, and the limit of the policy."""
+    table = pa.table({"age": [str(20 + n % 4) for n in range(12)], "ill": ["flu", "gout", "burn"] * 4})
+    policy = ix.Policy(
+        {"age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)], max_suppression=1
+    )
+    with ix.anonymize(table, policy, algorithm="mondrian") as release:
+        released = release.table
+    whole, one, two = (ix.verify(released.slice(n), policy, original=table, is_local=True) for n in range(3))
+    found = [{check.name: check.detail for check in verdict.checks}["least suppression"] for verdict in (whole, one)]
+    assert found == [f"not proved cell by cell: {n} of 12 rows missing, and the policy allows 1" for n in range(2)]
+    assert [verdict.passed for verdict in (whole, one, two)] == [True, True, False]
+    assert failed(two) == {"suppression limit"}

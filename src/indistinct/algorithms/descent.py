@@ -77,7 +77,7 @@ class Descent:
         self.incumbent = incumbent
         self.slope = slope
         self.is_stopped = False
-        self._chance = random.Random(seed)
+        self._chance = random.Random(seed)  # nosec B311 # it orders a search, and hides nothing
         self._ground: Node = slope.high
         """The node from whose groups those above it are counted."""
         self._source: Source = counter.base

@@ -11,6 +11,7 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.truth import people_behind_groups, rows_without_original
+from indistinct.showing.words import counted
 
 
 def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
@@ -28,8 +29,23 @@ def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: in
         Check("truthful", True, f"each of {rows:,} rows generalizes a row of its own of the original, cell by cell"),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
+        _suppression_bound(policy, suppressed, eligible),
         *(_people_checks(released, source, policy, hierarchies) if policy.person_columns else ()),
     ]
+
+
+def _suppression_bound(policy: Policy, suppressed: int, eligible: int) -> Check:
+    """Say what holds of the rows that are missing: as many as are counted, and no more than the policy allows.
+
+    That fewer had to go is not proved: which groups there could have been is what the search decides, so a row more
+    that was taken out, and stated, leaves a release that is as true as before.
+    """
+    if policy.max_suppression is None:
+        bound = "the policy sets no limit"
+    else:
+        bound = f"the policy allows {policy.allowed_suppression(eligible):,}"
+    detail = f"not proved cell by cell: {suppressed:,} of {counted(eligible, 'row')} missing, and {bound}"
+    return Check("least suppression", True, detail)
 
 
 def _people_checks(

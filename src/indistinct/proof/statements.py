@@ -118,6 +118,10 @@ NOT_CHECKED = {
     "unreadable": "how many cells could not be read",
     "bottom": "at which levels it was counted",
     "ledger_head": "where its ledger ended before it",
+    "is_cut_short": "whether a limit ended the search",
+    "people": "how many people it is about",
+    "tables": "which columns its tables have",
+    "pseudonym_salt": "the salt of its pseudonyms",
 }
 """Statements that follow from nothing at hand, in words."""
 
@@ -131,6 +135,7 @@ def manifest_check(manifest: Mapping[str, Any], policy: Policy, found: Recount, 
         wrong = [
             *_count_mistakes(manifest, found, is_removed=is_removed),
             *_perturbation_mistakes(manifest, policy),
+            *_shift_mistakes(manifest, policy),
             *(_policy_mistakes(manifest, policy) if is_of_policy else []),
             *_verdict_mistakes(manifest, found, recount if is_of_policy else []),
         ]
@@ -175,6 +180,14 @@ def _perturbation_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[
     """Compare what a manifest says of perturbed numbers with what the policy declares."""
     is_same = manifest.get("perturbations", {}) == policy.describe_perturbations()
     return [] if is_same else ["perturbations are not those that the policy declares"]
+
+
+def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Compare by how many days dates may have moved, as a manifest says, with what the policy declares."""
+    days = {shift.days for shift in policy.shifted.values()}
+    stated = manifest.get("dates_moved")
+    is_same = stated is None or (set(stated) == {"days"} and stated["days"] in days)
+    return [] if is_same else ["dates_moved is not what the policy declares"]
 
 
 def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
-import subprocess  # nosec B404 - git is called with fixed arguments and without a shell
+import subprocess  # nosec B404 # git is called with fixed arguments and without a shell
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -174,7 +174,7 @@ class GitWitness(FileWitness):
         own = ["user.name=indistinct", "user.email=indistinct@localhost", "commit.gpgsign=false"]
         told = ["git", "-C", str(self.path.parent), *(part for said in own for part in ("-c", said)), *words]
         try:
-            done = subprocess.run(  # nosec B603 - no shell, and the only path given follows "-C" or "--"
+            done = subprocess.run(  # nosec B603 # no shell, and the only path given follows "-C" or "--"
                 told,
                 capture_output=True,
                 text=True,
