@@ -1405,3 +1405,9 @@ def test_what_a_ledger_says_of_itself_is_no_text(tmp_path: Path, name: str) -> N
         with pytest.raises((ix.LedgerError, ix.VerificationError)):
             Store(tmp_path / "ledger.db")
     connection.close()
+
+
+def test_the_head_of_an_empty_ledger_is_a_head_that_can_be_noted(tmp_path):
+    store = Store.create(tmp_path / "ledger.db")
+    (head,) = [check for check in store.verify(head=store.head).checks if check.name == "head"]
+    assert (head.passed, head.detail) == (True, "the head is that of the empty ledger")

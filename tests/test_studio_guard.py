@@ -124,6 +124,42 @@ def test_a_foreign_name_is_refused_even_with_the_secret(guard, cookie, host):
     assert ask(guard, headers={"cookie": cookie, "host": host})[0] == 403
 
 
+def test_what_is_neither_page_nor_socket_reaches_the_application_only_when_it_starts(guard):
+    """A server announces its start and its end, which asks for nothing; of other kinds nothing is known."""
+    reached, sent = [], []
+
+    async def note(scope, receive, send):
+        reached.append(scope["type"])
+
+    async def receive():
+        return {"type": "lifespan.startup"}
+
+    async def send(message):
+        sent.append(message)
+
+    watched = Guard(note, port=PORT, token="right-token")
+    for kind in ("lifespan", "telepathy"):
+        scope = {"type": kind, "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", OURS.encode())]}
+        asyncio.run(watched(scope, receive, send))
+    assert reached == ["lifespan"]
+    assert sent == []
+
+
+def test_only_the_start_of_an_answer_has_headers(guard, cookie):
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b""}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", OURS.encode()), (b"cookie", cookie.encode())]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
+    asyncio.run(guard(scope, receive, send))
+    assert [sorted(message) for message in sent] == [["headers", "status", "type"], ["body", "type"]]
+
+
 def test_both_names_of_the_machine_are_served(guard, cookie):
     for host in (f"127.0.0.1:{PORT}", f"localhost:{PORT}"):
         assert ask(guard, headers={"cookie": cookie, "host": host, "origin": f"http://{host}"})[0] == 200

@@ -607,3 +607,39 @@ def test_one_more_row_taken_out_of_a_local_release_is_bounded():
     assert found == [f"not proved cell by cell: {n} of 12 rows missing, and the policy allows 1" for n in range(2)]
     assert [verdict.passed for verdict in (whole, one, two)] == [True, True, False]
     assert failed(two) == {"suppression limit"}
+
+
+def letters(text):
+    return pa.table({"letter": list(text)})
+
+
+@pytest.mark.parametrize(
+    ("released", "passes"),
+    [
+        ("aaaabbb", True),  # c must go, and nothing else
+        ("aaaa", True),  # and b, the smallest group, to hide it among
+        ("bbb", False),  # a is not the smallest
+        ("aaa", False),  # not a whole group
+    ],
+)
+def test_no_more_is_suppressed_than_must_be_and_a_smallest_group(released, passes):
+    columns = {"letter": ix.quasi(ix.keep())}
+    asked = ix.Policy(columns=columns, privacy=[ix.KAnonymity(3)], max_suppression=6)
+    verdict = ix.verify(letters(released), asked, original=letters("aaaabbbc"))
+    assert [check.passed for check in verdict.checks if check.name == "least suppression"] == [passes]
+    assert verdict.passed is passes
+
+
+@pytest.mark.parametrize("change", [{"note": "Ann has the flu"}, {"detail": None}, {"detail": 5}])
+def test_a_check_of_a_manifest_says_what_checks_say_and_nothing_else(original, tmp_path, change):
+    with ix.anonymize(original, policy(), algorithm=ix.Datafly()) as release:
+        release.write(tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    said = json.loads(path.read_text("utf-8"))
+    said["verdict"]["checks"][0] |= change
+    if change == {"detail": None}:
+        del said["verdict"]["checks"][0]["detail"]
+    path.write_text(json.dumps(said), "utf-8")
+    failed = {check.name: check.detail for check in ix.verify(tmp_path / "out", policy()).checks if not check.passed}
+    assert set(failed) == {"manifest"}
+    assert "verdict has a check that is none" in failed["manifest"]

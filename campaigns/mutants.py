@@ -1,0 +1,157 @@
+"""Mutants: mistakes planted in the code that every promise rests on; the tests must catch at least 95 % of them.
+
+    python -m campaigns mutants --minutes 25 --seed 0          a random sample of all mutants, as far as time allows
+    python -m campaigns mutants --inputs 1000000               all of them
+    python -m campaigns mutants --inputs 50 --set rooms=privacy --set tests=tests/test_models.py
+    HYPOTHESIS_PROFILE=ci python -m campaigns mutants --set only=survivors.txt     those that an earlier run named
+
+``--set slow=no`` leaves out the slow tests, ``--set wall=30`` ends it after so many minutes on the wall, and ``--set
+survivors=FILE`` writes the names of those that no test caught. Mutants that change nothing anybody could notice stand
+in equivalent_mutants.json with the reason, and are counted apart.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import resource
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+from campaigns import mutant_runs
+from campaigns.mutant_runs import HUNG, KILLED, SURVIVED, UNPLANTED, UNREACHED, Fate, MutantRuns
+from campaigns.mutating import Mutant, mutants_of
+from campaigns.running import Options, Outcome
+
+ROOT = Path(__file__).resolve().parent.parent
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.json")
+ROOMS = ("proof", "privacy", "recoding", "ledger", "studio/guard.py")
+ENOUGH = 0.95
+"""The share of mutants that tests must catch."""
+TESTS = (
+    *("anatomy", "bad_input", "date_shift", "declared_cells", "demanded_levels", "dropped_columns", "k_map", "ledger"),
+    *("linked_tables", "local", "lossy_join", "m_invariance", "models", "people", "perturbation", "policy_check"),
+    *("recoded_columns", "release", "repeating", "said_and_done", "stages", "studio_guard", "task", "two_tables"),
+    *("verify", "whole_files", "zoo"),
+)
+"""How the names of test files begin that are about these rooms; more of them could only catch more."""
+SECONDS = 10.0
+"""How much processor time of tests one mutant is worth."""
+
+
+def run(options: Options) -> Outcome:
+    """Plant mutants, one after the other, and count what became of them."""
+    import indistinct
+
+    package = Path(indistinct.__file__).resolve().parent
+    os.environ.setdefault("HYPOTHESIS_PROFILE", "quick")
+    rooms = [package / room for room in options.more.get("rooms", ",".join(ROOMS)).split(",")]
+    tests = options.more["tests"].split(",") if "tests" in options.more else usual_tests(package)
+    every = [mutant for room in rooms for path in _modules(room) for mutant in mutants_of(path, package)]
+    options.dice(0).shuffle(every)
+    if "only" in options.more:
+        named = set(Path(options.more["only"]).read_text("utf-8").splitlines())
+        every = [mutant for mutant in every if mutant.name in named]
+    if options.case is not None:
+        every = every[options.case : options.case + 1]
+    equivalent = known_equivalent()
+    outcome, fates = Outcome(options), []
+    until = time.monotonic() + 60 * float(options.more.get("wall", 1e6))
+
+    def campaign(runs: MutantRuns) -> None:
+        print(f"{len(runs.items)} tests, {len(runs.left_out)} left out, {len(every)} mutants", flush=True)
+        for case, mutant in enumerate(every[: options.inputs]):
+            is_over = options.minutes is not None and processor_minutes() > options.minutes
+            if is_over or time.monotonic() > until:
+                break
+            fates.append(runs.fate_of(mutant, float(options.more.get("seconds", SECONDS))))
+            if fates[-1].fate in (SURVIVED, UNREACHED):
+                is_known = key_of(mutant) in equivalent
+                print(f"{case}: {fates[-1].fate}{' (equivalent)' if is_known else ''}: {mutant.name}", flush=True)
+        slow = "" if runs.with_slow else ", without the slow ones"
+        outcome.notes["tests"] = f"{len(runs.items)} in the profile {os.environ['HYPOTHESIS_PROFILE']}{slow}"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: each fork starts its own
+        with_slow = options.more.get("slow") != "no"
+        mutant_runs.run_tests(MutantRuns(package, rooms, campaign, with_slow=with_slow), tests, ROOT)
+    judge(outcome, fates, len(every), equivalent)
+    if "survivors" in options.more:
+        alive = [fate.mutant.name for fate in fates if fate.fate in (SURVIVED, UNREACHED)]
+        Path(options.more["survivors"]).write_text("".join(f"{name}\n" for name in alive), "utf-8")
+    return outcome
+
+
+def judge(outcome: Outcome, fates: list[Fate], of: int, equivalent: dict[str, str]) -> None:
+    """Count what became of mutants; a fault if too few were caught of those that make a difference."""
+    counts = Counter(fate.fate for fate in fates)
+    alive = [fate.mutant for fate in fates if fate.fate in (SURVIVED, UNREACHED)]
+    same = [mutant for mutant in alive if key_of(mutant) in equivalent]
+    caught = counts[KILLED] + counts[HUNG]
+    asked = caught + len(alive) - len(same)
+    outcome.cases = len(fates)
+    outcome.figures.update({"mutants there are": of, "mutants planted": len(fates) - counts[UNPLANTED]})
+    outcome.figures.update({"caught by a test": counts[KILLED], "caught as they hang": counts[HUNG]})
+    outcome.figures.update({"not caught, and equivalent": len(same), "not caught": len(alive) - len(same)})
+    outcome.figures["not caught, since no test reaches them"] = counts[UNREACHED]
+    if not asked:
+        return
+    low, high = interval(caught, asked)
+    outcome.notes["caught, of those that make a difference"] = (
+        f"{caught / asked:.1%}, with 95 % certainty {low:.1%} to {high:.1%}"
+    )
+    for room in sorted({room_of(fate.mutant) for fate in fates}):
+        mine = [fate for fate in fates if room_of(fate.mutant) == room and fate.fate != UNPLANTED]
+        lost = [fate for fate in mine if fate.mutant in alive and fate.mutant not in same]
+        outcome.notes[f"caught in {room}"] = f"{len(mine) - len(lost)} of {len(mine)}"
+    if caught / asked < ENOUGH:
+        outcome.add(0, f"tests caught {caught} of {asked} mutants, less than {ENOUGH:.0%}")
+
+
+def interval(caught: int, asked: int, z: float = 1.96) -> tuple[float, float]:
+    """Give Wilson's interval of a share: where it lies in all of them with 95 % certainty.
+
+    >>> [round(bound, 3) for bound in interval(95, 100)]
+    [0.888, 0.978]
+    """
+    share, spread = caught / asked, z * z / asked
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / asked + spread / asked / 4) / (1 + spread)
+    return middle - half, middle + half
+
+
+def usual_tests(package: Path) -> list[str]:
+    """Give the tests that meet mutants: those of the rooms, and the examples that stand in them."""
+    wanted = tuple(f"test_{name}" for name in TESTS)
+    files = [str(path) for path in sorted((ROOT / "tests").glob("test_*.py")) if path.name.startswith(wanted)]
+    return [*files, *(str(package / room) for room in ROOMS)]
+
+
+def key_of(mutant: Mutant) -> str:
+    """Give a name that stays when lines move."""
+    return f"{mutant.file} {mutant.function}: {mutant.what}"
+
+
+def known_equivalent() -> dict[str, str]:
+    """Give the mutants that nobody could notice, each with the reason."""
+    found: dict[str, str] = json.loads(EQUIVALENT.read_text("utf-8"))
+    return found
+
+
+def room_of(mutant: Mutant) -> str:
+    """Give the room of a mutant."""
+    first = mutant.file.split("/")[0]
+    return mutant.file if first == "studio" else first
+
+
+def processor_minutes() -> float:
+    """Give the processor time of this process and of its forks that ended."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used) / 60
+
+
+def _modules(room: Path) -> list[Path]:
+    return sorted(room.rglob("*.py")) if room.is_dir() else [room]

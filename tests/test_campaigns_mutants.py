@@ -1,0 +1,105 @@
+"""The campaign of mutants: each is one mistake, the process has it, and one that no test sees is a fault."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+
+from campaigns import mutants  # noqa: E402
+from campaigns.mutant_runs import KILLED, SURVIVED, Fate  # noqa: E402
+from campaigns.mutating import live_functions, mutants_of, plant  # noqa: E402
+from campaigns.running import Options, Outcome  # noqa: E402
+
+SOURCE = """
+def safe(sizes, k=2):
+    'Tell whether all are large enough.'
+    if not sizes:
+        return False
+    return all(size >= k and size > 0 for size in sizes)
+"""
+
+
+def test_every_change_is_one_mistake_and_the_process_has_it(tmp_path):
+    path = tmp_path / "made.py"
+    path.write_text(SOURCE, "utf-8")
+    found = {mutant.what: mutant for mutant in mutants_of(path, tmp_path)}
+    assert set(found) == {
+        "condition not sizes is True",
+        "condition not sizes is False",
+        "without the sign of not sizes",
+        "True for False",
+        "returns None",
+        "Gt in size >= k",
+        "Lt in size >= k",
+        "GtE in size > 0",
+        "LtE in size > 0",
+        "or in size >= k and size > 0",
+        "without size >= k in size >= k and size > 0",
+        "without size > 0 in size >= k and size > 0",
+        "1 for 0",
+    }
+    tree = ast.parse(SOURCE)
+    assert len({ast.dump(mutant.as_source(tree)) for mutant in found.values()} - {ast.dump(tree)}) == len(found)
+    spec = importlib.util.spec_from_file_location("made", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.safe([2, 3])
+    assert plant(found["Gt in size >= k"], tmp_path, live_functions(tmp_path))
+    assert not made.safe([2, 3])
+    assert made.safe([3])
+
+
+def test_too_few_that_are_caught_are_a_fault(tmp_path):
+    path = tmp_path / "proof" / "made.py"
+    path.parent.mkdir()
+    path.write_text(SOURCE, "utf-8")
+    planted = mutants_of(path, tmp_path)
+    fates = [Fate(mutant, KILLED, "a test") for mutant in planted[1:]] + [Fate(planted[0], SURVIVED)]
+    outcome = Outcome(Options("mutants"))
+    mutants.judge(outcome, fates, len(planted), {})
+    assert outcome.faults == ["case 0: tests caught 13 of 14 mutants, less than 95%"]
+    outcome = Outcome(Options("mutants"))
+    mutants.judge(outcome, fates, len(planted), {mutants.key_of(planted[0]): "nobody can tell"})
+    assert outcome.faults == []
+    assert outcome.figures["not caught, and equivalent"] == 1
+
+
+def test_each_equivalent_mutant_has_a_reason_and_is_one():
+    package = ROOT / "src" / "indistinct"
+    known = mutants.known_equivalent()
+    files = {key.split(" ")[0] for key in known}
+    assert set(known) <= {mutants.key_of(mutant) for name in files for mutant in mutants_of(package / name, package)}
+    assert all(len(reason) > 20 for reason in known.values())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_tests_catch_what_they_reach_and_nothing_else(tmp_path):
+    """The examples of one module: they catch what is wrong with k, and see nothing of what it refuses."""
+    module = "privacy/k_anonymity.py"
+    command = [sys.executable, "-m", "campaigns", "mutants", "--inputs", "40", "--out", str(tmp_path / "out.json")]
+    command += ["--set", f"rooms={module}", "--set", f"tests={ROOT / 'src' / 'indistinct' / module}"]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    figures = json.loads((tmp_path / "out.json").read_text("utf-8"))["mutants"]["figures"]
+    assert figures["caught by a test"] >= 5
+    assert "unreached" in done.stdout or "survived" in done.stdout
+    assert "KAnonymity.satisfied: returns None" not in done.stdout
+    assert "KAnonymity.__post_init__: left out: check_whole" in done.stdout
