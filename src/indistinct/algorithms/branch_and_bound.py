@@ -123,9 +123,10 @@ class BranchAndBound:
         incumbent.consider(top if self.judges is None else self._judge(0, top.node))
         if top.suppressed_rows > self.budget:
             return [], 1.0, 1.0
+        number = 2 if len(self.counters) == 1 else 1  # long lists take room, and threads of their own
         with (
             ThreadPoolExecutor(len(self.counters)) as pool,
-            Descents(self.descent, self.incumbent, self._wait_for_descents()) as descents,
+            Descents(self.descent, self.incumbent, self._wait_for_descents(), number) as descents,
         ):
             self._make_blocks(descents)
             self._push(heap, self._box(self.frequencies.start, top, None), 0.0)

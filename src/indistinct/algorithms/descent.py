@@ -30,7 +30,7 @@ UNEVEN = 0.7
 FROM_THE_BEST = 20
 """After so many kicks in vain the descent goes on from the best node."""
 PATIENCE = 1000, 100
-"""The kicks in vain after which each of two descents, which choose by chance of their own, leaves the search alone."""
+"""The kicks in vain after which the first and the second descent, by other chance, leave the search alone."""
 
 
 class StoppedError(Exception):
@@ -223,13 +223,15 @@ class Descent:
 class Descents:
     """Descents in threads of their own: they begin when a search has taken some time, and end with it."""
 
-    def __init__(self, make: Callable[[int], Descent], incumbent: Incumbent, wait: float) -> None:
+    def __init__(self, make: Callable[[int], Descent], incumbent: Incumbent, wait: float, number: int) -> None:
         self._make = make
         self._incumbent = incumbent
         self._due = time.monotonic() + wait
         self._running: list[Descent] = []
+        self._is_over = False
         self._ends: list[Future[None]] = []
-        self._pool = ThreadPoolExecutor(len(PATIENCE))
+        self._patience = PATIENCE[:number]
+        self._pool = ThreadPoolExecutor(number)
 
     def start_if_due(self) -> None:
         """Start them once if it is time."""
@@ -237,11 +239,19 @@ class Descents:
             return
         self._due = math.inf
         self._incumbent.start_to_remember()
-        self._running = [self._make(seed) for seed in range(len(PATIENCE))]
-        self._ends = [self._pool.submit(one.run, most) for one, most in zip(self._running, PATIENCE, strict=True)]
+        self._ends = [self._pool.submit(self._run, seed) for seed in range(len(self._patience))]
+
+    def _run(self, seed: int) -> None:
+        """Make a descent and run it; to make its counter takes a while, and the search goes on meanwhile."""
+        descent = self._make(seed)
+        self._running.append(descent)
+        if self._is_over:
+            descent.is_stopped = True
+        descent.run(self._patience[seed])
 
     def stop(self) -> None:
         """Have them end, and wait for that."""
+        self._is_over = True
         for descent in self._running:
             descent.is_stopped = True
         self._pool.shutdown()
