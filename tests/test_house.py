@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ STILL_TOO_MANY_PARAMETERS: set[str] = {
     "ledger/ledger.py check",
     "study/risk/risk_report.py risk",
 }
+
+MOST_FILES_PASSED = {"a CSV file": 80, "two tables": 80, "with a ledger": 100}
+"""How many files a table passes through at most on its way to a release; 40 would be enough for readers."""
 
 MAY_SHARE_A_NAME = {"m_invariance", "recoding"}
 """A model and its algorithm have one name in the paper; and both engines recode by what the room of recodings says."""
@@ -112,6 +116,19 @@ def test_no_function_outside_the_command_line_takes_too_many_parameters():
         if not name.startswith("cli/") and number_of_parameters(function) > MOST_PARAMETERS
     }
     assert found == STILL_TOO_MANY_PARAMETERS
+
+
+def test_a_table_does_not_pass_through_ever_more_files(tmp_path):
+    path = Path(__file__).parent.parent / "scripts" / "files_passed.py"
+    spec = importlib.util.spec_from_file_location("files_passed", path)
+    counting = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(counting)
+    passed = {way: counting.files_passed(act) for way, act in counting.ways(tmp_path).items()}
+    assert all(
+        {"pipeline/stages.py", "engine/opening.py", "proof/verdict.py"} <= set(files) for files in passed.values()
+    )
+    assert "ledger/ledger.py" in passed["with a ledger"]
+    assert [way for way, files in passed.items() if len(files) > MOST_FILES_PASSED[way]] == []
 
 
 def test_no_two_rooms_have_a_module_of_one_name():
