@@ -16,6 +16,7 @@ from typing import Any
 import indistinct as ix
 from campaigns.fuzz_seeds import MARKS, World, clear, make_world
 from campaigns.fuzz_targets import TARGETS, Given, shows_a_cell_as_name
+from campaigns.guided import run_guided
 from campaigns.running import Options, Outcome
 
 LONGEST = 10.0
@@ -27,7 +28,12 @@ class Hung(BaseException):
 
 
 def run(options: Options) -> Outcome:
-    """Attack one input after the other; ``--set target=NAME`` attacks one target alone."""
+    """Attack one input after the other; ``--set target=NAME`` attacks one target alone.
+
+    ``--set guided=NAME`` has Atheris choose the inputs of a parser, by the branches that they reach.
+    """
+    if "guided" in options.more:
+        return run_guided(options)
     outcome = Outcome(options)
     only = options.more.get("target")
     names = [name for name in TARGETS if only in (None, name)]

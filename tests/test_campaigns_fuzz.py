@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
 
-from campaigns import fuzz, fuzz_targets  # noqa: E402
+from campaigns import fuzz, fuzz_targets, guided  # noqa: E402
 from campaigns.mutations import ODD, damage, disturb, toml  # noqa: E402
 from campaigns.running import Options  # noqa: E402
 
@@ -68,6 +68,14 @@ def test_a_run_counts_its_inputs_by_target():
     assert outcome.faults == []
     assert outcome.figures["hierarchies of policies"] == outcome.cases == 30
     assert outcome.figures["taken"] + outcome.figures["refused"] == 30
+
+
+def test_fuzzing_that_follows_coverage_says_what_it_needs(monkeypatch):
+    monkeypatch.setattr(guided, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match="pip install atheris"):
+        fuzz.run(Options("fuzz", inputs=1, more={"guided": "policy"}))
+    with pytest.raises(SystemExit, match="one of policy, levels, manifest"):
+        fuzz.run(Options("fuzz", inputs=1, more={"guided": "all"}))
 
 
 def planted(monkeypatch, world, broken):
