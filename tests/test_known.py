@@ -12,16 +12,20 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import brute_force as bf
 import indistinct as ix
 from indistinct.algorithms import Task, set_counts
+from indistinct.algorithms.frontier import sweep
 from indistinct.algorithms.set_counter import SetCounter
 from indistinct.algorithms.set_counts import SetCounts
 from indistinct.algorithms.solutions import minimal_solutions
+from indistinct.cli import app
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.policy.policy_schema import policy_schema
 from indistinct.released.manifest import policy_digest
+from indistinct.testing.recounted_rows import recount, released_rows
 from profiles import examples
 
 PEOPLE = pa.table(
@@ -222,6 +226,53 @@ def check_set_counter(codes, sizes, k, at_most):
         if lost <= at_most:
             assert rows_gone == lost
             assert set(gone.tolist()) == set(range(len(rows))) - left.keys()
+
+
+@given(bf.cases(most_rows=14, most_columns=3), st.integers(1, 2), st.sets(st.integers(1, 6), min_size=1, max_size=3))
+@examples(25)
+def test_the_frontier_holds_every_figure_of_every_node_and_k(case, known, ks):
+    names = ["precision", "loss", "discernibility", "distinct-tuples"]
+    found = sweep(task_of(case, known), ix.Watch(), sorted(ks), names)
+    for place, node in enumerate(map(tuple, found.nodes.tolist())):
+        for column, k in enumerate(found.ks):
+            one = bf.outcome(replace(oracle_of(case, known), k=k), node)
+            assert found.suppressed[place, column] == len(one.suppressed)
+            for name in names:
+                assert found.values[name][place, column] == pytest.approx(bf.MEASURES[name][0](one)), name
+
+
+@given(bf.cases(most_rows=20), st.integers(1, 3))
+@examples(40)
+def test_regroup_lowers_labels_of_its_groups_and_raises_none(case, known):
+    """The groups are those of plain k-anonymity; each cell has their label or one below, and every set holds."""
+    task, plain = task_of(case, known), task_of(case, None)
+    try:
+        before = ix.Regroup().run(plain, ix.Watch())
+    except ix.InfeasibleError:
+        assume(False)
+    after = ix.Regroup().run(task, ix.Watch())
+    recount(task, after, released_rows(after))
+    assert after.suppressed_rows == before.suppressed_rows
+    assert ix.NCP().loss(after) <= ix.NCP().loss(before) + 1e-12
+
+
+def test_regroup_lowers_much_where_one_column_is_known():
+    values = [(f"{n % 6}", f"{n % 7}", f"{(n * n) % 5}") for n in range(70)]
+    table = pa.table({name: [row[p] for row in values] for p, name in enumerate("abc")})
+    columns = {name: ix.quasi(ix.suppress()) for name in "abc"}
+    plain = ix.Policy(columns=columns, privacy=[ix.KAnonymity(5)], algorithm="regroup")
+    one = replace(plain, privacy=[ix.KAnonymity(5, known=1)])
+    assert ix.anonymize(table, one).measures["ncp"] < ix.anonymize(table, plain).measures["ncp"] / 2
+
+
+def test_init_asks_for_known_columns(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex,zip,age\n" + "".join(f"{'fm'[n % 2]},0213{n % 4},{20 + n}\n" for n in range(40)))
+    said = CliRunner().invoke(app, ["init", str(path), "--known", "2", "-k", "3", "-o", str(tmp_path / "policy.toml")])
+    assert said.exit_code == 0, said.output
+    written = ix.read_policy(tmp_path / "policy.toml")
+    assert written.privacy == (ix.KAnonymity(3, known=2),)
+    assert written.algorithm == "lattice"
 
 
 CODES = st.integers(0, 3)

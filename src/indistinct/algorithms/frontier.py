@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from indistinct.algorithms.counted import Source
 from indistinct.algorithms.counters import TupleCounter, is_plain
 from indistinct.algorithms.incumbent import DIGITS
+from indistinct.algorithms.set_counts import SetCounts, steps_above
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError
@@ -175,10 +177,12 @@ def sweep(
 ) -> Frontier:
     """Count every node of the lattice once and work out what each k costs there.
 
-    A node's groups by size hold the answers for all k: the rows of groups smaller than k must be suppressed.
+    A node's groups by size hold the answers for all k: the rows of groups smaller than k must be suppressed. Where few
+    columns are known, what goes follows for each k by itself, from counts by sets of columns that serve all nodes.
     """
     frequencies = task.frequencies
-    if not TupleCounter.serves(task):
+    by_sets = _asks_by_sets(task)
+    if not by_sets and not TupleCounter.serves(task):
         raise PolicyError(_not_served(task))
     size = math.prod(_numbers_of_levels(frequencies))
     if size > LARGEST_SWEEP:
@@ -187,7 +191,7 @@ def sweep(
     if not chosen or any(type(k) is not int or k < 1 for k in chosen):
         raise PolicyError(f"ks must be whole numbers of at least 1, got {ks!r}")
     scales = [measure_named(measure) for measure in (DEFAULT_MEASURES if measures is None else measures)]
-    swept = _count_nodes(task, watch, np.array(chosen, np.int64), scales, size)
+    swept = (_count_sets if by_sets else _count_nodes)(task, watch, np.array(chosen, np.int64), scales, size)
     nodes = np.concatenate(swept.node, axis=1).astype(np.int16)
     losses, values = {}, {}
     for scale in scales:
@@ -210,16 +214,23 @@ def _one_by_one(
         groups, _ = task.frequencies.roll_up(tuple(node))
         crowds = groups.in_people().sizes
         for column, k in enumerate(ks):
-            recoding = FullDomainRecoding(task.frequencies, groups, crowds < k)
+            is_suppressed = task.with_k(k).unsafe(groups) if _asks_by_sets(task) else crowds < k
+            recoding = FullDomainRecoding(task.frequencies, groups, is_suppressed)
             losses[place, column], values[place, column] = scale.loss(recoding), scale.value(recoding)
     return losses, values
+
+
+def _asks_by_sets(task: Task) -> bool:
+    """Tell whether k rows are asked for by every few columns, and nothing else."""
+    is_one = len(task.models) == 1 and task.models[0].known is not None and len(task.requirements) > 1
+    return is_one and task.asks_rows_only and SetCounts.serves(task.ks_by_columns(), task.frequencies.heights)
 
 
 def _not_served(task: Task) -> str:
     """Say what of a policy a sweep cannot answer for: to leave it out silently would promise releases that are none."""
     others = sorted({model.name for model in task.models if not isinstance(model, KAnonymity)})
     if not others and any(model.known is not None for model in task.models):
-        return "a frontier is drawn for whoever knows all quasi columns, not for known; use compare, or drop known"
+        return "a frontier is drawn for known as the only model, in rows and with few sets of columns; use compare"
     if not others:
         return "a frontier is drawn for one quasi-identifier; ask for each with a policy of its own"
     return (
@@ -296,6 +307,45 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
         all_groups - groups,
         all_squares - squares,
         list(zip(uneven, kept, strict=False)),
+    )
+
+
+def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
+    """Count every node by sets of columns. What goes for a k goes for all larger ones, so all may be gone soon."""
+    frequencies = task.frequencies
+    counts = [SetCounts.of_list(frequencies, task.with_k(k).ks_by_columns()) for k in ks.tolist()]
+    per_label = [scale.prepare(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
+    kept = [(values, np.zeros((size, len(ks)))) for values in per_label]
+    suppressed, groups = np.empty((size, len(ks)), np.int64), np.zeros((size, len(ks)), np.int64)
+    squares, all_groups, all_squares = np.zeros((size, len(ks))), np.empty((size, 1), np.int64), np.empty((size, 1))
+    nodes = list(product(*(range(a, b + 1) for a, b in zip(frequencies.start, frequencies.heights, strict=True))))
+    for at, node in enumerate(nodes):
+        if at % 64 == 0:
+            watch.report("sweep", at, size)
+            if watch.time_is_up():
+                raise InterruptedSearchError("the time limit passed before every node was counted")
+        found, group_of = frequencies.roll_up(node)
+        squared = found.sizes.astype(np.float64) ** 2
+        all_groups[at], all_squares[at] = len(found), squared.sum()
+        gone, lost, steps = group_of[:0], 0, steps_above(node, frequencies.lowest)
+        for column, own in enumerate(counts):
+            if lost < frequencies.rows:
+                gone, lost = own.taken_out(steps, frequencies.rows)
+            out = np.unique(group_of[gone])
+            suppressed[at, column], groups[at, column], squares[at, column] = lost, len(out), squared[out].sum()
+            for values, into in kept:
+                into[at, column] = own.sum_over(gone, steps, values, node)
+    levels = np.array(nodes, np.int64).reshape(size, len(frequencies.columns))
+    return Swept(
+        frequencies,
+        [levels[:, [column]] for column in range(levels.shape[1])],
+        frequencies.rows,
+        suppressed,
+        groups,
+        squares,
+        all_groups - groups,
+        all_squares - squares,
+        kept,
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
 from indistinct.algorithms.partition import partition_tuples
+from indistinct.algorithms.sharpening import sharpen_labels
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, UIntArray
@@ -82,7 +83,8 @@ class Regroup(Aligning):
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
-        return partition_tuples(task, watch, self.measure, self.labels, group_tuples)
+        found = partition_tuples(task, watch, self.measure, self.labels, group_tuples)
+        return sharpen_labels(task, found) if self.labels == "hierarchy" else found
 
 
 def cell_measure(measure: QualityMeasure | str) -> CellMeasure:

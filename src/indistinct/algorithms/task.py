@@ -112,6 +112,12 @@ class Task:
         """Nothing is asked but k-anonymity, counted in rows, by whichever sets of columns."""
         return not self.counts_people and bool(self.models) and all(isinstance(m, KAnonymity) for m in self.models)
 
+    def with_k(self, k: int) -> Task:
+        """The same task for k-anonymity with another k."""
+        changed = {id(model): replace(model, k=k) for model in self.models if isinstance(model, KAnonymity)}
+        asked = [(one.columns, tuple(changed[id(model)] for model in one.models)) for one in self.requirements]
+        return replace(self, requirements=tuple(Requirement(*one) for one in asked))
+
     def ks_by_columns(self) -> dict[tuple[int, ...], int]:
         """Give the rows that a group by each set of columns must have."""
         return {one.columns: max(map(least_rows, one.models)) for one in self.requirements if one.models}

@@ -112,6 +112,8 @@ def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
     """Give what the algorithm of a release promises; that it is minimal, if nothing else is known."""
     from indistinct.algorithms.algorithm import algorithm_that_made
 
+    if policy.models_of_groups != tuple(policy.privacy):
+        return ()  # where few columns are known, a label may be higher than its own rows ask for
     algorithm = algorithm_that_made(released.algorithm, policy)
     may_suppress = policy.allowed_suppression(released.rows) > 0
     promised = ("minimal",) if algorithm is None else algorithm.promises(may_suppress=may_suppress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,12 +17,16 @@ from indistinct.showing.words import counted
 from indistinct.whole_files import write_whole
 
 if TYPE_CHECKING:
+    from indistinct.policy import Policy
     from indistinct.study.profiling import Profile
 
 
 def init(
     table: Table,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among so many rows.")] = 5,
+    known: Annotated[
+        int | None, typer.Option(min=1, help="Protect from whoever knows at most so many quasi columns, not all.")
+    ] = None,
     max_suppression: Annotated[
         str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
     ] = "0.02",
@@ -47,6 +52,9 @@ def init(
         found = profile(table, watch=watch, **reading.arguments())
     policy = suggested_policy(found, k, limit)
     why = reasons(found, policy)
+    if known is not None:
+        policy = _with_known(policy, k, known)
+        why = [f"known = {known}: any so many quasi columns are shared by {k}; who knows more may find people alone"]
     text = _head(table, why) + policy_toml(policy, comments(found))
     if output is not None:
         write_whole(output, text)
@@ -63,6 +71,16 @@ def init(
     if output is None:
         show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
     show.next_steps(["check", name, table], ["anonymize", name, table, "-o", "release"])
+
+
+def _with_known(policy: Policy, k: int, known: int) -> Policy:
+    """Give the policy against whoever knows few columns: by the lattice, and without models of groups by all columns.
+
+    Such groups may be small, and local algorithms would make them of k rows all the same.
+    """
+    from indistinct.privacy import KAnonymity
+
+    return replace(policy, privacy=[KAnonymity(k, known=known)], algorithm="lattice", options={})
 
 
 def _suppression(text: str) -> int | float:

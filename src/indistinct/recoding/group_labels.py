@@ -61,6 +61,16 @@ def lowest_labels(
     return _narrower(*_ranges(frequencies, column, positions, values, starts, levels), covering, places)
 
 
+def labels_of_all_levels(frequencies: FrequencyList, column: int) -> tuple[Labels, IntArray]:
+    """Give the labels of a column at all levels, each text once, and the place of each value's: (levels, values)."""
+    hierarchy = frequencies.hierarchies[column]
+    levels = np.concatenate([np.full(len(labels), level) for level, labels in enumerate(hierarchy.labels)])
+    codes = np.concatenate([np.arange(len(labels)) for labels in hierarchy.labels])
+    labels, places = _each_once(_of_hierarchy(frequencies, column, levels, codes), np.arange(len(codes)))
+    before = np.cumsum([0, *map(len, hierarchy.labels)])
+    return labels, np.stack([places[before[level] + own] for level, own in enumerate(hierarchy.maps)])
+
+
 def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> NDArray[np.bool_]:
     """Tell which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
     is_blank: NDArray[np.bool_] = np.ones(len(codes[0]), np.bool_)

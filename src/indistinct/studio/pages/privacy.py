@@ -79,6 +79,8 @@ def _model(
         with controls.box("div", "row-line"):
             for key, usual in known.usual.items():
                 _number(model, key, key.replace("_", " "), isinstance(usual, int), changed)
+            for key, meaning in known.optional.items():
+                _number_or_none(model, key, meaning, changed)
             if "population" in model:
                 _population(model, changed)
             if known.asks_sensitive:
@@ -92,6 +94,19 @@ def _number(model: dict[str, Any], key: str, label: str, is_whole: bool, changed
 
     step = "1" if is_whole else "any"
     controls.number(label, model.get(key, ""), heard, live=True, step=step, min="0", id=f"{model['model']}-{key}")
+
+
+def _number_or_none(model: dict[str, Any], key: str, meaning: str, changed: Callable[[], Any]) -> None:
+    """Show a number that may be left out; an empty field takes it out of the model."""
+
+    def heard(text: str) -> None:
+        model.pop(key, None)
+        if text.strip():
+            model[key] = read_number(text)
+        changed()
+
+    shown = {"step": "1", "min": "1", "placeholder": "all", "id": f"{model['model']}-{key}"}
+    controls.number(meaning, model.get(key, ""), heard, live=True, **shown)
 
 
 def _population(model: dict[str, Any], changed: Callable[[], Any]) -> None:
