@@ -67,21 +67,27 @@ class Incumbent:
 
     def consider(self, seen: Seen) -> None:
         """Remember a counted node, and that it is the best so far if it is."""
+        if self._known is None:  # nobody else looks for nodes
+            self._compare(seen)
+            return
         with self._lock:
-            self.checks += 1
-            if self._known is not None:
-                if len(self._known) >= REMEMBERED:
-                    self._known.clear()
-                self._known[seen.node] = seen
-            if seen.loss == FAILED:
-                return
-            if self.best is None or seen.loss < self.best[0]:
-                self.ties = []
-            if self.keeps_ties and (self.best is None or seen.loss <= self.best[0]) and seen.node not in self.ties:
-                self.ties.append(seen.node)
-            key = (seen.loss, seen.suppressed_rows, sum(seen.node), seen.node)
-            if self.best is None or key < self.best:
-                self.best, self.found_at = key, time.monotonic()
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[seen.node] = seen
+            self._compare(seen)
+
+    def _compare(self, seen: Seen) -> None:
+        self.checks += 1
+        best = self.best
+        if seen.loss == FAILED or (best is not None and seen.loss > best[0]):
+            return
+        if best is None or seen.loss < best[0]:
+            self.ties = []
+        if self.keeps_ties and seen.node not in self.ties:
+            self.ties.append(seen.node)
+        key = (seen.loss, seen.suppressed_rows, sum(seen.node), seen.node)
+        if best is None or key < best:
+            self.best, self.found_at = key, time.monotonic()
 
     def is_worse(self, key: Key) -> bool:
         """Tell whether nodes that are no better than this key cannot be chosen any more."""
