@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx, clinic, init, ledger, local_page, people, private, spark, wide, wong_page
+from benchmarks import arx, clinic, init, known, ledger, local_page, people, private, spark, wide, wong_page
 from indistinct.showing.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -33,7 +33,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
     note = content["parts"].get("local", {}).get("note", "")
     sections += [local_page.section(_figures(content, "local"), folder, note)]
     sections += [people.section(_figures(content, "people"))]
-    sections += [private.section(_figures(content, "private"))]
+    sections += [private.section(_figures(content, "private")), known.section(_figures(content, "known"))]
     guessed = _figures(content, "init")
     sections += [init.chapter(guessed)] if guessed else []
     sections += [clinic.section(_figures(content, "tables"))]

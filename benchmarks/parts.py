@@ -14,6 +14,7 @@ from benchmarks import (
     arx,
     clinic,
     init,
+    known,
     ledger,
     limits,
     link,
@@ -236,6 +237,7 @@ PARTS = {
     "local": local.run_local,
     "people": people.run_people,
     "private": private.run_private,
+    "known": known.run_known,
     "init": init.run,
     "tables": clinic.run_tables,
 }
