@@ -100,6 +100,7 @@ class MutantRuns:
         """Note what tests reach, then let the campaign plant its mutants."""
         self.items = list(session.items)
         self._note_lines()
+        gc.unfreeze()  # what somebody froze is not listed
         self._live = live_functions(self.package)
         self._caches = [value for value in gc.get_objects() if _is_cache(value)]
         gc.collect()

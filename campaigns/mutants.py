@@ -97,6 +97,8 @@ def judge(outcome: Outcome, fates: list[Fate], of: int, equivalent: dict[str, st
     outcome.figures.update({"caught by a test": counts[KILLED], "caught as they hang": counts[HUNG]})
     outcome.figures.update({"not caught, and equivalent": len(same), "not caught": len(alive) - len(same)})
     outcome.figures["not caught, since no test reaches them"] = counts[UNREACHED]
+    if counts[UNPLANTED] > len(fates) / 20:
+        outcome.add(0, f"{counts[UNPLANTED]} of {len(fates)} mutants could not be planted")
     if not asked:
         return
     low, high = interval(caught, asked)
