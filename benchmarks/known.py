@@ -63,7 +63,7 @@ def section(figures: list[Figures]) -> str:
         "## Few known columns",
         "`python -m benchmarks known`: k = 5, 2 % suppressed, [`known = m`](models.md#known-columns). *listed* names",
         "all sets of m columns as quasi-identifiers; *regroup* is local and suppresses nothing. CPU seconds are",
-        "those of the search alone. A gap is what the loss may be above the least possible, where the search was stopped.",
+        "those of the search alone. A gap is what the loss may be above the least possible, where it was stopped.",
         "",
         "| table | columns | m | by | CPU s | precision | NCP | gap |",
         "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |",
