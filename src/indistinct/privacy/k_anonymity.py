@@ -44,6 +44,10 @@ class KAnonymity(PrivacyModel):
         if self.known is not None:
             check_whole("known", self.known)
 
+    def __repr__(self) -> str:
+        known = "" if self.known is None else f", known={self.known!r}"
+        return f"KAnonymity(k={self.k!r}, on={self.on!r}{known})"
+
     @classmethod
     def at_level(cls, level: float, population: int, on: str | None = None) -> KAnonymity:
         """The k that Datafly computes from an anonymity level between 0 and 1 and the size of the population.
