@@ -78,6 +78,13 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
         write_whole(tmp_path / "no" / "page.html", "text")
 
 
+def test_a_process_that_writes_for_ever_does_not_note_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(whole_files, "MOST_NAMED", 3)
+    for number in range(6):
+        write_whole(tmp_path / f"{number}", "text")
+    assert whole_files.whole_places() == [tmp_path / "3", tmp_path / "4", tmp_path / "5"]
+
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="file locks of POSIX")
 
 

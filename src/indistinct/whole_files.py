@@ -35,6 +35,7 @@ _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
 _OURS = re.compile(rf"\.(?P<goal>.+)\.{_MACHINE}[0-9a-f]{{12}}\.(?P<kind>new|partial|old)", re.DOTALL)
 _AT_WORKING_FOLDER, _EXCHANGE = -100, 2
 """What Linux calls AT_FDCWD and RENAME_EXCHANGE."""
+MOST_NAMED = 100
 NEW_FOR = 3600.0
 """Seconds after which something empty that nobody holds yet was left by a process that is gone."""
 
@@ -92,6 +93,7 @@ def give_name(partial: Path, goal: Path, *, replace: bool = False) -> None:
     Without ``replace`` an OSError tells that a folder with something in it is there, however late it came.
     """
     _named.append((goal, partial.stat().st_ino))
+    del _named[:-MOST_NAMED]  # a process that lives for long forgets the oldest
     if not (replace and goal.is_dir() and any(goal.iterdir())):
         os.replace(partial, goal)
     elif not _exchange(partial, goal):
