@@ -27,8 +27,8 @@ from indistinct.watch import Watch
 from papers import table_of
 from profiles import examples
 
-NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance")
-"""Algorithms that make two tables themselves, or groups that are not always safe."""
+NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance", "safepub")
+"""Algorithms that make two tables themselves, draw rows, or make groups that are not always safe."""
 GROUPINGS = [name for name in ALGORITHMS if name not in (*NO_GROUPING, "chosen")]  # which needs levels
 
 QUASI = ("Job", "Birth", "Postcode")

@@ -50,6 +50,7 @@ class SafePub(ClimbsLevels):
     title: ClassVar[str] = "levels and rows drawn at random, for differential privacy"
     is_search: ClassVar[bool] = False
     draws_rows: ClassVar[bool] = True
+    makes_safe_groups: ClassVar[bool] = False
 
     @property
     def heeds_bottom(self) -> bool:
