@@ -186,6 +186,7 @@ def spark() -> Iterator[Any]:
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",  # the same Java also serves Connect
+        "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # of a few rows, to compile a query takes longer than to run it
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",

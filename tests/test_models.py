@@ -899,3 +899,9 @@ def test_suppression_may_do_what_generalization_cannot():
         assert release.node == {"ward": 0}
         assert release.suppressed == 6  # north and south, two thirds of each
         assert release.verify(table).passed
+
+
+@pytest.mark.parametrize("level", [-0.1, 1.5])
+def test_an_anonymity_level_is_a_share(level):
+    with pytest.raises(ix.PolicyError, match="between 0 and 1"):
+        ix.KAnonymity.at_level(level, 54_805)

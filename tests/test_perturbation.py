@@ -314,3 +314,13 @@ def test_a_manifest_that_says_other_perturbations_is_found(tmp_path, told):
     for verdict in (ix.verify(tmp_path / "out", policy()), ix.verify(tmp_path / "out")):
         assert failed(verdict) == {"manifest"}
         assert "Ann" not in str(verdict)
+
+
+def test_fewer_numbers_than_a_cluster_has_are_no_means():
+    """Of three rows with a number each, no cluster of five can be made, whatever was released."""
+    table = pa.table({"town": ["a"] * 3, "pay": ["1", "2", "3"]})
+    columns = {"town": ix.quasi(ix.suppress()), "pay": ix.other(perturb=ix.Microaggregation(5))}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])
+    released = pa.table({"town": ["a"] * 3, "pay": [2.0] * 3})
+    failed = [check.detail for check in ix.verify(released, policy, original=table).checks if not check.passed]
+    assert any("3 numbers make no cluster of 5" in detail for detail in failed), failed
