@@ -14,6 +14,10 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import typer.main
+import typer.testing
 
 import indistinct as ix
 from campaigns.fuzz_seeds import HIERARCHIES, MARKS, MORE_KEYS, VALUES, World
@@ -177,7 +181,8 @@ def _hidden_of(path: Path, world: World) -> str:
 
 def run_command(words: list[str]) -> str:
     """Run a command in this process; give what it printed, or raise if it says that the mistake is its own."""
-    result = _runner().invoke(_application(), words)
+    with mock.patch.object(typer.testing, "_get_command", return_value=_built_command()):  # else for each call anew
+        result = _runner().invoke(_application(), words)
     shown = result.stdout + result.stderr
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -193,15 +198,15 @@ def _runner() -> Any:
     return CliRunner()
 
 
-@functools.cache
 def _application() -> Any:
-    import typer
-
     from indistinct.cli import app
 
-    built = typer.main.get_command(app)
-    vars(typer.testing)["_get_command"] = lambda _: built  # built once, not for each call
     return app
+
+
+@functools.cache
+def _built_command() -> Any:
+    return typer.main.get_command(_application())
 
 
 def ledgers(world: World, dice: random.Random, given: Given) -> str:

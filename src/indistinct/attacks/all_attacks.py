@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.attack_run import SEVERITIES, TITLES, AttackRun, Outcome, Severity
 from indistinct.errors import PolicyError
-from indistinct.policy.given_policy import one_policy
 
 if TYPE_CHECKING:
     import os
@@ -63,15 +62,16 @@ def run(
     >>> found.severity, [outcome.attack for outcome in found.outcomes]
     ('broken', ['homogeneity', 'dependencies', 'downcoding'])
     """
-    policy = one_policy(policy)
     from indistinct.attacks.complementary import complementary
     from indistinct.attacks.dependencies import dependencies
     from indistinct.attacks.downcoding import downcoding
     from indistinct.attacks.homogeneity import homogeneity
     from indistinct.attacks.release_names import policy_of_each, releases_by_name
     from indistinct.attacks.unsorted import unsorted
+    from indistinct.policy.given_policy import one_policy
     from indistinct.released.released_tables import ReleasedTables
 
+    policy = one_policy(policy)
     before = releases_by_name(earlier)
     policies = policy_of_each(policy if earlier_policies is None else earlier_policies, len(before))
     name = Path(release).name if isinstance(release, str | Path) else "the release"

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.attacks.people_notes import people_notes
-from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -121,12 +120,13 @@ def dependencies(
     >>> print(dependencies(release, policy, original=original).columns[0].sentence)
     height tells town: with it 0 rows stand alone, 4 among fewer than k.
     """
-    policy = one_policy(policy)
     from indistinct.engine import use_table
     from indistinct.linkage.coded_cells import coded_columns
     from indistinct.linkage.telling_columns import dependencies_between
+    from indistinct.policy.given_policy import one_policy
     from indistinct.released.released_tables import ReleasedTables
 
+    policy = one_policy(policy)
     k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
     with ReleasedTables.of(release, policy, **reading).only_rows() as table:
         quasi = [name for name in policy.quasi if name in table.columns()]

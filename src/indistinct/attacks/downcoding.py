@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from indistinct.attacks.downcoding_report import KINDS, ColumnExposure, DowncodingReport, Finding
 from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
-from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -69,11 +68,12 @@ def downcoding(
     >>> [bound for finding in report.findings for bound in finding.bounds if bound.label != "nurse"]
     [Bound(label='clerk', least=1, most=2), Bound(label='judge', least=1, most=2)]
     """
-    policy = one_policy(policy)
     from indistinct.attacks.deduction import Knowledge
     from indistinct.attacks.label_tree import LabelTree
     from indistinct.attacks.released_groups import ReleasedGroups
+    from indistinct.policy.given_policy import one_policy
 
+    policy = one_policy(policy)
     _check(assume, recoding)
     released = ReleasedGroups.read(release, policy, **reading)
     if suppressed is not None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.attacks.people_notes import ALIKE, BY_PROFILE, people_notes
 from indistinct.errors import PolicyError
-from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -153,10 +152,11 @@ def homogeneity(
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """
-    policy = one_policy(policy)
     from indistinct.policy import PSEUDONYM
+    from indistinct.policy.given_policy import one_policy
     from indistinct.released.released_tables import ReleasedTables
 
+    policy = one_policy(policy)
     sensitive = policy.with_role("sensitive")
     if not sensitive:
         raise PolicyError("columns: no sensitive column; say which values nobody should learn, with sensitive()")

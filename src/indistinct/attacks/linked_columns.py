@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from indistinct.errors import PolicyError
-from indistinct.policy.released_names import own_name
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
@@ -27,6 +26,8 @@ def column_pairs(
     on: Mapping[str, str] | Iterable[str] | None, ours: Sequence[str], theirs: Sequence[str], policy: Policy
 ) -> dict[str, str]:
     """Give the columns to link by: a column of the release and one of the other table each."""
+    from indistinct.policy.released_names import own_name
+
     if on is None:
         by_name = {_plain(name): name for name in theirs}
         called = [(name, (name, *_new_name(policy, name))) for name in policy.quasi if name in ours]

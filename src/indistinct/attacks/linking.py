@@ -18,7 +18,6 @@ from indistinct.attacks.link_report import Label, LinkedColumn, LinkedGroup, Lin
 from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
 from indistinct.attacks.people_notes import link_notes
 from indistinct.errors import PolicyError, TableError
-from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -71,13 +70,14 @@ def link(
     >>> report.one_to_one, report.worst[0].persons[0].shown
     (1, {'name': 'Sue'})
     """
-    policy = one_policy(policy)
     from indistinct.attacks.linked_units import Known, Units
     from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
     from indistinct.policy import PSEUDONYM
+    from indistinct.policy.given_policy import one_policy
     from indistinct.released.released_tables import ReleasedTables
 
+    policy = one_policy(policy)
     if fuzzy is not None and not 0 < fuzzy <= 1:
         raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {fuzzy!r}")
     tables = ReleasedTables.of(release, policy, **reading)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.people_notes import people_notes
 from indistinct.errors import PolicyError
-from indistinct.policy.given_policy import one_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -109,14 +108,15 @@ def maps(
     >>> found.k, found.null_rows, found.right_rows, found.wrong_rows
     (2, 0, 1, 1)
     """
-    policy = one_policy(policy)
     from indistinct.attacks.linked_columns import column_pairs, hierarchy_of
     from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
     from indistinct.linkage.coverage import Coverage
     from indistinct.linkage.fitting_people import count_candidates
+    from indistinct.policy.given_policy import one_policy
     from indistinct.released.released_tables import ReleasedTables
 
+    policy = one_policy(policy)
     with (
         ReleasedTables.of(release, policy, **reading).quasi_rows() as released,
         use_table(population, **reading) as other,

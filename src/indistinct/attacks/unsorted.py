@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.attacks.unsorted_report import UnsortedReport
 from indistinct.errors import PolicyError
-from indistinct.policy.given_policy import one_policy
 
 if TYPE_CHECKING:
     import os
@@ -49,9 +48,10 @@ def unsorted(
     >>> report.agreeing, report.expected, report.disclosed
     (8, 2.0, 8)
     """
-    policy = one_policy(policy)
     from indistinct.attacks.positions import Positions
+    from indistinct.policy.given_policy import one_policy
 
+    policy = one_policy(policy)
     if not 0 < significance < 1:
         raise PolicyError(f"significance: must lie between 0 and 1, got {significance!r}")
     before = policy if earlier_policy is None else one_policy(earlier_policy)

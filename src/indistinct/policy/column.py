@@ -136,6 +136,7 @@ class Column:
         """Give the label of each value of a column that is recoded.
 
         >>> from indistinct.hierarchy import rounding
+        >>> from indistinct.policy import other
         >>> other(recode=rounding(100)).recode_values(["1234", None])
         ['1200', None]
         """
@@ -150,6 +151,7 @@ class Column:
         """Tell whether a released text is a value that the hierarchy reads, and a label on no level that is allowed.
 
         >>> from indistinct.hierarchy import dates
+        >>> from indistinct.policy import quasi
         >>> birth = quasi(dates("month", "year"), min_level="year")
         >>> birth.shows_value("1964-09-27"), birth.shows_value("1964")
         (True, False)

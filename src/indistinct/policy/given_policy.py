@@ -20,6 +20,10 @@ def one_policy(given: Policy | str | os.PathLike[str]) -> Policy:
         from indistinct.policy.policy_file import read_policy
 
         return read_policy(given)
+    from indistinct.policy.tables_policy import TablesPolicy
+
+    if isinstance(given, TablesPolicy):
+        raise PolicyError("policy: it describes several tables that belong together, and one table is looked at here")
     if not isinstance(given, Policy):
         raise PolicyError(f"policy: give a Policy of one table, or the path of its file, not {type(given).__name__}")
     return given
