@@ -258,6 +258,21 @@ class Swept:
     kept: list[tuple[LabelValues, Any]]
     """What suppressed cells would have kept, for measures where labels of one level differ."""
 
+    @classmethod
+    def of(
+        cls,
+        frequencies: FrequencyList,
+        nodes: IntArray,
+        suppressed: tuple[Any, Any, Any],
+        every: tuple[Any, Any],
+        kept: list[tuple[LabelValues, Any]],
+    ) -> Swept:
+        """Give the outcomes from rows, groups and squares of what is suppressed, and groups and squares of all."""
+        rows, groups, squares = suppressed
+        levels = [nodes[:, [column]] for column in range(nodes.shape[1])]
+        released = every[0] - groups, every[1] - squares
+        return cls(frequencies, levels, frequencies.rows, rows, groups, squares, *released, kept)
+
     def over_suppressed(self, values: LabelValues) -> Any:
         """Sum a number per label over all cells of suppressed rows."""
         for known, kept in self.kept:
@@ -297,17 +312,8 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
             all_groups[at], all_squares[at] = counter.tally_by_k(
                 node, source, ks, (suppressed[at], groups[at], squares[at], into[at])
             )
-    return Swept(
-        frequencies,
-        [nodes[:, [column]] for column in range(len(frequencies.columns))],
-        frequencies.rows,
-        suppressed,
-        groups,
-        squares,
-        all_groups - groups,
-        all_squares - squares,
-        list(zip(uneven, kept, strict=False)),
-    )
+    kept_by = list(zip(uneven, kept, strict=False))
+    return Swept.of(frequencies, nodes, (suppressed, groups, squares), (all_groups, all_squares), kept_by)
 
 
 def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
@@ -336,17 +342,7 @@ def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Quality
             for values, into in kept:
                 into[at, column] = own.sum_over(gone, steps, values, node)
     levels = np.array(nodes, np.int64).reshape(size, len(frequencies.columns))
-    return Swept(
-        frequencies,
-        [levels[:, [column]] for column in range(levels.shape[1])],
-        frequencies.rows,
-        suppressed,
-        groups,
-        squares,
-        all_groups - groups,
-        all_squares - squares,
-        kept,
-    )
+    return Swept.of(frequencies, levels, (suppressed, groups, squares), (all_groups, all_squares), kept)
 
 
 def _numbers_of_levels(frequencies: FrequencyList) -> list[int]:
