@@ -88,14 +88,14 @@ def _compiled(column: str, present: tuple[int, ...]) -> CompiledHierarchy:
 
 
 @cache
-def _hierarchy(column: str) -> ix.Hierarchy:
+def hierarchy_of(column: str) -> ix.Hierarchy:
     return ix.levels(adult.hierarchy(column))
 
 
 def policy(rows: Rows, k: int, max_suppression: float) -> ix.Policy:
     """Give the policy: every column is quasi."""
     return ix.Policy(
-        columns={name: ix.quasi(_hierarchy(like)) for name, like in zip(rows.columns, rows.like, strict=True)},
+        columns={name: ix.quasi(hierarchy_of(like)) for name, like in zip(rows.columns, rows.like, strict=True)},
         privacy=[ix.KAnonymity(k)],
         max_suppression=max_suppression,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import indistinct as ix
-from benchmarks.init_answers import HELD_OUT, TRIED, TUNED, Answer, answers
+from benchmarks.init_answers import HELD_OUT, SEEN, TRIED, TUNED, Answer, answers
 from benchmarks.made_tables import MADE
 from benchmarks.public_tables import PUBLIC
 from benchmarks.setting import Figures, K, Setting, say
@@ -29,7 +29,7 @@ SECONDS = 60.0
 def run(setting: Setting) -> list[Figures]:
     """Guess, count what is right, and release by the guess and by the answers; made-up tables alone in a quick run."""
     found = []
-    for name, text in {**TUNED, **HELD_OUT, **TRIED}.items():
+    for name, text in {**TUNED, **HELD_OUT, **TRIED, **SEEN}.items():
         if setting.is_quick and name not in QUICK:
             continue
         table = MADE[name]() if name in MADE else PUBLIC[name].table(setting.folder)
@@ -147,8 +147,10 @@ def chapter(figures: list[Figures]) -> str:
         "changed for what failed there, and cells that mean unknown could be declared. Those that were *tried*",
         "came last: they were taken as a new user would, their answers were written first, and 128 of 136 roles",
         "and all 41 hierarchies were right then; words of illnesses and three rules were added for what failed. So",
-        "only that is an estimate for a table that nobody has seen. *Loss* is that of a release of at most 4,000 rows,",
-        "k = 5, by the policy that `init` wrote and nobody mended, with a model for at most one sensitive column; *by",
+        "only that is an estimate for a table that nobody has seen. The answers to the last three tables were written",
+        "when the first guesses had been seen: 70 of 87 roles and all 17 hierarchies were right, then words of money",
+        "and a rule for counts were added. *Loss* is that of a release of at most 4,000 rows,",
+        "k = 5, by the policy that `init` wrote and nobody mended, with models for at most six sensitive columns; *by",
         "hand* has the roles of the answers, the guessed hierarchies, `regroup` and k-anonymity alone. When a",
         "sensitive column gets a model was decided after the losses of most of these tables had been seen; where",
         "none does, as in adult, suicides and titanic, the policy file says so, and the loss is that of k",

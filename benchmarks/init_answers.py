@@ -802,3 +802,101 @@ TRIED: dict[str, str] = {
     """,
 }
 """Tables that were tried as a new user would; answers were written before that, words and rules were added then."""
+
+SEEN: dict[str, str] = {
+    "social security": """
+        person | ssn
+        copy_ssn | identifier | | another's number
+        event_date | quasi | dates | a date
+        copy_date_of_birth | quasi | dates | another's birth, or a wrong one
+        simulant_id | identifier | | numbers the people
+        ssn | identifier | | numbers the people
+        first_name | identifier | | a name
+        date_of_birth | quasi | dates | known
+        sex | quasi | kinds | seen
+        last_name | identifier | | a name
+        event_type | quasi/other | kinds | a birth or a death, which others know
+        middle_name | identifier | | a name
+    """,
+    "Britons of the ESS": """
+        rownames | identifier | | numbers the rows
+        name | other | | of the survey, one value
+        essround | other | | of the survey, one value
+        edition | other | | of the survey, one value
+        idno | identifier | | numbers the people
+        cntry | other | | one value
+        region | quasi | kinds | a place
+        brncntr | other | | one value
+        stintrvw | quasi | dates | a date
+        endintrvw | quasi | dates | a date
+        imbgeco | sensitive | | an opinion
+        imueclt | sensitive | | an opinion
+        imwbcnt | sensitive | | an opinion
+        immigsent | sensitive/other | | computed from opinions
+        agea | quasi | numbers | known
+        female | quasi | kinds | seen
+        eduyrs | quasi | numbers/kinds | known
+        uempla | quasi/sensitive | kinds | unemployed, which others know
+        hinctnta | sensitive | | money
+        lrscale | sensitive | | belief
+    """,
+    "borrowers": """
+        rownames | identifier | | numbers the rows
+        emp_title | quasi | kinds | seen at work
+        emp_length | quasi | numbers/kinds | known
+        state | quasi | kinds | a place
+        homeownership | quasi | kinds | known
+        annual_income | sensitive | | money
+        verified_income | sensitive/other | | how it was asked
+        debt_to_income | sensitive | | money
+        annual_income_joint | sensitive | | money
+        verification_income_joint | sensitive/other | | how it was asked
+        debt_to_income_joint | sensitive | | money
+        delinq_2y | sensitive | | money
+        months_since_last_delinq | sensitive/quasi | numbers | money, of a time
+        earliest_credit_line | sensitive/quasi | numbers | money, of a year
+        inquiries_last_12m | sensitive | | money
+        total_credit_lines | sensitive | | money
+        open_credit_lines | sensitive | | money
+        total_credit_limit | sensitive | | money
+        total_credit_utilized | sensitive | | money
+        num_collections_last_12m | sensitive | | money
+        num_historical_failed_to_pay | sensitive | | money
+        months_since_90d_late | sensitive/quasi | numbers | money, of a time
+        current_accounts_delinq | sensitive | | money
+        total_collection_amount_ever | sensitive | | money
+        current_installment_accounts | sensitive | | money
+        accounts_opened_24m | sensitive | | money
+        months_since_last_credit_inquiry | sensitive | | money
+        num_satisfactory_accounts | sensitive | | money
+        num_accounts_120d_past_due | sensitive/other | | money, one value
+        num_accounts_30d_past_due | sensitive | | money
+        num_active_debit_accounts | sensitive | | money
+        total_debit_limit | sensitive | | money
+        num_total_cc_accounts | sensitive | | money
+        num_open_cc_accounts | sensitive | | money
+        num_cc_carrying_balance | sensitive | | money
+        num_mort_accounts | sensitive | | money
+        account_never_delinq_percent | sensitive/other | | money
+        tax_liens | sensitive | | money
+        public_record_bankrupt | sensitive/quasi | kinds | money, in a public register
+        loan_purpose | sensitive | | money
+        application_type | other/quasi | kinds | of the loan
+        loan_amount | sensitive | | money
+        term | other/quasi | kinds | of the loan
+        interest_rate | sensitive/other | | money
+        installment | sensitive/other | | money
+        grade | sensitive/other/quasi | kinds | of the loan
+        sub_grade | sensitive/other/quasi | kinds | of the loan
+        issue_month | quasi | kinds/dates | a date
+        loan_status | sensitive | | money
+        initial_listing_status | other/quasi | kinds | of the loan
+        disbursement_method | other/quasi | kinds | of the loan
+        balance | sensitive | | money
+        paid_total | sensitive | | money
+        paid_principal | sensitive | | money
+        paid_interest | sensitive | | money
+        paid_late_fees | sensitive | | money
+    """,
+}
+"""Tables that a newcomer's whole path was tried on; answers were written when the first guesses had been seen."""

@@ -6,7 +6,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arx, clinic, init, known, ledger, local_page, people, private, spark, wide, wong_page
+from benchmarks import (
+    arx,
+    clinic,
+    init,
+    known,
+    ledger,
+    local_page,
+    models,
+    people,
+    private,
+    sharpening,
+    spark,
+    wide,
+    wong_page,
+)
 from indistinct.showing.chart import Chart, Line
 
 Figures = dict[str, Any]
@@ -34,6 +48,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
     sections += [local_page.section(_figures(content, "local"), folder, note)]
     sections += [people.section(_figures(content, "people"))]
     sections += [private.section(_figures(content, "private")), known.section(_figures(content, "known"))]
+    sections += [models.section(_figures(content, "models"))]
+    sections += [sharpening.section(_figures(content, "sharpening"))]
     guessed = _figures(content, "init")
     sections += [init.chapter(guessed)] if guessed else []
     sections += [clinic.section(_figures(content, "tables"))]
@@ -61,7 +77,7 @@ with nothing kept from one run to the next; reading and counting the file is loa
   {max(yardsticks):.3f} s here, measured before each part.
 - **ARX:** {arx.NOTE}.
   It was not run here. *ARX here* is that figure times our yardstick over {arx.YARDSTICK} s, as if all its work
-  scaled like sorting.
+  scaled like sorting; where sorting takes longer, the figure itself.
 - **Machine:** {machine["cores"]} cores ({machine["processor"]}), shared with other work: load when each part began:
   {", ".join(busy)}.
 - **Noise:** between runs on this machine shares moved by up to a third. A goal that is met or missed by less than
@@ -114,13 +130,17 @@ def _large(content: dict[str, Any]) -> str:
     stages = [
         (one["stage"], _seconds(one["cpu_seconds"]), _seconds(one["wall_seconds"]))
         for one in _figures(content, "large")[0]["stages"]
+    ] + [
+        (f"DuckDB alone: {name}", _seconds(one["cpu_seconds"]), _seconds(one["wall_seconds"]))
+        for name, one in _figures(content, "large")[0]["floor"].items()
     ]
     return f"""## From file to file
 
 {_table(heads, rows)}
 
 The whole command `indistinct anonymize`, start of Python included: read, count, search, recode, shuffle, recount,
-write, read what was written, recount that. ARX's figure has no writing and no recount in it. Stage by stage:
+write, read what was written, recount that. ARX's figure has no writing and no recount in it. Stage by stage, in one
+process, and what DuckDB alone takes to read all cells of this file, to write them and to read them back:
 
 {_table(("stage", "CPU", "wall"), stages)}
 """
@@ -254,10 +274,11 @@ def _growth(content: dict[str, Any], drawn: Sequence[str]) -> str:
 
 def _start(content: dict[str, Any]) -> str:
     names = {
-        "first": "`indistinct anonymize`, eleven rows, first run after installation: compiles the kernels",
-        "second": "second run",
-        "third": "third run",
         "--help": "`indistinct --help`",
+        "schema": "`indistinct schema`",
+        "eleven rows": "`indistinct anonymize`, eleven rows: kernels run as they are written, numba is not loaded",
+        "30,000 rows, first": "`indistinct anonymize`, 30,000 × 9, first run after installation: compiles the kernels",
+        "30,000 rows, again": "`indistinct anonymize`, 30,000 × 9, later runs",
     }
     rows = [
         (
@@ -333,8 +354,9 @@ NOTES = """What bounds them. Each call of a kernel was timed in one separate pro
   addressed place costs hardly more in a list 24 times as long, so these passes are bound by instructions rather than by
   memory; hashed ones cost four times as much and half as much again on the longest lists, where the table no longer
   fits the second cache. Fewer or shorter passes would help; how far hashing is bound by cache misses is not known.
-- **From file to file.** See the stages above. CSV is parsed twice to encode it (values, then codes), written once, and
-  parsed again because what was written is recounted, which ARX's figure does not have in it.
+- **From file to file.** See the stages above. Lines are grouped as they stand, different ones are parsed, and what was
+  written is read and recounted in the same way, which ARX's figure does not have in it. Rows that do not repeat are
+  parsed twice to encode them (values, then codes), and once more when they are recounted.
 - Threads, which are used from 100,000 tuples on, save wall time, not CPU time.
 - Instructions and cache misses were not measured: `perf stat` finds no hardware counters on this virtual machine.
 """

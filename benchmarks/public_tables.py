@@ -175,6 +175,9 @@ PUBLIC: dict[str, Public] = {
     "smokers, NHEFS": Public(CAUSALDATA, "causaldata/nhefs/nhefs.dta", _stata),
     "drug expenses, MEPS": Public(LINEARMODELS, "linearmodels/datasets/meps/meps.csv.bz2", _csv),
     "mothers and infants": _pseudo("women_infants_and_children"),
+    "social security": _pseudo("social_security"),
+    "Britons of the ESS": _r("stevedata/ESS9GB"),
+    "borrowers": _r("openintro/loans_full_schema"),
     "voters of 1996": Public(STATSMODELS, "statsmodels/datasets/anes96/anes96.csv", _tabs),
 }
 """Where each table of the benchmark of ``init`` is found."""

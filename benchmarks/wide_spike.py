@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from indistinct.algorithms import Task
-from indistinct.algorithms.counters import counter_for
+from indistinct.algorithms.branch_and_bound import counter_for
 from indistinct.algorithms.task import with_level
 from indistinct.counting import Node
 from indistinct.quality import QualityMeasure

@@ -1,4 +1,7 @@
-"""``python -m campaigns NAME``: run a campaign; ``python -m campaigns page``: write its figures to docs/quality.md."""
+"""``python -m campaigns NAME``: run a campaign; ``python -m campaigns page``: write its figures to docs/quality.md.
+
+``python -m campaigns together PIECE…`` adds up outcomes that ``--out`` wrote, one for each seed, in results.json.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from campaigns import page
-from campaigns.running import Options, Outcome, stop
+from campaigns.running import Options, Outcome, add_up, stop
 
 CAMPAIGNS = {
     "fuzz": "campaigns.fuzz",
     "recount": "campaigns.recount",
+    "alone": "campaigns.alone",
     "histories": "campaigns.histories",
     "faults": "campaigns.faults",
     "mutants": "campaigns.mutants",
@@ -30,7 +35,8 @@ CAMPAIGNS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a campaign and give 0 if it found no fault, else 1."""
     parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
-    parser.add_argument("name", choices=[*CAMPAIGNS, "page"])
+    parser.add_argument("name", choices=[*CAMPAIGNS, "page", "together"])
+    parser.add_argument("pieces", nargs="*", type=Path, help="what --out wrote, for together")
     parser.add_argument("--seed", type=int, default=0, help="other cases for another number")
     parser.add_argument("--minutes", type=float, help="minutes of processor time")
     parser.add_argument("--inputs", type=int, help="how many cases")
@@ -41,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.name == "page":
         page.write()
+        return 0
+    if asked.name == "together":
+        page.RESULTS.write_text(_as_text(add_up([page.RESULTS, *asked.pieces])), "utf-8")
         return 0
     more = dict(pair.split("=", 1) for pair in asked.set)
     minutes = asked.minutes if asked.minutes or asked.inputs or asked.case is not None else 1.0
@@ -66,8 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "wall_seconds": round(wall, 1),
             **outcome.to_dict(),
         }
-        asked.out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        asked.out.write_text(_as_text(results), "utf-8")
     return 1 if outcome.faults else 0
+
+
+def _as_text(results: dict[str, Any]) -> str:
+    return json.dumps(results, indent=1, ensure_ascii=False) + "\n"
 
 
 def _processor_seconds() -> float:

@@ -7,12 +7,14 @@ its statement, quickest first and the last to catch a neighbour before them, unt
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import itertools
 import os
 import resource
 import select
 import signal
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -34,6 +36,8 @@ LONGEST_TEST = 1.5
 PATIENCE, GRACE = 15.0, 10.0
 """A test that takes so many times as long as it did, and so many seconds more, hangs."""
 MORE_MEMORY = 8 << 30
+PR_SET_PDEATHSIG = 1
+"""Of Linux: the signal that a process gets when its parent ends."""
 KILLED, HUNG, SURVIVED, UNREACHED, UNPLANTED = "killed", "hung", "survived", "unreached", "unplanted"
 
 
@@ -171,6 +175,7 @@ class MutantRuns:
         """Plant, run and tell; never come back."""
         try:
             os.setsid()
+            _end_with_parent()
             silence = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(silence, stream)
@@ -217,6 +222,12 @@ class MutantRuns:
             lines = self.reached.by_line[Path(file).relative_to(self.package).as_posix()]
             for line, contexts in data.contexts_by_lineno(file).items():
                 lines[line].update(number_of[name] for name in contexts if name in number_of)
+
+
+def _end_with_parent() -> None:
+    """Let this fork be killed when the process ends that made it: a mutant may run for ever."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _is_cache(value: object) -> bool:

@@ -6,8 +6,10 @@
     HYPOTHESIS_PROFILE=ci python -m campaigns mutants --set only=survivors.txt     those that an earlier run named
 
 ``--set slow=no`` leaves out the slow tests, ``--set wall=30`` ends it after so many minutes on the wall, and ``--set
-survivors=FILE`` writes the names of those that no test caught. Mutants that change nothing anybody could notice stand
-in equivalent_mutants.json with the reason, and are counted apart.
+survivors=FILE`` writes the names of those that no test caught. ``--set fates=FILE`` runs it in parts: each fate is
+kept there, what was caught is not met again as long as its function stays as it was, and all of them are counted.
+Mutants that change nothing anybody could notice stand in equivalent_mutants.json with the reason, and are counted
+apart.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ from campaigns.running import Options, Outcome
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.json")
 ROOMS = ("proof", "privacy", "recoding", "ledger", "studio/guard.py")
+CAUGHT = (KILLED, HUNG)
 ENOUGH = 0.95
 """The share of mutants that tests must catch."""
 TESTS = (
-    *("anatomy", "bad_input", "date_shift", "declared_cells", "demanded_levels", "dropped_columns", "k_map", "ledger"),
-    *("linked_tables", "local", "lossy_join", "m_invariance", "models", "people", "perturbation", "policy_check"),
-    *("recoded_columns", "release", "repeating", "said_and_done", "stages", "studio_guard", "task", "two_tables"),
-    *("verify", "whole_files", "zoo"),
+    *("anatomy", "bad_input", "canonical", "date_shift", "declared_cells", "demanded_levels", "differential_privacy"),
+    *("dropped_columns", "k_map", "known", "ledger", "linked_tables", "local", "lossy_join", "m_invariance", "models"),
+    *("people", "perturbation", "policy_check", "recoded_columns", "recoding", "release", "repeating", "said_and_done"),
+    *("stages", "stated_measures", "studio_guard", "task", "two_tables", "verify", "whole_files", "zoo"),
 )
 """How the names of test files begin that are about these rooms; more of them could only catch more."""
 SECONDS = 10.0
@@ -58,18 +61,27 @@ def run(options: Options) -> Outcome:
     if options.case is not None:
         every = every[options.case : options.case + 1]
     equivalent = known_equivalent()
+    kept = Path(options.more["fates"]) if "fates" in options.more else None
+    before = {} if kept is None else earlier_fates(kept, every)
+    waiting = [mutant for mutant in every if mutant.key not in before or before[mutant.key].fate not in CAUGHT]
+    waiting.sort(key=lambda mutant: mutant.key in before)
     outcome, fates = Outcome(options), []
     until = time.monotonic() + 60 * float(options.more.get("wall", 1e6))
 
     def campaign(runs: MutantRuns) -> None:
-        print(f"{len(runs.items)} tests, {len(runs.left_out)} left out, {len(every)} mutants", flush=True)
-        for case, mutant in enumerate(every[: options.inputs]):
+        print(
+            f"{len(runs.items)} tests, {len(runs.left_out)} left out, {len(waiting)} of {len(every)} mutants",
+            flush=True,
+        )
+        for case, mutant in enumerate(waiting[: options.inputs]):
             is_over = options.minutes is not None and processor_minutes() > options.minutes
             if is_over or time.monotonic() > until:
                 break
             fates.append(runs.fate_of(mutant, float(options.more.get("seconds", SECONDS))))
+            if kept is not None:
+                keep(kept, fates[-1])
             if fates[-1].fate in (SURVIVED, UNREACHED):
-                is_known = key_of(mutant) in equivalent
+                is_known = mutant.key in equivalent
                 print(f"{case}: {fates[-1].fate}{' (equivalent)' if is_known else ''}: {mutant.name}", flush=True)
         slow = "" if runs.with_slow else ", without the slow ones"
         outcome.notes["tests"] = f"{len(runs.items)} in the profile {os.environ['HYPOTHESIS_PROFILE']}{slow}"
@@ -78,6 +90,9 @@ def run(options: Options) -> Outcome:
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: each fork starts its own
         with_slow = options.more.get("slow") != "no"
         mutant_runs.run_tests(MutantRuns(package, rooms, campaign, with_slow=with_slow), tests, ROOT)
+    if kept is not None:
+        outcome.notes["run in parts"] = f"{len(fates):,} mutants in the last, {len(before):,} before"
+        fates = list((before | {fate.mutant.key: fate for fate in fates}).values())
     judge(outcome, fates, len(every), equivalent)
     if "survivors" in options.more:
         alive = [fate.mutant.name for fate in fates if fate.fate in (SURVIVED, UNREACHED)]
@@ -89,7 +104,7 @@ def judge(outcome: Outcome, fates: list[Fate], of: int, equivalent: dict[str, st
     """Count what became of mutants; a fault if too few were caught of those that make a difference."""
     counts = Counter(fate.fate for fate in fates)
     alive = [fate.mutant for fate in fates if fate.fate in (SURVIVED, UNREACHED)]
-    same = [mutant for mutant in alive if key_of(mutant) in equivalent]
+    same = [mutant for mutant in alive if mutant.key in equivalent]
     caught = counts[KILLED] + counts[HUNG]
     asked = caught + len(alive) - len(same)
     outcome.cases = len(fates)
@@ -132,9 +147,19 @@ def usual_tests(package: Path) -> list[str]:
     return [*files, *(str(package / room) for room in ROOMS)]
 
 
-def key_of(mutant: Mutant) -> str:
-    """Give a name that stays when lines move."""
-    return f"{mutant.file} {mutant.function}: {mutant.what}"
+def earlier_fates(kept: Path, mutants: list[Mutant]) -> dict[str, Fate]:
+    """Give the last fate of each mutant that an earlier part met, unless its function has changed since."""
+    lines = kept.read_text("utf-8").splitlines() if kept.exists() else []
+    told = {(line["mutant"], line["digest"]): line for line in map(json.loads, lines)}
+    found = ((mutant, told.get((mutant.key, mutant.digest))) for mutant in mutants)
+    return {mutant.key: Fate(mutant, line["fate"], line["test"]) for mutant, line in found if line is not None}
+
+
+def keep(kept: Path, fate: Fate) -> None:
+    """Add a fate to those of earlier parts."""
+    line = {"mutant": fate.mutant.key, "digest": fate.mutant.digest, "fate": fate.fate, "test": fate.test}
+    with kept.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def known_equivalent() -> dict[str, str]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import copy
 import gc
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -41,6 +43,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
 }
 SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "array_equal", "intersect1d", "gcd"}
+SYMMETRIC |= {"add", "multiply", "compare_digest", "isdisjoint", "with_role", "_size", "_add_up"}
 """Functions that do not care which argument comes first."""
 SHOWING = {"__repr__", "__str__", "_repr_html_"}
 
@@ -58,6 +61,13 @@ class Mutant:
     """The lines of the statement: a test that runs none of them cannot notice."""
     place: int = field(compare=False, repr=False)
     edit: Edit = field(compare=False, repr=False)
+    digest: str = field(compare=False, repr=False, default="")
+    """Of the function as it is: the same as long as nothing in it changes, wherever its lines move."""
+
+    @property
+    def key(self) -> str:
+        """Give a name that stays when lines move."""
+        return f"{self.file} {self.function}: {self.what}"
 
     @property
     def name(self) -> str:
@@ -79,12 +89,24 @@ def mutants_of(path: Path, package: Path) -> list[Mutant]:
     for function, qualified in outermost_functions(tree):
         if function.name in SHOWING:
             continue
+        digest = hashlib.sha256(ast.unparse(function).encode()).hexdigest()[:16]
         for statement in _statements(function):
             lines = _own_lines(statement)
             for node, what, edit in _changes(statement, function):
                 line = getattr(node, "lineno", statement.lineno)
-                found.append(Mutant(name, qualified, line, what, lines, vars(node)["place"], edit))
-    return sorted(found, key=lambda mutant: (mutant.line, mutant.place, mutant.what))
+                found.append(Mutant(name, qualified, line, what, lines, vars(node)["place"], edit, digest))
+    return _with_numbers(sorted(found, key=lambda mutant: (mutant.line, mutant.place, mutant.what)))
+
+
+def _with_numbers(mutants: list[Mutant]) -> list[Mutant]:
+    """Number changes of a function that read alike, so that each has a name of its own."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for mutant in mutants:
+        seen[mutant.key] += 1
+        number = seen[mutant.key]
+        numbered.append(mutant if number == 1 else replace(mutant, what=f"{mutant.what} ({number})"))
+    return numbered
 
 
 def outermost_functions(tree: ast.Module) -> Iterator[tuple[Function, str]]:
@@ -189,7 +211,9 @@ def _changes(statement: ast.stmt, function: Function) -> Iterator[Change]:
     if isinstance(statement, (ast.Raise, ast.Assert)):
         return
     for node in _own_expressions(statement):
-        yield from _expression_changes(node)
+        for changed, what, edit in _expression_changes(node):
+            is_number = isinstance(changed, ast.Constant)  # which says little by itself
+            yield changed, f"{what} in {_text(_head(statement))}" if is_number else what, edit
 
 
 def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -204,7 +228,12 @@ def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
         if isinstance(node, (ast.JoinedStr, ast.stmt, ast.arguments, ast.match_case)):
             continue
         yield node
-        first.extend(ast.iter_child_nodes(node))
+        first.extend(child for child in ast.iter_child_nodes(node) if not _is_assertion(child))
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    """Tell whether this is ``strict=True``: as an assertion it never comes into play."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _statement_changes(statement: ast.stmt, function: Function) -> Iterator[Change]:
@@ -217,6 +246,8 @@ def _statement_changes(statement: ast.stmt, function: Function) -> Iterator[Chan
                 yield statement, f"condition {_text(statement.test)} is {value}", _with_test(value)
     elif isinstance(statement, ast.Return) and statement.value is not None:
         for value in _other_values(statement.value, function):
+            if ast.unparse(statement.value) == repr(value):
+                continue
             yield statement, f"returns {value!r}", _returning(value)
     elif isinstance(statement, ast.Continue):
         yield statement, "break for continue", lambda node: ast.Break()
@@ -337,6 +368,12 @@ def _with_swapped_arguments(node: ast.AST) -> ast.AST:
     arguments: list[ast.expr] = vars(node)["args"]
     arguments[0], arguments[1] = arguments[1], arguments[0]
     return node
+
+
+def _head(statement: ast.stmt) -> ast.AST:
+    """Give a statement, of one with others inside what stands before them."""
+    heads = (getattr(statement, name, None) for name in ("test", "iter", "subject"))
+    return next((head for head in heads if isinstance(head, ast.AST)), statement)
 
 
 def _text(node: ast.AST) -> str:

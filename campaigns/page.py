@@ -39,12 +39,14 @@ def figures(name: str, result: dict[str, Any]) -> str:
     | --- | --- |
     | policy files | 1,200 |
     """
-    command = f"`python -m campaigns {name} --seed {result['seed']}`"
+    first, *others = result["seed"] if isinstance(result["seed"], list) else [result["seed"]]
+    command = f"`python -m campaigns {name} --seed {first}`"
+    command += f" and, one after the other, with the seeds {', '.join(map(str, others))}" if others else ""
     faults = len(result["faults"])
-    first = (
+    line = (
         f"{result['date']}, {command}: {result['cases']:,} cases in {result['cpu_seconds']:,.0f} s of processor time, "
         f"**{faults} fault{'' if faults == 1 else 's'}**.\n"
     )
     rows = [f"| {what} | {number:,} |" for what, number in result["figures"].items()]
     rows += [f"| {what} | {text} |" for what, text in result["notes"].items()]
-    return "\n".join([first, "| what | number |", "| --- | --- |", *rows, ""]) if rows else first
+    return "\n".join([line, "| what | number |", "| --- | --- |", *rows, ""]) if rows else line

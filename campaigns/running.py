@@ -7,10 +7,11 @@ to run that case again alone.
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,32 @@ class Options:
                 return
             yield case
             case += 1
+
+
+def add_up(files: Sequence[Path]) -> dict[str, Any]:
+    """Give the outcomes of files of results together: of each campaign all seeds, each once, and what they counted."""
+    total: dict[str, Any] = {}
+    for path in files:
+        for name, piece in json.loads(path.read_text("utf-8")).items():
+            before = total.setdefault(name, piece | {"seed": []})
+            if before["seed"] and set(_seeds(before)) & set(_seeds(piece)):
+                raise ValueError(f"{path.name}: the cases of {name} with this seed are counted already")
+            if before["seed"]:
+                figures = Counter(before["figures"])
+                figures.update(piece["figures"])
+                sums = {key: round(before[key] + piece[key], 1) for key in ("cpu_seconds", "wall_seconds", "cases")}
+                notes = before["notes"] | piece["notes"]
+                together = {"figures": dict(figures), "notes": notes, "faults": before["faults"] + piece["faults"]}
+                total[name] = before | sums | together | {"date": max(before["date"], piece["date"])}
+            total[name]["seed"] = [*_seeds(before), *_seeds(piece)]
+    for result in total.values():
+        result["seed"] = result["seed"][0] if len(result["seed"]) == 1 else result["seed"]
+    return total
+
+
+def _seeds(result: dict[str, Any]) -> list[int]:
+    seed = result["seed"]
+    return list(seed) if isinstance(seed, list) else [seed]
 
 
 @dataclass

@@ -21,8 +21,11 @@ PEER = "pycanon==1.3.6"
 """Another implementation that tests compare with. It pins old versions of NumPy and pandas, so it is no extra."""
 
 LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+SAFETY = ["bandit", "-q", "-c", "pyproject.toml", "-r", "src"]
 TYPES = ["mypy"]
-TESTS = ["pytest", "-n", "auto", "-q"]
+WORKERS = (os.cpu_count() or 1) + 2
+"""More than there are cores: some wait for a browser, for Spark or for processes that they started."""
+TESTS = ["pytest", "-n", str(WORKERS), "-q"]
 QUICK = ["-m", "not slow"]
 COVERED = ["ledger", "privacy", "proof", "recoding"]
 """Parts of the package of which every branch is tested."""
@@ -43,7 +46,7 @@ def main(arguments: list[str]) -> int:
     if asked.coverage:
         covered = [*TESTS, "--cov=indistinct", "--cov-branch", "--cov-report=", *more]
         return run_in_order([covered, *coverage_reports()])
-    return run_in_order(LINT) or run_beside(TYPES, [*TESTS, *more])
+    return run_in_order([*LINT, SAFETY] if asked.all else LINT) or run_beside(TYPES, [*TESTS, *more])
 
 
 def coverage_reports() -> list[list[str]]:

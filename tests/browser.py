@@ -20,7 +20,7 @@ from typing import Any
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 AXE = "axe_core_python"
 """The package that ships axe, which tells what keeps people from using a page."""
-PATIENCE = 30
+PATIENCE = 90
 """Seconds: the machine of a test may be busy with others."""
 
 
@@ -86,6 +86,8 @@ def browser(downloads: Path | None = None) -> Iterator[Any]:
             "--window-size=1280,720",
             "--hide-scrollbars",
             f"--user-data-dir={profile}",
+            "--disable-renderer-backgrounding",  # nobody looks at the window, and it works all the same
+            "--disable-backgrounding-occluded-windows",
         ):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -260,11 +262,11 @@ class Page:
               (found) => `${found.id}: ${found.help}: ${found.nodes.map((node) => node.html).join(' ')}`)),
             (error) => done([`axe failed: ${error}`]));
         """
-        if not self.driver.execute_script("return typeof axe === 'object'"):
-            self.driver.execute_script(axe)
         found = []
         for width in widths:
             self.resize(width)
+            if not self.driver.execute_script("return typeof axe === 'object'"):  # also after the page came anew
+                self.driver.execute_script(axe)
             found += [f"{width} pixels: {barrier}" for barrier in self.driver.execute_async_script(script)]
         return found
 

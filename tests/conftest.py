@@ -8,6 +8,7 @@ import os
 import resource
 import secrets
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -22,8 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import postgres
 import profiles
 import workers
+from indistinct.kernels.kernel import Interpreter
 
 profiles.load()
+Interpreter.is_slow = True  # kernels are compiled here, however few rows a test has; it does not depend on others
 # CliRunner builds all commands for each call, which takes 20 ms; here they are built once
 vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)
 
@@ -40,6 +43,7 @@ TOOK = "processor seconds"
 RAM_DISK = Path("/dev/shm")
 """Where Linux keeps files in memory: no test waits there until a disk has what a release or a ledger flushes."""
 RAM_DISK_ROOM = 4 * 2**30
+HEARD = {"SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler, "SIGQUIT": signal.SIG_DFL}
 _took: dict[str, float] = {}
 
 
@@ -49,7 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let ``tmp_path`` be in memory, if there is enough of it."""
+    """Let ``tmp_path`` be in memory, if there is enough of it, and let programs that tests start hear every signal."""
+    for name, heard in HEARD.items():
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, heard)  # nohup, and a shell that runs us in the background, have it ignored
     if RAM_DISK.is_dir() and os.access(RAM_DISK, os.W_OK) and shutil.disk_usage(RAM_DISK).free > RAM_DISK_ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(RAM_DISK))
 

@@ -1,7 +1,7 @@
 """How many random examples a law gets: a profile for each purpose, and numbers in tests that follow it.
 
 quick     what scripts/check.py runs without --all: few examples, the same each time
-ci        the same examples each time: three fifths of what tests say, and a fifth where each opens tables
+ci        the same examples each time: a third of what tests say, and an eighth where each opens tables
 local     as many, but others each time; the default
 thorough  twenty times what tests say, for a campaign: HYPOTHESIS_PROFILE=thorough python -m pytest tests/test_models.py
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-SHARES = {"quick": 0.15, "ci": 0.6, "local": 0.6, "thorough": 20.0}
+SHARES = {"quick": 0.15, "ci": 0.35, "local": 0.35, "thorough": 20.0}
 """How much of the examples that a test asks for each profile draws."""
 OF_TABLES = {"ci": 0.35, "local": 0.35}
 """How much of that where each example opens tables: the processor takes 30 ms or more for each."""

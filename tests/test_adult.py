@@ -99,3 +99,13 @@ def test_samarati_finds_the_least_height(table):
     for low in vectors:
         for high in vectors:
             assert low == high or any(a > b for a, b in zip(low, high, strict=True))
+
+
+def test_doubt_leaves_no_cell_of_a_local_release_to_be_sharpened(table):
+    asked = policy(5, 0)
+    for algorithm, is_sharpened in ((ix.Mondrian(), True), (ix.Mondrian(doubt=0.1), False)):
+        with ix.anonymize(table, asked, algorithm=algorithm, seed=1) as release:
+            for attack in (ix.attacks.downcoding, ix.attacks.refinement):
+                found = attack(release, asked, most=0)
+                assert found.generalized_cells > 50_000
+                assert (found.sharpened_cells > 0, found.smallest_crowd < 5) == (is_sharpened, is_sharpened)

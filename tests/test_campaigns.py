@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
 
@@ -59,6 +61,24 @@ def test_the_outcome_is_written_under_its_name_and_faults_give_an_exit_code(tmp_
     assert written["load"] == {"kept": 1}
     assert written["fuzz"]["figures"] == {"tables": 2}
     assert main(["fuzz", "--inputs", "2", "--set", "broken=yes"]) == 1
+
+
+def test_outcomes_of_several_seeds_add_up_and_none_counts_twice(tmp_path):
+    def piece(seed, cases, faults):
+        counted = {"seed": seed, "cases": cases, "faults": faults, "figures": {"tables": cases}, "notes": {}}
+        path = tmp_path / f"{seed}.json"
+        more = {"date": f"2026-11-{seed}", "cpu_seconds": 1.5, "wall_seconds": 2.0}
+        path.write_text(json.dumps({"recount": more | counted}))
+        return path
+
+    pieces = [piece(17, 5, []), piece(18, 7, ["case 3: wrong"]), piece(19, 1, [])]
+    (found,) = running.add_up(pieces).values()
+    assert (found["seed"], found["cases"], found["cpu_seconds"], found["date"]) == ([17, 18, 19], 13, 4.5, "2026-11-19")
+    assert (found["faults"], found["figures"]) == (["case 3: wrong"], {"tables": 13})
+    assert "--seed 17` and, one after the other, with the seeds 18, 19: 13 cases" in page.figures("recount", found)
+    assert running.add_up(pieces[:1])["recount"]["seed"] == 17
+    with pytest.raises(ValueError, match="counted already"):
+        running.add_up([pieces[0], pieces[0]])
 
 
 def test_the_page_has_the_figures_of_the_last_recorded_run():

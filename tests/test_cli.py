@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -322,16 +323,14 @@ def test_doctor_finds_this_installation_well() -> None:
 
 
 def test_doctor_names_the_command_that_installs_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from indistinct.cli import doctor
-
-    known = doctor.version  # type: ignore[attr-defined]
+    known = metadata.version
 
     def without(name: str) -> str:
         if name in ("numba", "polars"):
-            raise doctor.PackageNotFoundError(name)  # type: ignore[attr-defined]
+            raise metadata.PackageNotFoundError(name)
         return known(name)
 
-    monkeypatch.setattr(doctor, "version", without)
+    monkeypatch.setattr("indistinct.cli.doctor.metadata.version", without)
     found = answer("doctor", exit_code=1)
     advice = {finding["name"]: finding["advice"] for finding in found["findings"] if finding["advice"]}
     assert advice["numba"].endswith("pip install numba")

@@ -184,7 +184,9 @@ def test_no_cell_of_the_table_is_printed_or_drawn(example: tuple[str, str]) -> N
     result = run(*example, "--chart", "chart.svg")
     told = result.output + json.dumps(answer(*example)) + Path("chart.svg").read_text("utf-8")
     assert len(cells) > 20
-    assert [cell for cell in cells if cell in told] == []
+    words = set(re.split(r"[^\w./-]+", told))  # a number of seconds may hold the digits of a ZIP code
+    assert cells & words == set()
+    assert [cell for cell in cells if not cell.isdecimal() and cell in told] == []
 
 
 # Without a release.

@@ -94,15 +94,15 @@ def test_a_closed_pipe_is_no_error_worth_words(examples: Path) -> None:
 
 
 INTERRUPTED = """
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 from indistinct.engine.duckdb import DuckRows
 
 def break_off(self, folder, name="table"):
     (Path(folder) / "table.csv").write_text("half a ro")
     os.kill(os.getpid(), getattr(signal, ending))
-    while True:
-        pass
+    time.sleep(20)  # Python hears the signal before, or never
+    raise SystemExit("the signal was not heard")
 
 ending = sys.argv.pop()
 DuckRows.write = break_off

@@ -103,7 +103,7 @@ def test_every_algorithm_satisfies_every_model(name, model):
         with pytest.raises(ix.PolicyError, match="needs a sensitive column"):
             testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=scaled(15))
         return
-    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=scaled(12))
+    testing.check_algorithm(ALGORITHMS_TO_CHECK[name], models=[MODELS_TO_CHECK[model]], examples=scaled(10))
 
 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS_TO_CHECK if name not in (*QUICK, *ONE_COLUMN)])
@@ -161,7 +161,8 @@ KINDS = {
 }
 
 
-RELEASED = ["lattice for precision", "samarati", "datafly", "regroup", "mondrian with ranges"]
+RELEASED = ["lattice for precision", "regroup", "mondrian with ranges"]
+"""One for each kind of labels: of one level, of several, and ranges."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

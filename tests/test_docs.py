@@ -155,7 +155,8 @@ def test_the_readme_gives_exactly_two_commands_for_a_fresh_machine() -> None:
     shown = [block.body.strip() for block in blocks(ROOT / "README.md") if block.kind == "sh"]
     assert shown == [
         "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/indistinct demo",
-        'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python scripts/check.py --all',
+        "python3 -m venv --upgrade-deps .venv"
+        ' && .venv/bin/pip install -e ".[test]" && .venv/bin/python scripts/check.py --all',
     ]
 
 

@@ -699,6 +699,27 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return started
 
 
+def test_a_duckdb_that_has_served_many_sessions_is_exchanged(monkeypatch):
+    """DuckDB keeps something of every query until it is closed; tables that are open stay in the old one."""
+    monkeypatch.setattr(instance, "_shared", weakref.WeakValueDictionary())
+    monkeypatch.setattr(instance, "_waiting", {})
+    monkeypatch.setattr(instance, "MOST_SERVED", 2)
+    table = pa.table({"a": ["x", "y"]})
+    first = weakref.ref(instance.instance_for(None, None))
+    with open_table(table) as kept:
+        open_table(table).close()
+        assert instance.instance_for(None, None) is not first()
+        assert first() is not None
+        assert kept.count() == 2
+    del kept
+    gc.collect()
+    assert first() is None
+    limited = instance.instance_for("1GB", 1)
+    for _ in range(3):
+        open_table(table, memory_limit="1GB", threads=1).close()
+    assert instance.instance_for("1GB", 1) is limited  # two of them would have twice the memory
+
+
 def test_the_next_table_finds_an_instance_that_waits_and_nothing_in_it(
     started: list[tuple[Any, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

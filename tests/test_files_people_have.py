@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -260,3 +261,38 @@ def test_a_policy_may_be_given_by_its_path(tmp_path: Path) -> None:
     for path in (tmp_path / "policy.toml", str(tmp_path / "policy.toml")):
         with ix.anonymize(FRAME, path) as release:
             assert release.policy == POLICY
+
+
+def sas_files(folder: Path, catalogue: str) -> Path:
+    """Write a table of SAS and its catalogue; both were made by ReadStat's writer, from cells that are made up."""
+    for kind, name in {"sas7bdat": "people.sas7bdat", "sas7bcat": catalogue}.items():
+        packed = Path(__file__).with_name("sas") / f"people.{kind}.gz"
+        (folder / name).write_bytes(gzip.decompress(packed.read_bytes()))
+    return folder / "people.sas7bdat"
+
+
+@pytest.mark.parametrize("catalogue", ["people.sas7bcat", "FORMATS.SAS7BCAT"])
+def test_sas_cells_are_read_by_the_labels_of_the_catalogue_beside_the_file(tmp_path: Path, catalogue: str) -> None:
+    table = sas_files(tmp_path, catalogue)
+    with open_table(table) as rows:
+        encoded = rows.encode(["sex", "age"])
+        assert encoded.values["sex"] == ("9", "female", "male")
+        assert encoded.values["age"] == ("30", "31", "40", "41", "52", "53")
+        assert any("read by their value labels instead of codes: sex" in note for note in rows.notes)
+    with open_table(table, codes=True) as rows:
+        assert rows.encode(["sex"]).values["sex"] == ("1", "2", "9")
+
+
+def test_a_catalogue_of_another_file_is_left_alone(tmp_path: Path) -> None:
+    with open_table(sas_files(tmp_path, "others.sas7bcat")) as rows:
+        assert rows.encode(["sex"]).values["sex"] == ("1", "2", "9")
+
+
+def test_a_damaged_catalogue_is_named_and_codes_can_be_read(tmp_path: Path) -> None:
+    table = sas_files(tmp_path, "people.sas7bcat")
+    (tmp_path / "people.sas7bcat").write_bytes(b"SECRET" * 200)
+    with pytest.raises(TableError, match=r"people\.sas7bcat: is not a whole catalogue .*--codes") as refused:
+        open_table(table)
+    assert "SECRET" not in str(refused.value)
+    with open_table(table, codes=True) as rows:
+        assert rows.count() == 6

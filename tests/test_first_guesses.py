@@ -12,6 +12,7 @@ import pytest
 
 from indistinct.study.column_roles import ColumnProfile
 from indistinct.study.profiling import profile
+from indistinct.study.suggesting import suggested_policy
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = (
@@ -198,3 +199,45 @@ def test_what_a_body_weighs_is_no_weight_of_a_survey() -> None:
 @pytest.mark.parametrize("name", ["sbp", "colitis", "qsmk", "birthcontrol", "drugexp", "hayfever", "alk.phos"])
 def test_illnesses_and_what_laboratories_find_are_sensitive(name: str) -> None:
     assert guess(name, drawn(["0", "1", "2"])).role == "sensitive"
+
+
+def test_people_of_whom_later_rows_do_not_repeat_sex_are_no_namesakes() -> None:
+    people, visits = 60, 3
+    draw = random.Random(5)
+    sexes = [draw.choice(["f", "m"]) for _ in range(people)]
+    table = pa.table(
+        {
+            "ID": [str(100 + person) for person in range(people) for _ in range(visits)],
+            "female": [sexes[person] if visit == 0 else None for person in range(people) for visit in range(visits)],
+            "pain": [str(draw.randint(0, 9)) for _ in range(people * visits)],
+        }
+    )
+    found = profile(table)
+    assert found.person == "ID"
+    assert found.namesakes == ()
+    assert suggested_policy(found).person_columns == ("ID",)
+    crowded = table.set_column(1, "female", pa.array([draw.choice(["f", "m"]) for _ in range(people * visits)]))
+    assert profile(crowded).person is None  # rows of one number that differ in sex are those of a household
+
+
+@pytest.mark.parametrize("name", ["num_open_cc_accounts", "accounts_opened_24m", "credit_cards", "card"])
+def test_how_many_accounts_somebody_has_is_no_identifier(name: str) -> None:
+    draw = random.Random(3)
+    look = guess(name, [str(min(draw.randint(0, 60), draw.randint(0, 60))) for _ in range(2_000)])
+    assert look.role != "identifier"
+    counts = pa.table(
+        {"state": drawn(["MA", "NY", "CT"], 2_000), name: [str(draw.randint(0, 40)) for _ in range(2_000)]}
+    )
+    assert profile(counts).person is None
+    numbers = guess(name, [str(draw.randint(10**9, 10**10)) for _ in range(2_000)])
+    assert numbers.role == "identifier"
+
+
+@pytest.mark.parametrize("name", ["Any.stillbirth", "BL.Cig.Day", "Prev.preg", "Use.Tob", "delinq_2y", "debit_limit"])
+def test_what_nobody_should_learn_comes_before_days_and_births(name: str) -> None:
+    draw = random.Random(4)
+    assert guess(name, [str(draw.randint(0, 8)) for _ in range(300)]).role == "sensitive"
+
+
+def test_a_single_category_is_told_in_the_singular() -> None:
+    assert "1 category" in guess("something", ["x"] * 50 + [None] * 50).reason  # type: ignore[list-item]

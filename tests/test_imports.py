@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import indistinct
+from indistinct.examples import save_examples
 
 SOURCE = Path(indistinct.__file__).parent
-LAZY = ["indistinct", *(f"indistinct.{name}" for name in ("algorithms", "counting", "privacy", "quality"))]
+LAZY = ["indistinct", *(f"indistinct.{name}" for name in ("algorithms", "counting", "pipeline", "privacy", "quality"))]
 """The packages that load a name's module when it is asked for."""
 
 # The rooms, lowest first. A room may import itself and those that are named here, all of which stand above it in this
@@ -62,6 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "policy",
         "privacy",
         "recoding",
+        "registry",  # what an algorithm that a manifest names says of itself, and nothing that it does
         "released",
         "showing",
     },
@@ -374,6 +376,32 @@ def test_anonymizing_loads_no_frame_library_that_is_not_used():
     assert not [name for name in ("polars", "typer", "rich", "hypothesis", "jinja2") if name in loaded]
 
 
+def loaded_by_command(*arguments):
+    """Give the modules that a fresh interpreter has loaded after a command."""
+    return loaded_by(
+        "from contextlib import redirect_stdout\nfrom io import StringIO\nfrom indistinct.cli import app\n"
+        f"with redirect_stdout(StringIO()):\n    app({list(arguments)}, standalone_mode=False)"
+    )
+
+
+def test_help_loads_nothing_that_works_on_tables():
+    loaded = loaded_by_command("--help")
+    assert not {"numpy", "numba", "duckdb", "pyarrow", "pydantic", "jinja2", "sqlalchemy"} & loaded
+    assert not [name for name in loaded if name.startswith(("indistinct.policy", "indistinct.engine"))]
+
+
+def test_a_small_table_is_anonymized_without_what_only_others_need(tmp_path):
+    save_examples(tmp_path)
+    policy, table, goal = (str(tmp_path / name) for name in ("hospital.toml", "hospital.csv", "release"))
+    loaded = loaded_by_command("anonymize", policy, table, "-o", goal, "--quiet")
+    others = {"numba", "llvmlite", "highspy", "scipy", "pandas", "polars", "sqlalchemy", "jinja2"}
+    assert not (others | {"pyarrow.compute", "pyarrow.parquet", "pyarrow.dataset"}) & loaded
+    rooms = ("ledger", "report", "study", "attacks", "studio", "engine.spark")
+    assert not [name for name in loaded if name.startswith(tuple(f"indistinct.{room}" for room in rooms))]
+    ours = {name.rpartition(".")[2] for name in loaded if name.startswith("indistinct.")}
+    assert not {"verify", "exploring", "in_fragments", "several_tables", "frontier", "truth", "fitting_people"} & ours
+
+
 def test_the_public_names_are_sorted_and_listed_once():
     """Capitals first, as ruff sorts: constants, then classes, then functions."""
     names: list[str] = indistinct.__all__  # type: ignore[attr-defined]
@@ -418,7 +446,7 @@ def test_a_lazy_package_loads_only_what_is_asked_for():
 )
 def test_a_policy_and_its_schema_load_neither_compiled_code_nor_an_algorithm(code):
     loaded = loaded_by(code)
-    assert not {"numba", "duckdb", "pyarrow"} & loaded
+    assert not {"numpy", "numba", "duckdb", "pyarrow"} & loaded
     assert not [name for name in loaded if name.startswith(("indistinct.algorithms", "indistinct.kernels"))]
 
 

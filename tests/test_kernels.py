@@ -1,4 +1,4 @@
-"""Kernels are compiled once: the first run says so, later ones find them in the cache, a change compiles them anew."""
+"""Kernels are compiled once, where a table is large: the first run says so, and a change compiles them anew."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-import indistinct.kernels.kernel
+import numpy as np
+import pytest
 
-ASK = "from indistinct.counting import kernels_are_compiled; print(kernels_are_compiled())"
+import indistinct.kernels.kernel
+from indistinct.kernels.kernel import Interpreter, kernel
+
 USE = (
-    "import pyarrow as pa, indistinct as ix; stages = [];"
-    "policy = ix.Policy(columns={'a': ix.quasi()}, privacy=[ix.KAnonymity(2)]);"
+    "import pyarrow as pa, indistinct as ix, sys; stages = [];"
+    "policy = ix.Policy(columns={'a': ix.quasi(ix.intervals(2))}, privacy=[ix.KAnonymity(2)]);"
     "watch = ix.Watch(progress=lambda stage, done, total: stages.append(stage));"
-    "ix.anonymize(pa.table({'a': ['x', 'x']}), policy, watch=watch).close(); print('compile' in stages)"
+    "ix.anonymize(pa.table({'a': range(%d)}), policy, watch=watch).close();"
+    "print(stages.count('compile'), 'numba' in sys.modules)"
 )
+SMALL, LARGE = USE % 20, USE % 2000
 
 
 def environment_of(cache, **more):
@@ -29,15 +34,60 @@ def run(code, cache, **more):
     return done.stdout.strip()
 
 
-def test_only_the_first_run_compiles_and_says_so(tmp_path):
-    assert run(f"{ASK}\n{USE}", tmp_path).split() == ["False", "True"]
-    assert run(f"{ASK}\n{USE}", tmp_path).split() == ["True", "False"]
+def test_only_the_first_run_of_a_large_table_compiles_and_says_so(tmp_path):
+    assert run(SMALL, tmp_path) == "0 False"
+    assert run(LARGE, tmp_path) == "1 True"
+    assert run(LARGE, tmp_path) == "0 True"
+
+
+@pytest.fixture
+def fresh_kernels(monkeypatch):
+    """As in a process that has compiled nothing yet."""
+    monkeypatch.setattr(Interpreter, "is_slow", False)
+    monkeypatch.setattr(indistinct.kernels.kernel, "_interpreter", Interpreter())
+
+
+def above(limit, calls):
+    """Give a kernel that notes how it runs, and one that it calls."""
+
+    @kernel
+    def add_one(number):
+        return number + 1
+
+    @kernel(rows="numbers", few=limit)
+    def total(numbers):
+        calls.append("as it is written")
+        return sum(add_one(number) for number in numbers)
+
+    return total
+
+
+def test_a_kernel_runs_as_it_is_written_while_rows_are_few(fresh_kernels, monkeypatch):
+    calls = []
+    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda function: lambda *given: ("compiled", *given))
+    total = above(3, calls)
+    assert (total(np.arange(3)), calls) == (6, ["as it is written"])  # the inner one too
+    assert total(np.arange(4))[0] == "compiled"
+    assert total(np.arange(3))[0] == "compiled", "numba is loaded by now"
+    assert above(3, calls)(np.arange(2))[0] == "compiled", "for every kernel"
+
+
+def test_kernels_are_compiled_once_they_were_slow(fresh_kernels, monkeypatch):
+    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda function: lambda *given: "compiled")
+    monkeypatch.setattr(indistinct.kernels.kernel, "PLAIN_SECONDS", -1)
+    total = above(3, [])
+    assert [total(np.arange(3)), total(np.arange(3))] == [6, "compiled"]
+
+
+def test_a_kernel_that_names_no_rows_is_always_compiled(fresh_kernels, monkeypatch):
+    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda function: lambda *given: "compiled")
+    assert kernel(lambda numbers: numbers)(np.arange(1)) == "compiled"
 
 
 def test_of_several_processes_one_compiles_and_the_others_wait_for_it(tmp_path):
     use = (
         "import sys, numpy as np; from indistinct.kernels.counting import rows_in_small as f; sys.stdin.readline();"
-        "f(np.array([1, 5]), np.array([1, 5]), 2, 3); print(sum(f.stats.cache_misses.values()))"
+        "f.stats; f(np.array([1, 5]), np.array([1, 5]), 2, 3); print(sum(f.stats.cache_misses.values()))"
     )
     environment = environment_of(tmp_path)
     processes = [
@@ -53,7 +103,7 @@ def test_of_several_processes_one_compiles_and_the_others_wait_for_it(tmp_path):
 
 
 def test_without_compilation_nothing_is_said(tmp_path):
-    assert run(ASK, tmp_path, NUMBA_DISABLE_JIT="1") == "True"
+    assert run(LARGE, tmp_path, NUMBA_DISABLE_JIT="1") == "0 False"
 
 
 def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
@@ -80,3 +130,54 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
 
     assert [call(2), call(2), call(3), call(3)] == ["41 0", "41 1", "61 0", "61 1"]
     assert call(2, NUMBA_DISABLE_JIT="1") == "41"
+
+
+TWINS = """
+import numpy as np
+from numba import njit
+from indistinct.kernels.kernel import kernel
+
+def make(number):
+    lines = "".join(
+        f"    for i{n} in range(x):\\n        a[i{n} % 7] += t * {n}.5\\n        t += a[(i{n} * 3) % 7] % {n}.25\\n"
+        for n in range(1, 12)  # so long that it is called, not copied into who calls it
+    )
+    space = {"number": number, "__name__": __name__}
+    exec(f"def add(x, a):\\n    t = 0.0\\n{lines}    return t * 0 + number\\n", space)
+    return njit(space["add"])
+
+add_one, add_ten = make(1), make(10)
+
+@kernel
+def one(x, a):
+    return add_one(x, a) + add_one(x + 1, a)
+
+@kernel
+def ten(x, a):
+    return add_ten(x, a) + add_ten(x + 1, a)
+"""
+
+
+def test_kernels_of_several_processes_share_no_names(tmp_path):
+    """numba names functions by a number that begins at 1 in each process, and the linker takes one for another."""
+    (tmp_path / "twins.py").write_text(TWINS, "utf-8")
+    use = (
+        "import sys; sys.path.insert(0, {path!r}); import twins, numpy as np;"
+        "print(*(getattr(twins, name)(5, np.ones(7)) for name in {names}))"
+    )
+    first = use.format(path=str(tmp_path), names=["one"])
+    second = use.format(path=str(tmp_path), names=["ten", "one"])  # one comes from the cache, by the first process
+    assert (run(first, tmp_path), run(second, tmp_path)) == ("2.0", "20.0 2.0")
+
+
+def test_processes_that_were_forked_share_no_names_either(tmp_path):
+    """Workers of Spark and of multiprocessing would go on counting where their parent was."""
+    (tmp_path / "twins.py").write_text(TWINS, "utf-8")
+    use = (
+        f"import os, sys; sys.path.insert(0, {str(tmp_path)!r}); import twins; twins.one.stats;"
+        "from numba.core.bytecode import FunctionIdentity;"
+        "read, write = os.pipe(); child = os.fork(); here = next(FunctionIdentity._unique_ids);"
+        "child or os._exit(0 * os.write(write, str(here).encode()));"
+        "os.waitpid(child, 0); print(abs(int(os.read(read, 99)) - here) > 1_000_000)"
+    )
+    assert run(use, tmp_path) == "True"

@@ -339,3 +339,34 @@ def test_the_linking_of_few_columns_finds_a_crowd_of_k():
         report = ix.attacks.link(release, table, policy, on=chosen)
         assert report.one_to_one == 0
         assert min(group.rows for group in report.worst) >= 4
+
+
+def test_only_eligible_rows_are_counted_for_known_columns():
+    """By hand: of the rows in town a, fax, fay and max, sex and job have the pairs fx, fy and mx, one row each."""
+    where = [ix.where("town", "==", "a")]
+    policy = policy_of(2, eligible=where)
+    with ix.anonymize(PEOPLE, policy) as release:
+        rows = release.table.to_pylist()
+        assert release.facts["eligible"] == len(rows) == 3
+        assert ix.verify(release.table, policy, original=PEOPLE).passed
+    for names in combinations(PEOPLE.column_names, 2):
+        assert min(Counter(tuple(row[name] for name in names) for row in rows).values()) >= 2
+    with pytest.raises(ix.InfeasibleError):
+        ix.anonymize(PEOPLE, policy_of(1, 4, eligible=where))
+
+
+@pytest.mark.parametrize("algorithm", ["lattice", "samarati", "datafly"])
+def test_known_columns_heed_the_levels_that_a_policy_demands(algorithm):
+    """By hand: two known columns let one column stay; the town must go, so it is another that stays, or none."""
+    columns = policy_of(2).columns | {"town": ix.quasi(ix.suppress(), min_level=1)}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2, known=2)])
+    with ix.anonymize(PEOPLE, policy, algorithm=algorithm) as release:
+        assert release.node["town"] == 1
+        assert sum(release.node.values()) >= 2 or release.suppressed > 0
+        rows = release.table.to_pylist()
+    for names in combinations(PEOPLE.column_names, 2):
+        assert min(Counter(tuple(row[name] for name in names) for row in rows).values()) >= 2
+    kept = policy_of(2).columns | {name: ix.quasi(ix.suppress(), max_level=0) for name in ("sex", "town")}
+    asked = ix.Policy(columns=kept, privacy=[ix.KAnonymity(2, known=2)], max_suppression=0)
+    with pytest.raises(ix.InfeasibleError):
+        ix.anonymize(PEOPLE, asked, algorithm=algorithm)

@@ -112,7 +112,9 @@ def simple(k: int = 2, **more: Any) -> ix.Policy:
     )
 
 
-def test_the_second_release_of_example_7_is_refused_and_the_safe_one_is_found(anywhere: ix.Ledger) -> None:
+def test_the_second_release_of_example_7_is_refused_and_the_safe_one_is_found(
+    anywhere: ix.Ledger, tmp_path: Path
+) -> None:
     with anywhere.anonymize(hospital(), policy(), recipient="R", algorithm=Grouped(GT1)) as first:
         assert cells(first.table) == cells(table_of(HOSPITAL_COLUMNS, SAFE[:12]))
     found = anywhere.check(hospital(more=True), policy(), recipient="R", algorithm=Grouped(GT_T1))
@@ -123,6 +125,11 @@ def test_the_second_release_of_example_7_is_refused_and_the_safe_one_is_found(an
         with anywhere.anonymize(hospital(more=True), policy(), recipient="R", again=again) as second:  # type: ignore[arg-type]
             assert cells(second.table) == cells(table_of(HOSPITAL_COLUMNS, SAFE))
             assert second.verify(original=hospital(more=True)).passed
+            second.write(tmp_path / again)
+            verdict = ix.verify(tmp_path / again, policy(), original=hospital(more=True))
+            assert verdict.passed
+            is_based = "labels of the release that it is based on" in str(verdict)
+            assert is_based == (again == "based")  # its measures say what it loses since then, not since the table
     assert [entry.number for entry in anywhere.entries] == [1, 2, 3]
 
 
@@ -451,7 +458,7 @@ def test_killed_in_the_middle_of_a_release_it_is_whole_or_was_never_there(tmp_pa
         for number in entries:
             ledger.export(number, tmp_path / "again" / str(number))
             assert ix.verify(tmp_path / "again" / str(number), simple(), threads=1).passed
-    assert 3 <= len(finished) < 2 * KILLED, done.stderr  # some got through, and not all had the time
+    assert 1 <= len(finished) < 2 * KILLED, done.stderr  # some got through, and not all had the time
 
 
 @pytest.fixture
@@ -508,3 +515,24 @@ def test_the_command_line_adds_an_older_release(files: Path) -> None:
     assert added.exit_code == 0, added.output
     assert json.loads(added.stdout)["entry"] == 1
     assert run(files, "ledger", "verify", "--ledger", "ledger.db").exit_code == 0
+
+
+def test_a_ledger_keeps_a_day_of_review_and_lists_what_is_due(tmp_path):
+    from datetime import date
+
+    policy = ix.Policy(columns={"sex": ix.quasi(ix.suppress()), "name": ix.identifier()}, privacy=[ix.KAnonymity(2)])
+    table = pa.table({"sex": ["f", "f", "m", "m"], "name": ["Ann", "Eve", "Bob", "Tom"]})
+    with ix.Ledger.create(tmp_path / "ledger.db") as ledger:
+        for source, review in (("a", "2020-02-29"), ("b", None), ("c", date(2019, 1, 1)), ("d", "2999-01-01")):
+            ledger.anonymize(table, policy, recipient="University", source=source, review=review).close()
+        assert [entry.review for entry in ledger.entries] == ["2020-02-29", None, "2019-01-01", "2999-01-01"]
+        assert [entry.number for entry in ledger.due()] == [3, 1]
+        assert [entry.number for entry in ledger.due(date(2019, 1, 1))] == [3]
+        assert ledger.due(date(2018, 12, 31)) == []
+        assert ledger.verify().passed
+        with pytest.raises(ix.LedgerError, match="review: must be a day"):
+            ledger.anonymize(table, policy, recipient="University", source="e", review="next spring")
+    listed = CliRunner().invoke(app, ["ledger", "list", "--due", "--ledger", str(tmp_path / "ledger.db"), "--json"])
+    assert [entry["review"] for entry in json.loads(listed.stdout)["entries"]] == ["2019-01-01", "2020-02-29"]
+    shown = CliRunner().invoke(app, ["ledger", "list", "--ledger", str(tmp_path / "ledger.db")])
+    assert "2999-01-01" in shown.output

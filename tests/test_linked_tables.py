@@ -326,7 +326,21 @@ def test_the_folder_has_one_manifest_and_one_verdict(tmp_path):
     assert said["form"] == "linked tables"
     assert set(said["files"]) == {f"{name}.parquet" for name in original}
     assert said["policy"]["tables"]["drugs"]["references"] == {"visit": "visits"}
-    assert ix.verify(folder, asked, original=original).passed
+    proved = ix.verify(folder, asked, original=original)
+    assert proved.passed
+    assert "the measures precision" in " ".join(proved.not_checked)
+    column = next(iter(said["heights"]))
+    note = [{"name": "Ann is row 3", "passed": True, "detail": ""}]
+    for false in (
+        {"policy": said["policy"] | {"note": "Ann is row 3"}},
+        {"heights": said["heights"] | {column: 50}},
+        {"level_names": said["level_names"] | {column: "Ann is row 3"}},
+        {"verdict": said["verdict"] | {"checks": said["verdict"]["checks"] + note}},
+        {"verdict": said["verdict"] | {"groups": 50}},
+    ):
+        (folder / "manifest.json").write_text(json.dumps(said | false))
+        assert {c.name for c in ix.verify(folder, asked).checks if not c.passed} == {"manifest"}, false
+    (folder / "manifest.json").write_text(json.dumps(said))
     other = replace(asked, max_suppression=0.5)
     assert {c.name for c in ix.verify(folder, other).checks if not c.passed} == {"policy"}
     with pytest.raises(ix.TableError, match="several tables"):

@@ -25,11 +25,15 @@ import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms.feasibility import refusal
 from indistinct.algorithms.m_invariance import _nearest, _numbers
+from indistinct.algorithms.seating import seat_rows
+from indistinct.algorithms.space import Space
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.pipeline import count
+from indistinct.quality import NCP
 from indistinct.watch import Watch
 from profiles import examples, scaled
+from test_mingen_cell import task_for
 
 Row = tuple[str, str, str, str]
 """Name, age, ZIP code, illness."""
@@ -373,7 +377,7 @@ class World:
         return table(rows)
 
 
-HISTORIES = 8
+HISTORIES = 4
 STEPS = 4
 
 
@@ -472,3 +476,45 @@ def test_every_value_of_a_signature_is_as_likely_whatever_is_put_together(ledger
     assert worlds
     for key in people:
         assert Counter(world[key] for world in worlds)["a"] * 2 == len(worlds)
+
+
+@given(st.randoms(use_true_random=False), st.integers(2, 4))
+@examples(15)
+def test_exchanges_keep_every_group_s_values_and_never_cost_more(dice: random.Random, m: int) -> None:
+    """Groups of m values; those of the first have been released before and may change places among each other only."""
+    number = dice.randint(3, 12)
+    ages = [str(dice.randint(20, 60)) for _ in range(number * m)]
+    table = pa.table({"age": ages, "job": [f"{place % m}" for place in range(number * m)]})
+    columns = {"age": ix.quasi(ix.intervals(5, 20)), "job": ix.sensitive()}
+    task = task_for(table, ix.Policy(columns=columns, privacy=[ix.LDiversity(2)]))
+    space = Space.of(task.frequencies, NCP())
+    entries = np.repeat(np.arange(len(space.counts)), space.counts)
+    kinds = task.frequencies.entries.codes["job"][entries]
+    by_kind = np.argsort(kinds, kind="stable")
+    group_of = np.empty(len(entries), np.int64)
+    group_of[by_kind] = np.tile(np.arange(number), m)
+    found = seat_rows(space, entries, group_of, kinds, Watch())
+    assert found.tolist() == seat_rows(space, entries, group_of, kinds, Watch()).tolist()
+
+    def cost(groups: Any) -> float:
+        ranks = space.ranks[entries].astype(np.int64)
+        ends = [(ranks[groups == group].min(axis=0), ranks[groups == group].max(axis=0)) for group in range(number)]
+        return float(space.run_costs(np.stack([low for low, _ in ends]), np.stack([high for _, high in ends])).sum())
+
+    for group in range(number):
+        assert sorted(kinds[found == group].tolist()) == list(range(m))
+    assert cost(found) <= cost(group_of) + 1e-9
+
+
+def test_exchanges_find_the_twins() -> None:
+    """Each age has one row of either job, but groups join those that are far apart."""
+    table = pa.table({"age": [str(age) for age in (20, 40, 60, 80)] * 2, "job": ["a"] * 4 + ["b"] * 4})
+    columns = {"age": ix.quasi(ix.intervals(50)), "job": ix.sensitive()}
+    task = task_for(table, ix.Policy(columns=columns, privacy=[ix.LDiversity(2)]))
+    space = Space.of(task.frequencies, NCP())
+    ages = [task.frequencies.hierarchies[0].values[code] for code in task.frequencies.entry_codes(0)]
+    jobs = task.frequencies.entries.codes["job"]
+    tens = np.array([int(age or 0) // 20 for age in ages])
+    group_of = np.where(jobs == 0, tens - 1, 4 - tens)
+    found = seat_rows(space, np.arange(8), group_of, jobs, Watch())
+    assert len(set(zip(ages, found.tolist(), strict=True))) == 4

@@ -664,7 +664,7 @@ def test_a_count_that_stops_early_is_right_about_too_many(given, at_most):
 @examples(25)
 def test_stairs_give_the_groups_of_each_node_in_any_order(given, random, room):
     task = given.counted()
-    stairs = Stairs(GroupCounter(task), room)
+    stairs = Stairs(GroupCounter(task), task.frequencies.heights, room)
     nodes = list(given.case.nodes())
     random.shuffle(nodes)
     for node in nodes:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct import testing
+from indistinct.algorithms.annealing import Annealing
 from indistinct.algorithms.regroup import Regroup, group_tuples
 from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
+from indistinct.watch import Watch
 from profiles import examples
 
 MEASURES = [NCP(), Loss(), Precision(), NonUniformEntropy()]
@@ -238,3 +240,63 @@ def test_dates_numbers_categories_and_missing_values_verify(labels):
 def test_wrong_options_are_refused(options, words):
     with pytest.raises(ix.PolicyError, match=words):
         Regroup(**options)
+
+
+# With more time.
+
+
+@given(testing.frequency_lists(most_tuples=12), st.sampled_from(MEASURES), st.integers(2, 4))
+@examples(20)
+def test_more_effort_is_valid_never_costs_more_and_repeats(frequencies, measure, k):
+    if frequencies.rows < k or not can_all_meet(frequencies):
+        return
+    space = Space.of(frequencies, measure)
+
+    def cost(pieces):
+        check_valid(frequencies, pieces, k)
+        parts = [np.repeat(pieces.tuples[own], pieces.rows[own]) for own in _groups_of(pieces)]
+        return sum(cost_of(frequencies, "hierarchy", measure, part.tolist()) for part in parts)
+
+    plain, bettered, again = (
+        group_tuples(space, k, Watch(), annealing) for annealing in (None, Annealing(4), Annealing(4))
+    )
+    assert cost(bettered) <= cost(plain) + 1e-9
+    assert bettered.tuples.tolist() == again.tuples.tolist()
+    assert bettered.groups.tolist() == again.groups.tolist()
+
+
+def _groups_of(pieces):
+    return [pieces.groups == group for group in np.unique(pieces.groups)]
+
+
+def test_effort_lowers_the_loss_of_a_random_table():
+    generator = np.random.default_rng(3)
+    table = pa.table({f"c{number}": [str(value) for value in generator.integers(0, 12, 400)] for number in range(4)})
+    columns = {name: ix.quasi(ix.intervals([3, 6, 12])) for name in table.column_names}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(4)])
+    losses = []
+    for algorithm in (Regroup(), Regroup(effort=30)):
+        with ix.anonymize(table, policy, algorithm=algorithm) as release:
+            assert release.verdict.passed
+            losses.append(release.measures["ncp"])
+    assert losses[1] < losses[0]
+
+
+def test_a_time_limit_is_kept_and_shared_between_what_is_never_joined():
+    table = pa.table({"sex": ["f", "m"] * 30, "age": [str(20 + place % 37) for place in range(60)]})
+    columns = {"sex": ix.quasi(ix.keep()), "age": ix.quasi(ix.intervals([5, 10, 100]))}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(3)])
+    with ix.anonymize(table, policy, algorithm=Regroup(), watch=Watch(time_limit=0.3)) as release:
+        assert release.verdict.passed
+        assert release.verdict.smallest_group >= 3
+    watch = Watch(time_limit=100.0)
+    assert 49 < watch.part(0.5).time_limit <= 51
+    assert Watch().part(0.5).time_limit is None
+    assert Watch().share_of_time() == 0.0
+    assert Watch(time_limit=0).share_of_time() == 1.0
+
+
+@pytest.mark.parametrize("effort", [-1, 1.5, True, "much"])
+def test_effort_is_a_whole_number(effort):
+    with pytest.raises(ix.PolicyError, match="effort"):
+        Regroup(effort=effort)

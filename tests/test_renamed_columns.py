@@ -338,7 +338,7 @@ def test_attacks_find_the_same(tmp_path: Path) -> None:
 
     new, plain = both(tmp_path, find)
     assert new == plain
-    assert not new[0].get("not_run")
+    assert set(new[0].get("not_run", ())) <= {"refinement", "minimality", "definetti"}  # they have nothing to go by
 
 
 def test_a_link_may_name_columns_as_in_the_release(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def test_a_recoding_follows_from_the_rows_and_not_from_their_order_or_kind(algor
     expected = recoding_of(TABLE, algorithm)
     for table in (TABLE, mixed, mixed.to_pandas(), polars.DataFrame(REVERSED), tmp_path / "table.csv"):
         assert recoding_of(table, algorithm) == expected
-    assert recoding_of(TABLE, algorithm, time_limit=1000.0) == expected
+    if algorithm != "regroup":  # which uses the time that it is given
+        assert recoding_of(TABLE, algorithm, time_limit=1000.0) == expected
 
 
 def released(table: Any, algorithm: str, seed: int | str | None = SEED, **reading: Any) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 import brute_force as bf
 import indistinct as ix
 from indistinct.algorithms import Task, branch_and_bound, counters
-from indistinct.algorithms.branch_and_bound import BranchAndBound
-from indistinct.algorithms.counters import GroupCounter, TupleCounter, counter_for
+from indistinct.algorithms.branch_and_bound import BranchAndBound, counter_for
+from indistinct.algorithms.counters import GroupCounter, TupleCounter
 from indistinct.algorithms.frontier import sweep
 from indistinct.algorithms.incumbent import DIGITS
 from indistinct.algorithms.search import Search

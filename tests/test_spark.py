@@ -18,6 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -341,7 +342,6 @@ def test_every_algorithm_gives_the_same_recoding_for_every_model(name: str, coun
 
 RELEASED = {
     "lattice for precision": "k-anonymity",
-    "samarati": "alpha-k",
     "datafly": "l-diversity",
     "regroup": "k-anonymity",
     "mondrian relaxed": "alpha-k",
@@ -574,6 +574,25 @@ def test_the_command_line_releases_a_folder_with_spark(spark: Any, tmp_path: Pat
         assert done.exit_code == 0, done.output
     (out / "table.parquet" / "more.parquet").write_bytes(b"")
     assert run(["verify", str(policy), str(out), "--engine", "spark"]).exit_code != 0
+
+
+def test_the_job_of_the_benchmark_gives_the_same_on_both_engines(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent))
+    from benchmarks.spark import PEOPLE, STAGES, job
+
+    table = tmp_path / "people.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({PEOPLE.format(rows=300)}) TO '{table}' (FORMAT parquet)")
+    own, sparks = job(str(table), "duckdb"), job(str(table), "local[2,4]")
+    assert [own[name] for name in ("node", "suppressed", "tuples")] == [
+        sparks[name] for name in ("node", "suppressed", "tuples")
+    ]
+    for one in (own, sparks):
+        assert set(one["stages"]) == set(STAGES.values())
+        assert one["driver_bytes"] > 1e6
+    assert sparks["java_bytes"] > 1e6
 
 
 def test_tables_of_the_catalog_are_opened_by_name(spark: Any, tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ def test_every_page_can_be_used_by_keyboard_and_screen_reader(page):
         assert len(page.all("h1")) == 1
         for width in (1400, 800, 420, 1280):
             page.resize(width)
-            assert page.too_wide() == [], f"{step} does not fit a window of {width} pixels"
+            page.until(lambda: page.too_wide() == [], f"{step} to fit a window of {width} pixels")
             assert page.driver.execute_script("return document.documentElement.scrollWidth") <= width
         assert page.barriers(*WIDTHS) == [], step
     first = page.driver.execute_script("return document.querySelector('a[href], button, input').getAttribute('href')")

@@ -199,8 +199,46 @@ def test_sockets_are_guarded_as_pages_are(guard, cookie, headers, is_served):
 def test_a_body_that_is_too_large_is_refused(guard, cookie):
     own = {"cookie": cookie}
     assert ask(guard, method="POST", headers={**own, "content-length": "1001"})[0] == 413
+    assert ask(guard, method="POST", headers={**own, "content-length": "1000"})[0] == 200
+    assert ask(guard, method="POST", headers={**own, "content-length": "many"})[0] == 200
     assert ask(guard, method="POST", headers=own, body=[b"x" * 1000])[2] == b"reached 1000"
     assert ask(guard, method="POST", headers=own, body=[b"x" * 600, b"x" * 600])[2] == b"hung up"
+
+
+def test_a_refusal_says_why_and_what_to_do():
+    status, headers, body = ask(Guard(inner, port=PORT, token="right-token"))
+    assert (status, headers["content-length"]) == (403, str(len(body)))
+    assert b"lacks the token of the session" in body
+    assert b"Open the address that" in body
+
+
+def test_what_proxies_say_does_not_reach_the_application():
+    seen = []
+
+    async def noting(scope, receive, send):
+        seen.extend(scope["headers"])
+        await inner(scope, receive, send)
+
+    guard = Guard(noting, port=PORT, token="right-token")
+    cookie = ask(guard, query="token=right-token")[1]["set-cookie"].partition(";")[0]
+    given = {"cookie": cookie, "x-forwarded-host": "evil.example", "x-forwarded-for": "10.0.0.1", "accept": "*/*"}
+    assert ask(guard, headers=given)[0] == 200
+    assert {name for name, _ in seen} == {b"host", b"cookie", b"accept"}
+
+
+def test_a_socket_is_closed_after_it_was_asked_for(guard):
+    """A server may not close what it has not been told of."""
+    order = []
+
+    async def receive():
+        order.append("connect")
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        order.append((message["type"], message["code"]))
+
+    asyncio.run(guard({"type": "websocket", "headers": [(b"host", OURS.encode())]}, receive, send))
+    assert order == ["connect", ("websocket.close", 1008)]
 
 
 def test_pages_may_load_from_this_machine_only(guard, cookie):

@@ -25,7 +25,7 @@ from indistinct.showing.small_bars import small_bars
 from indistinct.studio import bulk, drafts
 from indistinct.studio.distributions import distributions
 from indistinct.studio.drafts import Draft
-from indistinct.studio.jobs import Job
+from indistinct.studio.jobs import Job, end_jobs
 from indistinct.studio.opened import file_name
 from indistinct.studio.pages import lattice
 from indistinct.studio.previews import Preview
@@ -555,6 +555,22 @@ def test_a_job_tells_its_progress_and_stops_when_it_is_cancelled():
     job.wait(30)
     assert not job.is_running
     assert "cancelled" in job.error
+
+
+def test_the_end_of_the_program_stops_what_still_runs():
+    """A thread that is cut off would hold its tables, whose connections DuckDB then calls leaked."""
+    reached = threading.Event()
+
+    def work(watch):
+        reached.set()
+        while True:
+            watch.report("search", 1, 2)
+
+    job = Job("Searching", work).start()
+    assert reached.wait(30)
+    end_jobs()
+    assert not job.is_running
+    end_jobs()
 
 
 def test_an_unexpected_error_of_a_job_quotes_no_cell():

@@ -50,6 +50,16 @@ def released_rows(release):
     return tuple(adversary.rows_of(release.tables[name]) for name in ("quasi", "sensitive"))
 
 
+@pytest.mark.parametrize("alpha", [0.5, {"flu": 0.5}], ids=["of all values", "of one value"])
+def test_a_recipient_verifies_two_tables_whose_limits_the_manifest_does_not_name(alpha, tmp_path):
+    table = pa.table({"who": list("abcdefgh"), "illness": ["flu", "gout", "burn", "cold"] * 2})
+    with ix.anonymize(table, policy_of(ix.AlphaK(alpha, 2)), algorithm="lossy-join") as release:
+        release.write(tmp_path / "out")
+    found = ix.verify(tmp_path / "out")
+    assert found.passed, str(found)
+    assert ("limit for each of some values" in str(found)) is isinstance(alpha, dict)
+
+
 # The adversary and verify agree.
 
 

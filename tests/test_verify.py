@@ -344,7 +344,22 @@ def lie(path, value):
         ("verdict.rows", 11),
         ("verdict.checks.0.passed", False),
         ("verdict.checks.1.detail", "5 groups, the smallest of 50 rows"),
+        ("verdict.checks.0.name", "Ann is row 3"),
+        ("verdict.checks.2.detail", "Ann is row 3"),
         ("verdict.note", "Ann is row 3"),
+        ("algorithm", "Ann is row 3"),
+        ("policy.algorithm", "Ann is row 3"),
+        ("policy.columns.ZIP.weight", True),
+        ("options", {"note": "Ann is row 3"}),
+        ("options", {"Ann is row 3": 1}),
+        ("limits", {"ann": 3}),
+        ("about", {"note": "Ann is row 3"}),
+        ("drawn", {"Ann is row 3": 1}),
+        ("tables", {"quasi": ["Ann"]}),
+        ("unreadable", {"Ann": 1}),
+        ("measures", {"Ann is row 3": 1}),
+        ("measures.precision", float("nan")),
+        ("made_at", "2026-11-17T10:00:00.123456+00:00"),
         ("node.Race", 99),
         ("node.Race", -1),
         ("heights.ZIP", 50),
@@ -360,7 +375,9 @@ def lie(path, value):
         ("made_by", "Ann"),
         ("is_cut_short", False),
         ("people", {"released": 50}),
+        ("people", {"eligible": 12, "released": 10, "lost_rows": 5, "lost_all_rows": 9, "smallest_group": 2}),
         ("pseudonym_salt", "Ann"),
+        ("pseudonym_salt", b"Ann is row 3".hex()),
         ("files", {"table.parquet": "Ann"}),
     ],
 )
@@ -378,8 +395,51 @@ def test_levels_that_a_manifest_states_falsely_are_caught_with_the_original(fold
     hierarchy = policy().columns[name].hierarchy
     change_manifest(folder, lie(f"node.{name}", said[name] - 1))
     change_manifest(folder, lie(f"level_names.{name}", hierarchy.level_names[said[name] - 1]))
+    assert failed(ix.verify(folder, policy())) == {"manifest"}  # the measures say something else
+    change_manifest(folder, lambda m: m.pop("measures"))
     assert ix.verify(folder, policy()).passed
     assert failed(ix.verify(folder, policy(), original=original)) == {"levels"}
+
+
+def test_levels_that_read_the_same_do_not_hide_a_false_level():
+    """Level 1 and level 2 have the same labels, of other values each: only one of them is true."""
+    hierarchy = ix.levels([["a", "x", "y", "*"], ["b", "x", "y", "*"], ["c", "y", "x", "*"]])
+    table = pa.table({"q": list("aabbcc")})
+    made = ix.Policy(columns={"q": ix.quasi(hierarchy)}, privacy=[ix.KAnonymity(2)])
+    released = pa.table({"q": list("yyyyxx")})
+    assert ix.verify(released, made, original=table, node={"q": 2}).passed
+    assert failed(ix.verify(released, made, original=table, node={"q": 1})) == {"levels"}
+
+
+def test_what_a_recipient_without_the_policy_is_told_of_it_has_no_remarks(folder):
+    assert ix.verify(folder).passed
+    for path in ("policy.note", "policy.columns.ZIP.note"):
+        change_manifest(folder, lie(path, "Ann is row 3"))
+        with pytest.raises(ix.TableError, match="states no policy"):
+            ix.verify(folder)
+        change_manifest(folder, lambda m: [m["policy"].pop("note", ""), m["policy"]["columns"]["ZIP"].pop("note", "")])
+
+
+def test_a_file_under_another_name_is_refused(folder):
+    """A name could tell something, too."""
+    (name,) = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
+    (folder / name).rename(folder / f"Ann{Path(name).suffix}")
+    change_manifest(folder, lambda m: m.update(files={f"Ann{Path(name).suffix}": m["files"][name]}))
+    verdict = ix.verify(folder, policy())
+    assert failed(verdict) == {"file"}
+    assert "1 table under a name that none of ours has" in str(verdict)
+
+
+def test_stated_people_are_compared_with_the_original(tmp_path):
+    table = pa.table({"who": list("aabbccdd"), "q": list("xxxxyyyy")})
+    linked = {"column": "who", "release": "pseudonym"}
+    for person in ("who", linked):
+        made = ix.Policy(columns={"q": ix.quasi(ix.suppress())}, privacy=[ix.KAnonymity(2)], person=person)
+        with ix.anonymize(table, made) as release:
+            out = release.write(tmp_path / str(person is linked))
+        assert ix.verify(out, made, original=table).passed
+        change_manifest(out, lambda m: m.update(people=m["people"] | {"eligible": 3, "released": 3}))
+        assert "stated people" in failed(ix.verify(out, made, original=table))
 
 
 @pytest.mark.parametrize("number", [0, 2, 99, "1", None])
@@ -601,8 +661,9 @@ def test_one_more_row_taken_out_of_a_local_release_is_bounded():
         {"age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)], max_suppression=1
     )
     with ix.anonymize(table, policy, algorithm="mondrian") as release:
-        released = release.table
-    whole, one, two = (ix.verify(released.slice(n), policy, original=table, is_local=True) for n in range(3))
+        released = release.table.sort_by("age")  # four groups of three
+    left = [released.take([row for row in range(12) if row not in gone]) for gone in ((), (0,), (0, 3))]
+    whole, one, two = (ix.verify(rows, policy, original=table, is_local=True) for rows in left)
     found = [{check.name: check.detail for check in verdict.checks}["least suppression"] for verdict in (whole, one)]
     assert found == [f"not proved cell by cell: {n} of 12 rows missing, and the policy allows 1" for n in range(2)]
     assert [verdict.passed for verdict in (whole, one, two)] == [True, True, False]

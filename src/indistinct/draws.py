@@ -6,11 +6,16 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from indistinct.errors import PolicyError
+from indistinct.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
 
 Seed = int | str
 COST = 2**14

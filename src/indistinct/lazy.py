@@ -1,4 +1,4 @@
-"""Packages that load a module when one of its names is first asked for; a package's stub is the one list of names.
+"""What loads when it is first asked for: modules, and packages whose stub is the one list of their names.
 
 Type checkers and editors read ``__init__.pyi`` as it stands. The package reads the same file when it is imported, so
 each name is written in one place only. Its ``__init__.py`` says
@@ -30,6 +30,26 @@ def names_of_stub(package: str, file: str) -> tuple[list[str], Callable[[], list
         return value
 
     return names, lambda: names, load
+
+
+class LazyModule:
+    """A module that is imported when something of it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._name), name)
+        setattr(self, name, value)  # found at once from now on
+        return value
+
+
+def lazy_module(name: str) -> Any:
+    """Give a module that is imported when something of it is first asked for: a policy is read without NumPy.
+
+    Type checkers see the module itself where it stands in the other branch of ``if TYPE_CHECKING``.
+    """
+    return LazyModule(name)
 
 
 def _names_in_stub(package: str, file: str) -> tuple[dict[str, str], list[str]]:

@@ -8,7 +8,6 @@ to make room gets its name back, if nothing else has it by now.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import hashlib
 import os
 import platform
@@ -118,6 +117,8 @@ def _exchange(one: Path, other: Path) -> bool:
     """Exchange two names at once; False where the system or the disk cannot."""
     if sys.platform != "linux":
         return False
+    import ctypes
+
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     places = _AT_WORKING_FOLDER, os.fsencode(one), _AT_WORKING_FOLDER, os.fsencode(other)
     return rename is not None and rename(*places, _EXCHANGE) == 0

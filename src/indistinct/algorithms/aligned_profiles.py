@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
+from indistinct.algorithms.doubt import raise_labels, refuse_doubt
 from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
@@ -36,11 +37,16 @@ class Aligning(Algorithm):
     links_rows: ClassVar[bool] = True
 
     labels: LabelKind
+    doubt: float
 
     @property
     def keeps_levels(self) -> bool:
         """Labels of the hierarchy have levels; ranges and sets have none."""
         return self.labels == "hierarchy"
+
+    @property
+    def label_kind(self) -> LabelKind:
+        return self.labels
 
     @abstractmethod
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
@@ -53,10 +59,12 @@ class Aligning(Algorithm):
             blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the recoding to groups of rows, or of people whose rows are linked."""
-        if task.policy.links_rows:
-            return align_profiles(task, watch, self.labels, self.group)
-        return self.group(task, watch)
+        """Give the recoding to groups of rows, or of people whose rows are linked, with some labels raised."""
+        if self.doubt:
+            refuse_doubt(task)
+        links_rows = task.policy.links_rows
+        found = align_profiles(task, watch, self.labels, self.group) if links_rows else self.group(task, watch)
+        return raise_labels(task, found, self.doubt)
 
 
 GroupPeople = Callable[[Task, Watch], LocalRecoding]

@@ -53,6 +53,7 @@ class Anatomy(Algorithm):
     title: ClassVar[str] = "two tables (Xiao and Tao 2006)"
     makes_safe_groups: ClassVar[bool] = False
     kind: ClassVar[Kind] = "two-table"
+    draws_groups: ClassVar[bool] = True
 
     l: int | None = None  # noqa: E741  # the name that everyone knows
     column: str | None = None

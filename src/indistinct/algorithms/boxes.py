@@ -58,7 +58,7 @@ class Ladders:
         point_of = point_of.ravel()
         counts = np.bincount(point_of, space.counts, len(ranks)).astype(np.int64)
         distinct = replace(space, ranks=ranks, counts=counts)
-        columns = [_column(distinct, column) for column in range(ranks.shape[1])]
+        columns = [ColumnLabels.of(distinct, column) for column in range(ranks.shape[1])]
         heights = np.array([len(column.labels) - 1 for column in columns], np.int64)
         values = max((column.labels.shape[1] for column in columns), default=1)
         labels = np.zeros((len(columns), int(heights.max(initial=0)) + 1, values), np.int32)
@@ -70,7 +70,7 @@ class Ladders:
                 labels[position, level, :number] = column.labels[min(level, len(column.labels) - 1)]
                 costs[position, level, :number] = column.costs[min(level, len(column.costs) - 1)]
             is_new[position, :, :number] = False
-            is_new[position, : len(column.labels), :number] = _is_new(column.labels)
+            is_new[position, : len(column.labels), :number] = column.is_new
         points = np.stack([column.values for column in columns], axis=1).astype(np.int32)
         return cls(points, counts, labels, costs, is_new, heights, distinct, point_of, space.counts)
 
@@ -118,45 +118,53 @@ class Ladders:
         return float(self.group_costs(pieces)[pieces.groups] @ pieces.rows)
 
 
+def values_at_hand(space: Space, column: int) -> tuple[IntArray, IntArray]:
+    """Give the ranks that points of a space have in a column, and the place of each point's rank among them."""
+    is_there = np.bincount(space.ranks[:, column], minlength=1) > 0
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[space.ranks[:, column]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Column:
+class ColumnLabels:
+    """The labels of a column, level by level: by value, the first value under its label and what that costs a row."""
+
     values: IntArray
     """The position of each point's value."""
     labels: IntArray
     costs: FloatArray
 
+    @classmethod
+    def of(cls, space: Space, column: int) -> ColumnLabels:
+        """Give the labels of a column that carries labels of its hierarchy.
 
-def _column(space: Space, column: int) -> _Column:
-    """Give the labels of a column level by level.
+        Values stand in an order in which every label covers a run of them, so what separates two neighbours, the cost
+        of their lowest common label, says everything. Labels one level up form where neighbours are separated least.
+        """
+        found, values = values_at_hand(space, column)
+        own = space._label_costs(column, found, found)
+        between = space._label_costs(column, found[:-1], found[1:])
+        label, cost = np.arange(len(found)), own
+        labels, costs = [label], [cost]
+        while label[-1] > 0:
+            starts = np.flatnonzero(np.diff(label, prepend=-1))  # where each label starts; all but 0 have a gap before
+            joins = _least_gaps(between[starts[1:] - 1])
+            is_start = np.ones(len(starts), np.bool_)
+            is_start[1:] = ~joins
+            run_of = np.cumsum(is_start) - 1
+            joined_cost = np.full(int(run_of[-1]) + 1, -1.0)
+            joined_cost[run_of[1:][joins]] = between[starts[1:] - 1][joins]
+            place = np.searchsorted(starts, label)
+            new_cost = joined_cost[run_of[place]]
+            label, cost = starts[is_start][run_of[place]], np.where(new_cost < 0, cost, new_cost)
+            labels.append(label)
+            costs.append(cost)
+        return cls(values, np.stack(labels), np.stack(costs))
 
-    Values stand in an order in which every label covers a run of them, so what separates two neighbours, the cost of
-    their lowest common label, says everything. Labels one level up form where neighbours are separated least.
-    """
-    found, values = np.unique(space.ranks[:, column].astype(np.int64), return_inverse=True)
-    own = space._label_costs(column, found, found)
-    between = space._label_costs(column, found[:-1], found[1:])
-    label, cost = np.arange(len(found)), own
-    labels, costs = [label], [cost]
-    while label[-1] > 0:
-        starts = np.flatnonzero(np.diff(label, prepend=-1))  # where each label starts; all but 0 have a gap before
-        joins = _least_gaps(between[starts[1:] - 1])
-        is_start = np.ones(len(starts), np.bool_)
-        is_start[1:] = ~joins
-        run_of = np.cumsum(is_start) - 1
-        joined_cost = np.full(int(run_of[-1]) + 1, -1.0)
-        joined_cost[run_of[1:][joins]] = between[starts[1:] - 1][joins]
-        place = np.searchsorted(starts, label)
-        new_cost = joined_cost[run_of[place]]
-        label, cost = starts[is_start][run_of[place]], np.where(new_cost < 0, cost, new_cost)
-        labels.append(label)
-        costs.append(cost)
-    return _Column(values.ravel(), np.stack(labels), np.stack(costs))
-
-
-def _is_new(labels: IntArray) -> NDArray[np.bool_]:
-    """Tell which labels, by level and value, cover more values than the one below."""
-    covered = np.stack([np.bincount(level)[level] for level in labels])
-    return np.diff(covered, axis=0, prepend=0) > 0
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Tell which labels, by level and value, cover more values than the one below."""
+        covered = np.stack([np.bincount(level)[level] for level in self.labels])
+        return np.diff(covered, axis=0, prepend=0) > 0
 
 
 def _least_gaps(gaps: FloatArray) -> NDArray[np.bool_]:

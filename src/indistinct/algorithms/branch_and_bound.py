@@ -19,16 +19,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from indistinct.algorithms.column_blocks import Block, ColumnBlocks, block_of, divide, serves
 from indistinct.algorithms.counted import Counter, Source
-from indistinct.algorithms.counters import GroupCounter, Stairs, counter_for, possible_groups
+from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
-from indistinct.algorithms.incumbent import DIGITS, Incumbent, Key, Seen
+from indistinct.algorithms.incumbent import DIGITS, FAILED, Incumbent, Key, Seen
+from indistinct.algorithms.set_counter import SetCounter
 from indistinct.algorithms.task import Task, with_level
-from indistinct.counting import Node
+from indistinct.algorithms.value_counter import ValueCounter
+from indistinct.counting import FrequencyList, Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import NonUniformEntropy, QualityMeasure
 from indistinct.quality.cell_losses import CellMeasure
+from indistinct.recoding import Outcome
 from indistinct.watch import Watch
 
 CACHED_TUPLES = 16_000_000
@@ -40,6 +45,8 @@ MOST_THREADS = 4
 EARLY_SECONDS, LATE_SECONDS = 0.05, 2.0
 MANY_NODES = 10_000_000
 """From so many nodes on descents help a search that has no time limit, and blocks of columns one that may be long."""
+NEGLIGIBLE = 1e-9
+"""What rounding adds to a loss at most."""
 MOST_BLOCK_NODES, FEWEST_BLOCK_NODES = 20_000, 300
 BLOCK_SHARE, BLOCK_NODES_A_SECOND = 0.25, 1_000
 """The part of the time limit that may be spent on blocks, and the nodes of each that are safely counted in a second."""
@@ -97,12 +104,22 @@ class BranchAndBound:
         # each thread has a counter, since counters work in place
         self.is_monotone = task.is_monotone_within(budget)
         self.ruling_out = task if self.is_monotone else task.floor
-        self.counters = [counter_for(self.ruling_out, measure, budget) for _ in range(threads)]
+        self.counters: list[Counter]
+        self.judges: list[Stairs | ValueCounter] | None = None
+        if self.is_monotone:
+            self.counters = [counter_for(task, measure, budget) for _ in range(threads)]
+        elif ValueCounter.serves(task) and measure.asks_counts_only:
+            # one counter tells what a node must lose at the least, which rules out those below, and what it loses
+            by_values = [ValueCounter(task, measure, budget) for _ in range(threads)]
+            self.counters, self.judges = [*by_values], [*by_values]
+        else:
+            # nodes are ruled out by what models imply, and judged by a counter of their own
+            self.counters = [counter_for(self.ruling_out, measure, budget) for _ in range(threads)]
+            self.judges = [
+                Stairs(GroupCounter(task, budget), task.frequencies.heights, CACHED_TUPLES // threads)
+                for _ in range(threads)
+            ]
         self.counter = self.counters[0]
-        # where models are not monotone, nodes are ruled out by what they imply, and judged by a counter of their own
-        self.judges: list[Stairs] | None = None
-        if not self.is_monotone:
-            self.judges = [Stairs(GroupCounter(task, budget), CACHED_TUPLES // threads) for _ in range(threads)]
         parts = measure.level_losses(self.frequencies)
         heights = self.frequencies.heights
         self.level_losses = [[0.0] * (height + 1) for height in heights] if parts is None else _lists(parts)
@@ -111,6 +128,7 @@ class BranchAndBound:
             _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
         )
         self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
+        self.least_kept = _least_kept(measure, self.frequencies) if isinstance(measure, CellMeasure) else None
         self.blocks: ColumnBlocks | None = None
         self.sources: OrderedDict[Node, Source] = OrderedDict()
         self.cached_tuples = 0
@@ -119,8 +137,8 @@ class BranchAndBound:
         """Give the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
         incumbent = self.incumbent
         heap: Heap = []
-        top = incumbent.see(self.counter.outcome(self.frequencies.heights, self.counter.base))
-        incumbent.consider(top if self.judges is None else self._judge(0, top.node))
+        top = self._see_least(0, self.frequencies.heights, self.counter.base, self.budget)
+        incumbent.consider(top if self.judges is None else self._judge(0, top.node, self.counter.base))
         if top.suppressed_rows > self.budget:
             return [], 1.0, 1.0
         number = 2 if len(self.counters) == 1 else 1  # long lists take room, and threads of their own
@@ -186,15 +204,48 @@ class BranchAndBound:
     def descent(self, seed: int) -> Descent:
         """Give a descent over the same nodes, with a counter of its own."""
         task, ends = self.task, (self.frequencies.start, self.frequencies.heights)
-        counter: Counter = (
-            counter_for(task, self.measure, self.budget) if self.is_monotone else GroupCounter(task, self.budget)
-        )
+        is_served = self.is_monotone or isinstance(self.counter, ValueCounter)
+        counter = counter_for(task, self.measure, self.budget) if is_served else GroupCounter(task, self.budget)
         return Descent(counter, self.incumbent, Slope(*ends, self.level_losses, self.is_monotone), seed)
 
-    def _judge(self, thread: int, node: Node) -> Seen:
-        """Count a node for the policy itself, where that is not monotone."""
+    def _see_least(self, thread: int, node: Node, source: Source, most: int) -> Seen:
+        """Count what a node, and whatever lies below it, loses at the least; FAILED if all suppress too many rows.
+
+        Nodes that suppress more than ``most`` rows are of no use.
+        """
+        counter = self.counters[thread]
+        if not isinstance(counter, ValueCounter):
+            return self.incumbent.see(counter.outcome(node, source))
+        count = counter.outcome_within if self.is_monotone else counter.least_outcome
+        return self._see_within(count(node, source, most), most)
+
+    def _see_within(self, outcome: Outcome, most: int) -> Seen:
+        if outcome.suppressed_rows > most:
+            return Seen(outcome.node, FAILED, FAILED, self.budget + 1)
+        return self.incumbent.see(outcome)
+
+    def _judge(self, thread: int, node: Node, source: Source) -> Seen:
+        """Count a node for the policy itself, where that is not monotone; FAILED if it cannot be the best."""
         assert self.judges is not None  # asked only then
-        return self.incumbent.recall(node) or self.incumbent.see(self.judges[thread].outcome(node))
+        known, judge = self.incumbent.recall(node), self.judges[thread]
+        if known is not None:
+            return known
+        if not isinstance(judge, ValueCounter):
+            return self.incumbent.see(judge.outcome(node))
+        most = self._useful_rows(node)
+        return self._see_within(judge.outcome_within(node, source, most), most)
+
+    def _useful_rows(self, node: Node) -> int:
+        """Give the rows that a node, or any above it, may suppress and still be no worse than the best one found.
+
+        What is suppressed would have kept at least so much a row here, and released rows keep no more above than here.
+        """
+        best = self.incumbent.best
+        if best is None or self.least_kept is None:
+            return self.budget
+        kept = sum([numbers[level] for numbers, level in zip(self.least_kept, node, strict=True)])
+        room = best[0] - self._cost(node) + NEGLIGIBLE
+        return self.budget if kept * self.budget <= room else max(-1, math.floor(room / kept))
 
     def _take(self, heap: Heap) -> list[Box]:
         """Take the boxes of least bound, one for each counter; none if nothing better can be left."""
@@ -222,9 +273,9 @@ class BranchAndBound:
         # what descents have counted is known of the policy itself
         seen = self.incumbent.recall(node) if self.judges is None else None
         if seen is None:
-            seen = self.incumbent.see(counter.outcome(node, source))
+            seen = self._see_least(thread, node, source, self._useful_rows(box.low))
         is_possible = seen.suppressed_rows <= self.budget
-        judged = self._judge(thread, node) if self.judges is not None and is_possible else seen
+        judged = self._judge(thread, node, source) if self.judges is not None and is_possible else seen
         return Half(box, with_level(box.low, column, level + 1), above, seen, judged, source, trail)
 
     def _put_back(self, heap: Heap, half: Half) -> None:
@@ -243,7 +294,11 @@ class BranchAndBound:
 
     def _key(self, box: Box, above: float) -> Key:
         """Give what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
-        bound = round(self._cost(box.low) + above + box.suppression_loss, DIGITS)
+        by_rows = 0.0
+        if self.least_kept is not None:
+            kept = sum([numbers[level] for numbers, level in zip(self.least_kept, box.low, strict=True)])
+            by_rows = kept * box.suppressed_rows  # what is suppressed below would have kept more than at the top
+        bound = round(self._cost(box.low) + above + max(box.suppression_loss, by_rows), DIGITS)
         if self.blocks is not None:
             bound = max(bound, self.blocks.least_loss(box.low, box.high, box.suppressed_rows))
         return bound, box.suppressed_rows, sum(box.low), box.low
@@ -295,6 +350,26 @@ class BranchAndBound:
             or possible <= len(source.sizes)
             or 8 * possible <= possible_groups(self.frequencies, source.node)
         )
+
+
+def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int | None = None) -> Counter:
+    """Give the quickest counter that serves a task and a measure; ``at_most`` so many suppressed rows are of use."""
+    asks_counts = measure is None or measure.asks_counts_only
+    if TupleCounter.serves(task) and asks_counts:
+        return TupleCounter(task, measure)
+    if SetCounter.serves(task, measure):
+        return SetCounter(task, measure, at_most)
+    if ValueCounter.serves(task) and asks_counts:
+        return ValueCounter(task, measure, at_most)
+    return GroupCounter(task, at_most)
+
+
+def _least_kept(measure: CellMeasure, frequencies: FrequencyList) -> list[list[float]] | None:
+    """Give what a released cell of each column keeps at the least at each level, as a share of the whole table."""
+    prepared = measure.prepare(frequencies)
+    if prepared.whole <= 0:
+        return None
+    return [[float(kept.min(initial=np.inf)) / prepared.whole for kept in levels] for levels in prepared.per_label]
 
 
 def _lists(parts: Sequence[Any]) -> list[list[float]]:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.algorithms.counted import Counted, Counter, Source
-from indistinct.algorithms.set_counter import SetCounter
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
@@ -31,15 +30,6 @@ DENSE = 8
 """Places are addressed directly up to so many for each tuple, as long as they are not too many to stay near."""
 MOST_DENSE = 1 << 24
 FEWEST_PLACES = 1 << 16
-
-
-def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int | None = None) -> Counter:
-    """Give the quickest counter that serves a task and a measure; ``at_most`` so many suppressed rows are of use."""
-    if TupleCounter.serves(task) and (measure is None or measure.asks_counts_only):
-        return TupleCounter(task, measure)
-    if SetCounter.serves(task, measure):
-        return SetCounter(task, measure, at_most)
-    return GroupCounter(task, at_most)
 
 
 class GroupCounter:
@@ -63,15 +53,18 @@ class Stairs:
     Nodes have the levels of their first columns in common with many others, so the groups there are kept.
     """
 
-    def __init__(self, counter: GroupCounter, most_tuples: int) -> None:
+    def __init__(self, counter: Counter, heights: Node, most_tuples: int) -> None:
         self.counter = counter
-        heights = counter.task.frequencies.heights
         self._order = sorted(range(len(heights)), key=lambda column: heights[column])
         self._kept: OrderedDict[Node, Source] = OrderedDict()
         self._room = most_tuples
 
     def outcome(self, node: Node) -> Outcome:
         """Give what a measure may ask of a node."""
+        return self.counter.outcome(node, self.source_for(node))
+
+    def source_for(self, node: Node) -> Source:
+        """Give the groups at the node below in which only the last column has not climbed."""
         source = self.counter.base
         for column in self._order[:-1]:
             step = with_level(source.node, column, node[column])
@@ -81,7 +74,7 @@ class Stairs:
                 self._keep(self.counter.reduce_source(step, source))
             self._kept.move_to_end(step)
             source = self._kept[step]
-        return self.counter.outcome(node, source)
+        return source
 
     def _keep(self, source: Source) -> None:
         """Keep groups for the nodes above; those that were not used for longest go first."""

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from indistinct.algorithms.bounds import charged_by_nodes
+from indistinct.algorithms.bounds import least_cost_of_space
 from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.column_generation import TOLERANCE, Effort, best_assignment, linear_duals
 from indistinct.algorithms.partition import Partition
@@ -108,7 +108,7 @@ def by_boxes(ladders: Ladders, k: int, watch: Watch, effort: Effort) -> Partitio
     start = group_tuples(ladders.space, k, watch)
     boxes = Boxes.of(ladders, k, effort.box_members)
     if boxes is None:
-        return _partition(ladders, start, charged_by_nodes(ladders, k, watch))
+        return _partition(ladders, start, least_cost_of_space(ladders.space, k, watch))
     is_small = len(ladders.counts) * k <= effort.linear_rows
     duals = linear_duals(boxes, k, watch) if is_small else boxes.rising_duals(k)
     found = best_assignment(ladders, boxes, duals, start, k, effort, watch)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
+from indistinct.algorithms.doubt import check_doubt, raise_labels, refuse_doubt
 from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space
@@ -14,6 +15,7 @@ from indistinct.errors import PolicyError
 from indistinct.quality import Precision, QualityMeasure
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.recoding import LocalRecoding
+from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
 
@@ -26,7 +28,7 @@ class KSimilar(Algorithm):
     rows can be grouped at provably least cost in seconds, that is the answer. Otherwise it is the best grouping of a
     local search, and its gap says by how much its loss exceeds what no grouping gets below. ``program_size`` limits
     the integer program that is tried, in rows that may go to some box of labels; ``MinGen(level="cell")`` has the same
-    aim and tries harder.
+    aim and tries harder. With ``doubt`` chance raises some labels, so that none can be sharpened; nothing is proven.
 
     Every model is demanded of each group: those that fail one other than k-anonymity are merged. Rows are suppressed
     only where a column is never generalized and too few share their value.
@@ -43,23 +45,32 @@ class KSimilar(Algorithm):
 
     measure: QualityMeasure | str = field(default_factory=Precision)
     program_size: int = 1_000
+    doubt: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", cell_measure(self.measure))
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
+        check_doubt(self.doubt)
+
+    @property
+    def label_kind(self) -> LabelKind:
+        return "hierarchy"
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Groups are similar rows, and not always as small as they could be."""
-        return ("lowest-labels",)
+        return () if self.doubt else ("lowest-labels",)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the best local recoding found, and how far from the optimum it can be."""
         assert isinstance(self.measure, CellMeasure)  # checked when made
-        return partition_tuples(task, watch, self.measure, "hierarchy", self._group)
+        if self.doubt:
+            refuse_doubt(task)
+        found = partition_tuples(task, watch, self.measure, "hierarchy", self._group)
+        return raise_labels(task, found, self.doubt)
 
     def _group(self, space: Space, k: int, watch: Watch) -> Partition:
         from indistinct.algorithms.column_generation import Effort

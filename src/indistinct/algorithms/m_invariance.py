@@ -13,6 +13,7 @@ from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.anatomy import added_up, hands, largest_limit
 from indistinct.algorithms.partition import apart
 from indistinct.algorithms.regroup import cell_measure
+from indistinct.algorithms.seating import seat_rows
 from indistinct.algorithms.signatures import Placing, divide_bucket
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
@@ -23,8 +24,9 @@ from indistinct.privacy import MInvariance
 from indistinct.privacy.m_invariance import Signed
 from indistinct.quality import QualityMeasure
 from indistinct.quality.cell_losses import CellMeasure
-from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding
+from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
 from indistinct.recoding.classes import check_link
+from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
 Signature = tuple[int, ...]
@@ -41,10 +43,12 @@ class MInvariant(Algorithm):
     added: a release is true. The other new people form buckets with the ``m`` values that most of them have, again and
     again, so many at a time that the rest can still do so; where one value is too frequent, the surplus is suppressed.
 
-    Buckets are divided into groups of nearby rows; ``measure`` is what counts: ncp, loss, precision or entropy. Since a
-    group is known by its labels, groups of different signatures that come to carry the same ones are joined with others
-    of their signature, and if that is of no use suppressed. With ``two_tables`` groups are known by a number, so that
-    nothing is lost in this way: quasi-identifiers are released as they are and sensitive values apart, as Anatomy does.
+    Buckets are divided into groups of nearby rows. Then rows of one value change places between groups; people who were
+    released before stay in groups of their signature. ``measure`` is what counts: ncp, loss, precision or entropy. A
+    group is known by its labels: those of different signatures that come to carry the same ones are joined with others
+    of their signature, and if that is of no use suppressed. If the release is worse for the exchanges, they are undone.
+    With ``two_tables`` groups are known by a number, so that nothing is lost in this way: quasi-identifiers are
+    released as they are and sensitive values apart, as Anatomy does.
     The same table gives the same groups.
 
     Source: Xiao and Tao 2007, section 5; there counterfeits fill the gaps, and groups have labels and a number.
@@ -61,6 +65,10 @@ class MInvariant(Algorithm):
         object.__setattr__(self, "measure", cell_measure(self.measure))
         if not isinstance(self.two_tables, bool):
             raise PolicyError(f"two_tables: must be true or false, got {self.two_tables!r}")
+
+    @property
+    def label_kind(self) -> LabelKind:
+        return "hierarchy"
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding | Classes:
         """Give the groups, or raise InfeasibleError if too many rows find no place."""
@@ -87,21 +95,34 @@ class MInvariant(Algorithm):
             raise _infeasible(task, m, lost)
         entries = np.concatenate(groups)
         group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        placing = Placing(task, space, entries, group_of, np.array(signatures), not self.two_tables)
-        placed = _placed_in_what_is_left(placing)
-        lost["have no labels that no group with other values has, or fail another model"] += int(
-            (placed == SUPPRESSED).sum()
-        )
-        if lost.total() > task.budget or lost.total() == frequencies.rows:
-            raise _infeasible(task, m, lost)
-        missing = frequencies.entries.counts - np.bincount(entries, minlength=len(frequencies.entries))
-        left_out = np.repeat(np.arange(len(missing)), missing)
-        pieces = added_up(
-            np.concatenate([entries, left_out]), np.concatenate([placed, np.full(len(left_out), SUPPRESSED)])
-        )
+        seatings = [group_of]
+        if not self.two_tables and not watch.time_is_up():
+            seatings.append(seat_rows(space, entries, group_of, _kinds(people, entries), watch))
+        found, refusals = [], []
+        for seated in seatings:
+            placing = Placing(task, space, entries, seated, np.array(signatures), not self.two_tables)
+            placed = _placed_in_what_is_left(placing)
+            left_out = lost + Counter({NO_PLACE: int((placed == SUPPRESSED).sum())})
+            if left_out.total() > task.budget or left_out.total() == frequencies.rows:
+                refusals.append(left_out)
+            else:
+                found.append(_pieces(task, entries, placed))
+        if not found:
+            raise _infeasible(task, m, min(refusals, key=Counter.total))
         if self.two_tables:
-            return Classes.of_pieces(frequencies, pieces)
-        return replace(LocalRecoding.of_pieces(frequencies, pieces), is_cut_short=watch.time_is_up())
+            return Classes.of_pieces(frequencies, found[0])
+        recodings = [LocalRecoding.of_pieces(frequencies, pieces) for pieces in found]
+        return replace(min(recodings, key=self.measure.loss), is_cut_short=watch.time_is_up())
+
+
+NO_PLACE = "have no labels that no group with other values has, or fail another model"
+
+
+def _pieces(task: Task, entries: IntArray, placed: IntArray) -> Pieces:
+    """Give the groups of all rows; those that were left out before are in none."""
+    missing = task.frequencies.entries.counts - np.bincount(entries, minlength=len(task.frequencies.entries))
+    left_out = np.repeat(np.arange(len(missing)), missing)
+    return added_up(np.concatenate([entries, left_out]), np.concatenate([placed, np.full(len(left_out), SUPPRESSED)]))
 
 
 def _placed_in_what_is_left(placing: Placing) -> IntArray:
@@ -185,6 +206,18 @@ class _People:
             told = np.where(np.array([text is None for text in texts])[codes], -1, codes)
         values = frequencies.entries.codes[column][entries]
         return cls(entries, values, told, signatures, block_of[entries], walk)
+
+
+def _kinds(people: _People, entries: IntArray) -> IntArray:
+    """Give each row its kind: new people of one block and value may stand for each other in every group.
+
+    Those who were released before stand for others of their value and signature only.
+    """
+    row_of = np.zeros(int(people.entries.max()) + 1, np.int64)
+    row_of[people.entries] = np.arange(len(people.entries))
+    rows = row_of[entries]
+    said = np.stack([people.blocks[rows], people.values[rows], people.told[rows]])
+    return np.unique(said, axis=1, return_inverse=True)[1].ravel()
 
 
 def _read_signature(text: str, code_of: dict[str, int]) -> Signature | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
+from indistinct.algorithms.doubt import doubt_mistakes
 from indistinct.algorithms.partition import blocks_of, stay_safe
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
@@ -51,6 +52,9 @@ class Mondrian(Aligning):
     ``strict`` keeps rows with equal values together. Relaxed, a group that allows no other cut is also halved by
     dividing the rows of its median value: the loss is never above that of the strict answer.
 
+    With ``doubt`` chance raises some labels, so that none can be sharpened: about so many times as many as are
+    generalized, which loses about that much more.
+
     With k-anonymity alone no boundary in any column of a group is left to cut at. This partitioning is minimal: with d
     columns no group has more than 2d(k - 1) + m rows, m being the most that are equal in all columns; relaxed, no group
     with two different rows has 2k. Groups that come to carry the same labels are then one group of the release.
@@ -71,6 +75,7 @@ class Mondrian(Aligning):
     strict: bool = True
     labels: LabelKind = "hierarchy"
     choose: Choice = "loss"
+    doubt: float = 0.0
 
     def __post_init__(self) -> None:
         mistakes = []
@@ -80,11 +85,14 @@ class Mondrian(Aligning):
             if getattr(self, name) not in choices:
                 listed = " or ".join(map(repr, choices))
                 mistakes.append(f"{name}: must be {listed}, got {getattr(self, name)!r}")
+        mistakes += doubt_mistakes(self.doubt, self.labels)
         if mistakes:
             raise PolicyError(mistakes)
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Ranges are cut along no hierarchy, so nothing says what they could have been instead."""
+        if self.doubt:
+            return ()
         return ("lowest-labels",) if self.labels == "ranges" else ("minimal",)
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:

@@ -108,7 +108,9 @@ def partition_tuples(
     groups, bound, is_proven, is_bounded = 0, 0.0, True, True
     for block in range(blocks):
         own = order[starts[block] : starts[block + 1]]
-        found = group(points.only(own), task.largest_k(), watch)
+        left = int(points.counts[order[starts[block] :]].sum())
+        own_watch = watch.part(int(points.counts[own].sum()) / left) if blocks > 1 else watch
+        found = group(points.only(own), task.largest_k(), own_watch)
         pieces = found.pieces if isinstance(found, Partition) else found
         is_bounded &= isinstance(found, Partition)
         if isinstance(found, Partition):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
+from indistinct.algorithms.annealing import Annealing, check_effort
+from indistinct.algorithms.doubt import check_doubt
 from indistinct.algorithms.partition import partition_tuples
 from indistinct.algorithms.sharpening import sharpen_labels
 from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
@@ -62,28 +65,40 @@ class Regroup(Aligning):
 
     ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
     ``"hierarchy"``, or ``"ranges"`` of numbers and dates and sets of other values, which lose far less.
-    The same table gives the same groups.
+    The same table gives the same groups. With ``doubt`` chance raises some labels, so that none can be sharpened: about
+    so many times as many as are generalized, which loses about that much more.
+
+    With a time limit, groups are bettered for nearly all of it: what costs a little more is kept now and then, less and
+    less often (simulated annealing), and the best groups that were met are given. With ``effort`` so many tries are
+    made for each row that needs company; without a time limit the same table then gives the same groups.
     """
 
     name: ClassVar[str] = "regroup"
     works_in_fragments: ClassVar[bool] = True
+    bound_effort: ClassVar[int] = 600
     title: ClassVar[str] = "cell by cell, very little loss"
 
     measure: QualityMeasure | str = "ncp"
     labels: LabelKind = "hierarchy"
+    doubt: float = 0.0
+    effort: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", cell_measure(self.measure))
         check_labels(self.labels, self.measure)
+        check_doubt(self.doubt, self.labels)
+        check_effort(self.effort)
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Groups are near rows, and not always as small as they could be."""
-        return ("lowest-labels",)
+        return () if self.doubt else ("lowest-labels", "whole-tuples")
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
-        found = partition_tuples(task, watch, self.measure, self.labels, group_tuples)
+        annealing = Annealing.of(self.effort, watch)
+        group = group_tuples if annealing is None else partial(group_tuples, annealing=annealing)
+        found = partition_tuples(task, watch, self.measure, self.labels, group)
         return sharpen_labels(task, found) if self.labels == "hierarchy" else found
 
 
@@ -105,25 +120,27 @@ def check_labels(labels: object, measure: object = None) -> None:
         raise PolicyError("measure: ranges and sets are measured by 'loss' or 'ncp'")
 
 
-def group_tuples(space: Space, k: int, watch: Watch) -> Pieces:
+def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None = None) -> Pieces:
     """Group the tuples of a space into groups of at least k rows, at little cost."""
     loose_rows = _loose_rows(space, k)
     if not loose_rows.any():
         return Pieces(np.arange(len(space.counts)), space.counts, np.arange(len(space.counts)))
     columns = np.argsort(space.sizes, kind="stable")
     sizes = space.sizes[columns]
-    prices, width = _prices(space, columns)
+    prices, width = lay_out_prices(space, columns)
     own = np.flatnonzero(loose_rows)
     own = own[np.argsort(_keys(space.ranks[own][:, columns], sizes, range(len(columns))), kind="stable")]
     homes = np.flatnonzero(space.counts - loose_rows > k)
     members = np.concatenate([own, homes])
     ranks = np.ascontiguousarray(space.ranks[members][:, columns])
-    loose, seeds = _neighbourhood(ranks, loose_rows[own], k, _Finder(sizes, prices, watch))
+    loose, seeds = _neighbourhood(ranks, loose_rows[own], k, Finder(sizes, prices, watch))
     spare = np.append(np.zeros(len(own), np.int64), (space.counts - loose_rows)[homes] - k)
     groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
     first_groups.gather(k, seeds, loose, groups, prices)
     first_groups.settle(k, loose, groups, prices)
     _improve(k, loose, groups, prices, watch)
+    if annealing is not None:
+        annealing.run(k, loose, groups, prices, _work(k, groups), watch)
     return _pieces(space.counts - loose_rows, members, groups, k)
 
 
@@ -157,7 +174,7 @@ def _improve(k: int, loose: Loose, groups: Groups, prices: Prices, watch: Watch)
             if total <= 0.0 or watch.time_is_up():
                 return
             visits = np.array([start, min(parcels, start + SLICE * step), step])
-            regrouping.regroup(visits, k, reach, loose, groups, prices, work)
+            regrouping.regroup(visits, k, np.array([reach, 0.0]), loose, groups, prices, work)
         before, total = total, parcel_groups.refresh(k, loose.ranks, groups, prices)
         poor = poor + 1 if before - total < ENOUGH * before else 0
         if poor == PATIENCE:
@@ -183,7 +200,7 @@ def _work(k: int, groups: Groups) -> Work:
 # Costs.
 
 
-def _prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
+def lay_out_prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
     """Lay the columns' costs out as the kernels take them; also give the words of a box."""
     lines, parts, at, box = [], [], 0, 0
     for column in columns.tolist():
@@ -237,7 +254,7 @@ def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArr
 
 
 @dataclass(frozen=True, slots=True)
-class _Finder:
+class Finder:
     """Finds near tuples by sorting them in many ways."""
 
     sizes: IntArray
@@ -278,7 +295,7 @@ class _Finder:
         return homes, costs
 
 
-def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: _Finder) -> tuple[Loose, IntArray]:
+def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: Finder) -> tuple[Loose, IntArray]:
     """Find who is near whom; also give the loose tuples, those first that find k rows nearby.
 
     Tuples far from all others need each other, though each has nearer ones among the rest: so the half that is

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.branch_and_bound import CACHED_TUPLES, BranchAndBound
-from indistinct.algorithms.counters import GroupCounter, Stairs, counter_for
+from indistinct.algorithms.branch_and_bound import CACHED_TUPLES, BranchAndBound, counter_for
+from indistinct.algorithms.counters import GroupCounter, Stairs
 from indistinct.algorithms.incumbent import DIGITS
 from indistinct.algorithms.task import Task, with_level
+from indistinct.algorithms.value_counter import ValueCounter
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import QualityMeasure
@@ -81,8 +82,8 @@ class Search:
     def _outcome(self) -> Callable[[Node], Outcome]:
         """What counts a node."""
         counter = counter_for(self.task, at_most=self.budget)
-        if isinstance(counter, GroupCounter):
-            return Stairs(counter, CACHED_TUPLES).outcome
+        if isinstance(counter, GroupCounter | ValueCounter):
+            return Stairs(counter, self.heights, CACHED_TUPLES).outcome
         return lambda node: counter.outcome(node, counter.base)
 
     def minimal(self) -> list[Node]:

@@ -65,6 +65,14 @@ class Task:
         return self.policy.allowed_suppression(self.frequencies.rows)
 
     @property
+    def is_blind(self) -> bool:
+        """Whoever works on this task sees no sensitive value: nothing follows about them from what it finds.
+
+        Sensitive columns are counted only where models ask about them. What was released before may hold them, too.
+        """
+        return not self.frequencies.sensitive and not self.secret
+
+    @property
     def models(self) -> tuple[PrivacyModel, ...]:
         """All models, each once."""
         return tuple({id(model): model for one in self.requirements for model in one.models}.values())

@@ -15,7 +15,7 @@ from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.group_labels import LabelKind, Labels
 from indistinct.watch import Watch
 
 
@@ -58,6 +58,10 @@ class TopDown(Algorithm):
     def __post_init__(self) -> None:
         if not isinstance(self.tighten, bool):
             raise PolicyError(f"tighten: must be true or false, got {self.tighten!r}")
+
+    @property
+    def label_kind(self) -> LabelKind:
+        return "hierarchy"
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         blocks_of(task)

@@ -5,11 +5,11 @@ For each attack it says what somebody was assumed to know, what was found, how b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.attacks.attack_run import SEVERITIES, TITLES, AttackRun, Outcome, Severity
+from indistinct.attacks.attack_run import GUESSES, SEVERITIES, TITLES, AttackRun, Outcome, Severity
 from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from indistinct.attacks.complementary_report import ComplementaryReport
     from indistinct.attacks.dependencies import DependencyReport
     from indistinct.attacks.downcoding_report import DowncodingReport
+    from indistinct.attacks.guess_report import GuessReport
     from indistinct.attacks.homogeneity import HomogeneityReport
     from indistinct.attacks.link_report import LinkReport
     from indistinct.attacks.release_names import OnePolicy
     from indistinct.attacks.unsorted_report import UnsortedReport
     from indistinct.policy import Policy
+    from indistinct.released.released_tables import ReleasedTables
 
 KNOWN = {
     "linking": ("the release", "a table that names people, such as a voter list", "the policy's hierarchies"),
@@ -31,8 +33,13 @@ KNOWN = {
     "homogeneity": ("the release", "somebody's quasi-identifier, and that they are in the release"),
     "dependencies": ("the release", "what tells what: a map or a code book, or the rows that kept a value"),
     "downcoding": ("the release", "the policy: its hierarchies, k and algorithm"),
+    "refinement": ("the release", "the policy: its hierarchies, k and algorithm"),
+    **dict.fromkeys(GUESSES, ("the release",)),
 }
 """What somebody is assumed to hold."""
+
+REFINING = 20.0
+"""Seconds that programs may take to sharpen labels; what is found by then is true."""
 
 TWO_TABLES = "a release of two tables generalizes nothing, and links by classes only"
 
@@ -51,9 +58,9 @@ def run(
     """Run every attack that applies to a release, and give what a recipient could conclude.
 
     ``earlier`` are the earlier releases of the same source, earliest first, ``earlier_policies`` their policies if
-    they had others. ``external`` is a table that names people. ``original`` is the private table: only the order of its
-    rows is compared, and what tells what is learned from it. ``most`` findings of each attack are described.
-    ``reading`` goes to the engine.
+    they had others. ``external`` is a table that names people. ``original`` is the private table: the order of its rows
+    is compared, what tells what is learned from it, and it says whether guesses are right. ``most`` findings of each
+    attack are described. ``reading`` goes to the engine.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
@@ -66,6 +73,7 @@ def run(
     from indistinct.attacks.dependencies import dependencies
     from indistinct.attacks.downcoding import downcoding
     from indistinct.attacks.homogeneity import homogeneity
+    from indistinct.attacks.refinement import refinement
     from indistinct.attacks.release_names import policy_of_each, releases_by_name
     from indistinct.attacks.unsorted import unsorted
     from indistinct.policy.given_policy import one_policy
@@ -87,7 +95,7 @@ def run(
         tried.add_linking(link(tables, external, policy, most=most, **reading))
     if tables.is_apart:
         tried.not_run |= dict.fromkeys(
-            ("complementary", "unsorted", "homogeneity", "dependencies", "downcoding"), TWO_TABLES
+            ("complementary", "unsorted", "homogeneity", "dependencies", "downcoding", "refinement"), TWO_TABLES
         )
     else:
         if before:
@@ -109,7 +117,13 @@ def run(
             tried.add_dependencies(dependencies(tables, policy, original=original, **reading))
         else:
             tried.not_run["dependencies"] = "no column is released as it is"
-        tried.add_downcoding(downcoding(tables, policy, most=most, **reading))
+        tried.add_sharpening(downcoding(tables, policy, most=most, **reading))
+        refined = refinement(tables, policy, most=most, time_limit=REFINING, **reading)
+        if refined.programs:
+            tried.add_sharpening(refined)
+        else:
+            tried.not_run["refinement"] = "its groups together tell no more than each by itself, which downcoding shows"
+    tried.guess(tables, policy, original, **reading)
     order = list(SEVERITIES)
     outcomes = sorted(tried.outcomes, key=lambda one: (order.index(one.severity), list(TITLES).index(one.attack)))
     return AttackRun(name, tuple(outcomes), tried.not_run)
@@ -121,6 +135,44 @@ class _Tried:
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []
         self.not_run: dict[str, str] = {}
+
+    def guess(self, tables: ReleasedTables, policy: Policy, original: Any, **reading: Any) -> None:
+        """Try every attack that guesses; the original says who is right."""
+        from indistinct.attacks.definetti import definetti
+        from indistinct.attacks.inference import inference
+        from indistinct.attacks.minimality import minimality
+        from indistinct.attacks.singling_out import singling_out
+
+        attacks: dict[str, Callable[..., GuessReport]] = {
+            "inference": inference,
+            "minimality": minimality,
+            "definetti": definetti,
+            "singling_out": singling_out,
+        }
+        if not policy.with_role("sensitive"):
+            attacks = {"singling_out": singling_out}
+            self.not_run |= {name: "the policy has no sensitive column" for name in GUESSES if name not in attacks}
+        for name, attack in attacks.items():
+            try:
+                if original is None:
+                    raise PolicyError("the original was not given, which says whether guesses are right")
+                if tables.is_apart and name == "minimality":
+                    raise PolicyError(TWO_TABLES)
+                self.add_guess(attack(tables, policy, original, **reading))
+            except PolicyError as error:
+                self.not_run[name] = str(error)
+
+    def add_guess(self, report: GuessReport) -> None:
+        """Add how often guesses are right."""
+        figures: dict[str, float] = {}
+        for guess in report.guesses:
+            figures |= {
+                f"{guess.what}: guesses": guess.people,
+                f"{guess.what}: right": guess.right,
+                f"{guess.what}: right by the control": guess.control_right,
+            }
+        found = _severity(False, bool(report.found))
+        self._add(report.attack, report, found, figures, report.sentences, assumed=report.assumed)
 
     def add_homogeneity(self, report: HomogeneityReport) -> None:
         """Add what groups tell about sensitive values."""
@@ -150,8 +202,8 @@ class _Tried:
         sentences = [one.sentence for one in report.columns]
         self._add("dependencies", report, _severity(report.is_broken, report.below_k > 0), figures, sentences)
 
-    def add_downcoding(self, report: DowncodingReport) -> None:
-        """Add what labels tell about what lies below them."""
+    def add_sharpening(self, report: DowncodingReport) -> None:
+        """Add what labels tell about what lies below them, each by itself or all together."""
         figures = {
             "generalized cells": report.generalized_cells,
             "cells whose lower label is known": report.sharpened_cells,
@@ -159,7 +211,7 @@ class _Tried:
             "k": report.k,
         }
         self._add(
-            "downcoding",
+            report.name,
             report,
             _severity(False, bool(report.kinds) and (report.sharpened_cells > 0 or report.smallest_crowd < report.k)),
             figures,

@@ -34,7 +34,33 @@ TITLES = {
     "homogeneity": "Groups with one sensitive value",
     "dependencies": "Columns that tell others",
     "downcoding": "Sharpening labels of the release alone",
+    "inference": "Guessing sensitive values by a learner",
+    "minimality": "Guessing by why groups were not divided",
+    "definetti": "Guessing by what all classes say together",
+    "singling_out": "Singling people out by a few cells",
+    "refinement": "Sharpening labels by all groups together",
 }
+MEANINGS = {
+    "linking": "somebody who has that table finds rows of people whom it names",
+    "complementary": "the releases together tell people apart whom each of them hides",
+    "unsorted": "the place of a row tells whose it is",
+    "homogeneity": (
+        "whoever knows that somebody is in such a group learns the sensitive value, without knowing which row is hers"
+    ),
+    "dependencies": "a generalized cell can be read from another column, as if it had not been generalized",
+    "downcoding": (
+        "every group still has its k rows, and no row is told whose it is; but who knows the hierarchies, and that "
+        "labels are as low as they can be, can tell that some rows of a group lie in one part of a label and some in "
+        "another: the crowd that hides a person may then be smaller than k"
+    ),
+    "inference": "rows of people who are in the release are guessed better than rows of people who are not",
+    "minimality": "whoever knows the policy concludes, from what was not released, which values people have",
+    "singling_out": "a few cells that stand in the release describe one person only, more often than by chance",
+    "definetti": "which of the values of a class somebody has can be guessed from what goes with what in all classes",
+}
+"""What it means if an attack finds something, to whoever meets it for the first time."""
+GUESSES = ("inference", "minimality", "definetti", "singling_out")
+"""Attacks that guess, which the original tells whether they are right."""
 CONFIDENTIAL = (
     "This report quotes released labels and says where a release is weak. Keep it as you keep the private table."
 )
@@ -72,10 +98,16 @@ class Outcome:
         """The attack in words."""
         return TITLES[self.attack] + (f": {self.against}" if self.against else "")
 
+    @property
+    def meaning(self) -> str:
+        """What follows from it, in plain words; nothing if nothing was found."""
+        return "" if self.severity == "nothing" else MEANINGS.get(self.attack, "")
+
     def to_dict(self) -> dict[str, Any]:
         """Give the outcome as JSON takes it."""
         return {
             "attack": self.attack,
+            "meaning": self.meaning,
             "against": self.against,
             "severity": self.severity,
             "summary": self.summary,
@@ -138,6 +170,7 @@ class AttackRun:
         for one in self.outcomes:
             lines += ["", f"## {_markdown(one.title)}", "", f"**{SEVERITIES[one.severity].capitalize()}.** "]
             lines += [f"{_markdown(one.summary[:1].upper() + one.summary[1:])}."]
+            lines += ["", f"What it means: {one.meaning}."] if one.meaning else []
             lines += ["", "What was assumed known:", *(f"- {_markdown(known)}" for known in one.known)]
             lines += ["", "What was found:", *(f"- {name}: {figure(value)}" for name, value in one.figures.items())]
             if one.findings:
@@ -177,6 +210,7 @@ class AttackRun:
                 f"<h2>{html.escape(one.title)}</h2>",
                 f'<p class="{one.severity}">{SEVERITIES[one.severity].capitalize()}.</p>',
                 f"<p>{html.escape(one.summary[:1].upper() + one.summary[1:])}.</p>",
+                f"<p>What it means: {html.escape(one.meaning)}.</p>" if one.meaning else "",
                 _list("What was assumed known", one.known),
                 _list("What was found", [f"{name}: {figure(value)}" for name, value in one.figures.items()]),
                 _list("The worst of it", one.findings),

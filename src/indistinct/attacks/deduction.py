@@ -253,8 +253,12 @@ class Knowledge:
                 elif found.least:
                     narrowed = lower if cell.split.is_cover else self._lowest_label(cell.column, level, lower, excluded)
                     bounds.append(Bound(narrowed, found.least, found.most))
+        yield from self.conclude(cell, bounds, found.crowd, strength)
+
+    def conclude(self, cell: Cell, bounds: Sequence[Bound], crowd: int, strength: int) -> Iterator[Deduced]:
+        """Say what is known of the labels below a label, if it says anything."""
         occurring = [bound for bound in bounds if bound.least]
-        crowd = min([found.crowd, *(bound.most for bound in occurring)])
+        crowd = min([crowd, *(bound.most for bound in occurring)])
         kind: Kind
         if len(occurring) == 1 and occurring[0].least == cell.rows:
             if occurring[0].label == cell.label:
@@ -273,6 +277,14 @@ class Knowledge:
         else:
             return
         yield Deduced(kind, cell.column, cell.group, cell.rows, tuple(bounds), crowd, strength)
+
+    def limits_of(self, cell: Cell, strength: int) -> Limits | None:
+        """Bound the rows under each label below a label of a local release, as far as follows from it alone."""
+        return self._local_limits(cell, self._number_of_possible(cell), strength)
+
+    def narrow(self, cell: Cell, lower: Label) -> Label:
+        """Give the lowest label that stands for the same values as a label below another."""
+        return self._lowest_label(cell.column, cell.split.level - 1, lower, NOTHING)
 
     def _number_of_possible(self, cell: Cell, excluded: frozenset[Label] = NOTHING) -> int | None:
         """Give how many labels below a label are possible; None where they cannot be listed."""

@@ -122,7 +122,7 @@ def dependencies(
     """
     from indistinct.engine import use_table
     from indistinct.linkage.coded_cells import coded_columns
-    from indistinct.linkage.telling_columns import dependencies_between
+    from indistinct.linkage.telling_columns import dependencies_between, pairs_between, unseen_pairs
     from indistinct.policy.given_policy import one_policy
     from indistinct.released.released_tables import ReleasedTables
 
@@ -144,12 +144,14 @@ def dependencies(
         keep = {}
         with use_table(original, **reading) as rows:
             source = _read_original(rows, policy, [*quasi, *shown])
+    notes = [*notes, *unseen_pairs(shown, quasi)]
+    asked = [name for name in quasi if name in source and (name not in keep or keep[name].any())]
+    pairs = list(pairs_between(source, shown, asked))
     told: dict[str, list[Dependency]] = {}
-    for name in quasi:
-        if name not in source or (name in keep and not keep[name].any()):
-            continue
-        among = {one: _where(source[one], keep.get(name)) for one in (*shown, name) if one in source}
-        for found in dependencies_between(among, [one for one in shown if one in among], [name]):
+    for name in asked:
+        telling = [one for one, other in pairs if other == name]
+        among = {one: _where(source[one], keep.get(name)) for one in (*telling, name)}
+        for found in dependencies_between(among, telling, [name]):
             told.setdefault(found.column, []).append(found)
     return _count_exposed(released, source, keep, told, quasi, DependencyReport(count, k, (), 0, 0, tuple(notes)))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from indistinct.attacks.downcoding_report import KINDS, ColumnExposure, DowncodingReport, Finding
 from indistinct.attacks.people_notes import people_notes
@@ -68,13 +68,42 @@ def downcoding(
     >>> [bound for finding in report.findings for bound in finding.bounds if bound.label != "nurse"]
     [Bound(label='clerk', least=1, most=2), Bound(label='judge', least=1, most=2)]
     """
-    from indistinct.attacks.deduction import Knowledge
-    from indistinct.attacks.label_tree import LabelTree
-    from indistinct.attacks.released_groups import ReleasedGroups
     from indistinct.policy.given_policy import one_policy
 
     policy = one_policy(policy)
-    _check(assume, recoding)
+    if isinstance(assume, str) or not set(assume or ()) <= set(ASSUMPTIONS):
+        raise PolicyError(f"assume: must be some of {', '.join(ASSUMPTIONS)}, got {assume!r}")
+    looked = look_at(release, policy, assume, recoding, suppressed, **reading)
+    return DowncodingReport(**report_facts(looked, looked.deduced, looked.assumed, most, looked.notes))
+
+
+class Looked(NamedTuple):
+    """What a release says, what was assumed of it that it does not contradict, and what follows label by label."""
+
+    known: Knowledge
+    promised: Collection[str]
+    """What its algorithm promises, or what it was asked to assume."""
+    strength: int
+    assumed: dict[str, str]
+    deduced: list[Deduced]
+    notes: list[str]
+
+
+def look_at(
+    release: Any,
+    policy: Policy,
+    assume: Collection[str] | None,
+    recoding: Literal["full-domain", "local"] | None = None,
+    suppressed: int | None = None,
+    **reading: Any,
+) -> Looked:
+    """Read a release, and conclude what follows about each label of each group by itself."""
+    from indistinct.attacks.deduction import Knowledge
+    from indistinct.attacks.label_tree import LabelTree
+    from indistinct.attacks.released_groups import ReleasedGroups
+
+    if recoding not in (None, "full-domain", "local"):
+        raise PolicyError(f"recoding: must be 'full-domain' or 'local', got {recoding!r}")
     released = ReleasedGroups.read(release, policy, **reading)
     if suppressed is not None:
         released = replace(released, suppressed=suppressed)
@@ -86,7 +115,7 @@ def downcoding(
     wanted = _promises(released, policy) if assume is None else assume
     strength = max((place for place, name in enumerate(names, 1) if name in wanted), default=0)
     notes = [*people_notes(policy), *_notes(known)]
-    reason = _why_not_minimal(known, policy)
+    reason = why_not_minimal(known, policy)
     if reason and "minimal" in names[:strength]:
         strength = names.index("minimal")
         notes.append(f"minimality is not assumed: {reason}")
@@ -98,14 +127,7 @@ def downcoding(
             f"{_meaning(names[strength], known)}: the release was not made so, and nothing is concluded from it"
         )
     assumed = {name: _meaning(name, known) for name in names[:strength]}
-    return _report(known, [one for one in deduced if one is not None], assumed, most, notes)
-
-
-def _check(assume: Collection[str] | None, recoding: object) -> None:
-    if isinstance(assume, str) or not set(assume or ()) <= set(ASSUMPTIONS):
-        raise PolicyError(f"assume: must be some of {', '.join(ASSUMPTIONS)}, got {assume!r}")
-    if recoding not in (None, "full-domain", "local"):
-        raise PolicyError(f"recoding: must be 'full-domain' or 'local', got {recoding!r}")
+    return Looked(known, wanted, strength, assumed, [one for one in deduced if one is not None], notes)
 
 
 def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
@@ -114,13 +136,13 @@ def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
 
     if policy.models_of_groups != tuple(policy.privacy):
         return ()  # where few columns are known, a label may be higher than its own rows ask for
-    algorithm = algorithm_that_made(released.algorithm, policy)
+    algorithm = algorithm_that_made(released.algorithm, policy, released.options)
     may_suppress = policy.allowed_suppression(released.rows) > 0
     promised = ("minimal",) if algorithm is None else algorithm.promises(may_suppress=may_suppress)
     return promised if released.is_proven or not promised else ("lowest-labels",)
 
 
-def _why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
+def why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
     """Say why minimality would tell nothing about k and the hierarchies, if that is so."""
     from indistinct.privacy import KAnonymity
 
@@ -148,7 +170,7 @@ def _standing_out(released: ReleasedGroups, policy: Policy) -> int:
     """
     from indistinct.algorithms.algorithm import algorithm_that_made
 
-    algorithm = algorithm_that_made(released.algorithm, policy)
+    algorithm = algorithm_that_made(released.algorithm, policy, released.options)
     if released.suppressed is None or (algorithm is not None and not algorithm.suppresses):
         return 1  # minimal among the releases without suppressed rows, whatever the policy allows
     rows = released.rows + released.suppressed
@@ -175,26 +197,27 @@ def _meaning(name: str, known: Knowledge) -> str:
     return ASSUMPTIONS[name] if known.is_local else MINIMAL_TABLE
 
 
-def _report(
-    known: Knowledge, deduced: Sequence[Deduced], assumed: dict[str, str], most: int, notes: Sequence[str]
-) -> DowncodingReport:
+def report_facts(
+    looked: Looked, deduced: Sequence[Deduced], assumed: dict[str, str], most: int, notes: Sequence[str]
+) -> dict[str, Any]:
     """Count what was deduced, and describe the worst of it."""
+    known = looked.known
     released, severity = known.released, list(KINDS)
-    meanings = [None, *assumed.values()]
+    meanings = [None, *assumed.values(), ", and ".join(assumed.values())]
     counts = Counter(one.kind for one in deduced)
     ranked = sorted(
         deduced, key=lambda one: (severity.index(one.kind), one.crowd, one.rows, one.column, one.group or 0)
     )
-    return DowncodingReport(
-        k=known.k,
-        rows=released.rows,
-        groups=len(released.groups),
-        recoding="local" if known.is_local else "full-domain",
-        assumed=assumed,
-        columns=tuple(_exposure(known, column, deduced) for column in range(len(released.columns))),
-        smallest_crowd=min([*released.sizes, *(one.crowd for one in deduced if one.group is not None)], default=0),
-        kinds={kind: counts[kind] for kind in severity if counts[kind]},
-        findings=tuple(
+    return {
+        "k": known.k,
+        "rows": released.rows,
+        "groups": len(released.groups),
+        "recoding": "local" if known.is_local else "full-domain",
+        "assumed": assumed,
+        "columns": tuple(_exposure(known, column, deduced) for column in range(len(released.columns))),
+        "smallest_crowd": min([*released.sizes, *(one.crowd for one in deduced if one.group is not None)], default=0),
+        "kinds": {kind: counts[kind] for kind in severity if counts[kind]},
+        "findings": tuple(
             Finding(
                 one.kind,
                 released.columns[one.column],
@@ -206,8 +229,8 @@ def _report(
             )
             for one in ranked[:most]
         ),
-        notes=tuple(notes),
-    )
+        "notes": tuple(notes),
+    }
 
 
 def _exposure(known: Knowledge, column: int, deduced: Sequence[Deduced]) -> ColumnExposure:

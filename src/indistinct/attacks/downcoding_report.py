@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from indistinct.showing.words import counted
-
-if TYPE_CHECKING:
-    pass
 
 Label = str | None
 Kind = Literal["certain", "counted", "named", "present", "crowd", "absent", "somewhere"]
@@ -26,6 +23,7 @@ KINDS: dict[Kind, str] = {
 """What findings say, worst first."""
 
 ADVICE = (
+    "say doubt = 0.1 in the options of regroup, mondrian or k-similar: chance then raises some labels, and none tells",
     "give these columns hierarchies with larger steps, or release them higher than they must be",
     "raise k, so that the crowds that follow are larger",
     "suppress the rows of the worst groups",
@@ -79,7 +77,8 @@ class Finding:
 
     def _what_follows(self) -> str:
         if self.kind == "certain":
-            return f"all have {self.column} {_show_label(self.bounds[0].label)}"
+            (only,) = (bound for bound in self.bounds if bound.least)
+            return f"all have {self.column} {_show_label(only.label)}"
         occurring = [
             f"{_rows_in_words(bound)} {self.column} {_show_label(bound.label)}" for bound in self.bounds if bound.least
         ]
@@ -122,6 +121,8 @@ class ColumnExposure:
 class DowncodingReport:
     """What follows from a release alone: counts, released labels, and labels of the policy's hierarchies."""
 
+    name: ClassVar[str] = "downcoding"
+    """What the attack is called."""
     advice: ClassVar[tuple[str, ...]] = ADVICE
     """What to do where something was found."""
     scope: ClassVar[str] = SCOPE
@@ -183,14 +184,14 @@ class DowncodingReport:
         }
 
     def __str__(self) -> str:
-        lines = [f"downcoding: {self.summary}"]
+        lines = [f"{self.name}: {self.summary}"]
         lines += [f"assumed: {meaning}" for meaning in self.assumed.values()] or ["assumed: nothing"]
         lines += [f"note: {note}" for note in self.notes]
         if self.kinds:
             lines += ["", *(f"{number:>7,}  {KINDS[kind]}" for kind, number in self.kinds.items())]
             lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
             lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
-        return "\n".join([*lines, "", SCOPE])
+        return "\n".join([*lines, "", self.scope])
 
 
 def _show_label(label: Label) -> str:

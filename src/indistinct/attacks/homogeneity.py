@@ -29,9 +29,12 @@ Unit = Literal["row", "person"]
 PLURALS = {"row": "rows", "person": "people"}
 
 ADVICE = (
-    "ask for l-diversity or (alpha,k)-anonymity of the sensitive column as well as for k",
+    'ask for several values in every group: [[privacy]] model = "l-diversity", l = 2, column = "…" in the policy',
     "generalize or leave out the sensitive values that whole groups share",
 )
+
+MOST_NAMED = 6
+"""Columns that a summary names, those first that tell most."""
 
 SCOPE = (
     "Counted are values that a group shares by more than the given share. Not shown is what is sensitive only when "
@@ -70,6 +73,9 @@ class AlikeColumn:
     alike_groups: int
     alike_rows: int
     """Rows of groups in which at least the given share has one value."""
+    common_rows: int = 0
+    """Those of the former in groups in which all have the value that so large a share of the whole release has, too:
+    no release could hide that, and a group tells little beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +99,8 @@ class HomogeneityReport:
 
     @property
     def is_broken(self) -> bool:
-        """The sensitive value of somebody is known to whoever knows the quasi-identifier."""
-        return any(column.same_rows for column in self.columns)
+        """Somebody's sensitive value is known to whoever knows the quasi-identifier, and nearly all have another."""
+        return any(column.same_rows > column.common_rows for column in self.columns)
 
     @property
     def summary(self) -> str:
@@ -102,13 +108,22 @@ class HomogeneityReport:
         if not any(column.alike_rows for column in self.columns):
             least = f"{self.share:.0%} of its {PLURALS[self.unit]} or more"
             return f"no group of {self.groups:,} has one sensitive value in {least}"
-        return "; ".join(
+        alike = sorted((one for one in self.columns if one.alike_rows), key=lambda one: one.common_rows - one.same_rows)
+        said = [
             f"{column.column} is the same for all of {counted(column.same_rows, self.unit, PLURALS[self.unit])} in "
             f"{counted(column.same_groups, 'group')}, and for at least {self.share:.0%} in "
-            f"{counted(column.alike_groups, 'group')}"
-            for column in self.columns
-            if column.alike_rows
-        )
+            f"{counted(column.alike_groups, 'group')}{self._in_common(column)}"
+            for column in alike[:MOST_NAMED]
+        ]
+        more = len(alike) - len(said)
+        return "; ".join([*said, *([f"and {counted(more, 'more column', 'more columns')}"] if more else [])])
+
+    def _in_common(self, column: AlikeColumn) -> str:
+        """Say how much of it is what nearly everybody has."""
+        if not column.common_rows:
+            return ""
+        who = "all" if column.common_rows == column.same_rows else f"{column.common_rows:,}"
+        return f" ({who} of these {PLURALS[self.unit]} have what {self.share:.0%} of the whole release have)"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the report as JSON takes it."""
@@ -172,8 +187,10 @@ def homogeneity(
             is_alike, is_same = found.largest >= share * found.sizes - 1e-9, found.largest == found.sizes
             units, groups = int(found.sizes.sum()), len(found.sizes)
             same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
-            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike))
-            for group in found.worst(is_alike)[:most]:
+            is_common = found.has_common(share)
+            common = int(found.sizes[is_same & is_common].sum())
+            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike, common))
+            for group in found.worst(is_alike & ~is_common)[:most]:
                 size, largest = int(found.sizes[group]), int(found.largest[group])
                 findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
     findings.sort(key=lambda one: (-one.share, -one.rows))
@@ -189,8 +206,17 @@ class _Shares:
     column: str
     sizes: IntArray
     largest: IntArray
+    values: IntArray
+    """The code of that value."""
+    having: IntArray
+    """How many of all have each value."""
     labels: Callable[[int], dict[str, Label]]
     """What the cells of a group are."""
+
+    def has_common(self, share: float) -> BoolArray:
+        """Tell of each group whether most of it have the value that at least a share of all have."""
+        found: BoolArray = self.having[self.values] >= share * self.sizes.sum() - 1e-9
+        return found
 
     def worst(self, is_alike: BoolArray) -> list[int]:
         """Give the groups that are alike, those first that tell most, of most."""
@@ -214,11 +240,22 @@ def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[
             codes = [np.asarray(own, np.int64) for own in found.codes]
             number = number_combinations(codes[:-1], len(found.counts))
             sizes = np.bincount(number, found.counts).astype(np.int64)
-            largest = np.zeros(len(sizes), np.int64)
-            np.maximum.at(largest, number, found.counts)
+            largest, most = _largest(number, codes[-1], found.counts, len(sizes))
+            having = np.bincount(codes[-1], found.counts).astype(np.int64)
             first = np.unique(number, return_index=True)[1]
             cells = {column: (values[column], codes[place][first]) for place, column in enumerate(policy.quasi)}
-            yield _Shares(name, sizes, largest, partial(_cells_of, cells))
+            yield _Shares(name, sizes, largest, most, having, partial(_cells_of, cells))
+
+
+def _largest(groups: IntArray, values: IntArray, counts: IntArray, number: int) -> tuple[IntArray, IntArray]:
+    """Give the count of the most frequent value of each group, and that value's code."""
+    import numpy as np
+
+    largest, most = np.zeros(number, np.int64), np.zeros(number, np.int64)
+    np.maximum.at(largest, groups, counts)
+    is_most = counts == largest[groups]
+    most[groups[is_most]] = values[is_most]
+    return largest, most
 
 
 def _cells_of(cells: Mapping[str, tuple[Sequence[Label], IntArray]], group: int) -> dict[str, Label]:
@@ -257,6 +294,6 @@ def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Itera
             found = np.stack([np.asarray(own, np.int64) for own in encoded.count_by([PROFILE, PSEUDONYM, name]).codes])
             sizes = np.bincount(np.unique(found[:2], axis=1)[0], minlength=number).astype(np.int64)
             pairs, people = np.unique(found[[0, 2]], axis=1, return_counts=True)
-            largest = np.zeros(number, np.int64)
-            np.maximum.at(largest, pairs[0], people)
-            yield _Shares(name, sizes, largest, labels)
+            largest, most = _largest(pairs[0], pairs[1], people.astype(np.int64), number)
+            having = np.bincount(pairs[1], people).astype(np.int64)
+            yield _Shares(name, sizes, largest, most, having, labels)

@@ -28,6 +28,8 @@ class ReleasedGroups:
     levels: Mapping[str, int] | None = None
     """The level of each column of a full-domain release, if it says so."""
     algorithm: str | None = None
+    options: Mapping[str, Any] | None = None
+    """Those of the algorithm that are not the usual ones, if the release says so."""
     is_proven: bool = True
     is_of_policy: bool = True
     """The release was made for this policy, as far as it says."""
@@ -52,6 +54,7 @@ class ReleasedGroups:
             is_local=said.get("node") is None,
             levels=said.get("node"),
             algorithm=said.get("algorithm"),
+            options=said.get("options"),
             is_proven=_is_as_promised(said),
             is_of_policy=released.is_of(policy),
         )

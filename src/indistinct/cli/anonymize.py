@@ -19,6 +19,7 @@ from indistinct.cli.options import (
     Purpose,
     ReadingAnywhere,
     Recipient,
+    Review,
     Terms,
     TimeLimit,
 )
@@ -49,6 +50,10 @@ def anonymize(
     allow_unsafe: Annotated[
         bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
     ] = False,
+    with_verifier: Annotated[
+        bool,
+        typer.Option("--with-verifier", help="Add verify.py: a recipient recounts the release with Python alone."),
+    ] = False,
     ledger: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +62,7 @@ def anonymize(
     ] = None,
     recipient: Recipient = None,
     purpose: Purpose = "",
+    review: Review = None,
     *,
     terms: Terms,
     reading: ReadingAnywhere,
@@ -103,6 +109,7 @@ def anonymize(
                     "--again": terms.again,
                     "--key": terms.key,
                     "--colluding": terms.colluding,
+                    "--review": review,
                 }
             )
             how = {} if isinstance(policy, Policy) else reading.arguments()
@@ -110,10 +117,11 @@ def anonymize(
                 rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **how
             ) as release:
                 watch.report("write")
-                release.write(output, replace=replace, allow_unsafe=allow_unsafe)
+                release.write(output, replace=replace, allow_unsafe=allow_unsafe, verifier=with_verifier)
         else:
             from indistinct.ledger import Ledger
 
+            _refuse_with_ledger(with_verifier)
             with (
                 Ledger(ledger) as entering,
                 entering.anonymize(
@@ -121,6 +129,7 @@ def anonymize(
                     policy,
                     recipient=_recipient_named(recipient, allow_unsafe),
                     purpose=purpose,
+                    review=review,
                     algorithm=chosen,
                     folder=output,
                     replace=replace,
@@ -142,6 +151,14 @@ def anonymize(
     where += [] if reading.master is None else ["--master", reading.master]
     originals = [part for table in tables for part in ("--original", table)]
     show.next_steps(["verify", policy_path, output, *originals, *where])
+
+
+def _refuse_with_ledger(with_verifier: bool) -> None:
+    """Raise if a release that a ledger keeps is to carry a program: the ledger keeps tables and manifests alone."""
+    from indistinct.errors import PolicyError
+
+    if with_verifier:
+        raise PolicyError("--with-verifier: a ledger keeps no programs; copy verify.py from a release without a ledger")
 
 
 def _warn_of_seed(ledger: str | None) -> None:
@@ -278,6 +295,12 @@ def summarize(release: Release, written: Path) -> None:
     if facts.get("is_proven") is False:
         lower = "" if facts["gap"] is None else f": a release may have a loss lower by up to {figure(facts['gap'])}"
         show.say(f"not proven to be the best{lower}", "yellow")
+    for measure, bound in facts.get("bound", {}).items() if "is_proven" not in facts else ():
+        show.say(
+            f"no release in such groups and labels has a loss by {measure} below {figure(bound)}: this one could be "
+            f"lower by at most {figure(facts['gap'])}",
+            show.QUIET,
+        )
     if "is_cut_short" in facts:
         show.say("cut short by the time limit: with more time the algorithm gives another release", "yellow")
     if not release.verdict.passed:

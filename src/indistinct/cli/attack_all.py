@@ -30,7 +30,8 @@ def run_all(
         str | None, typer.Option(metavar="TABLE", help="A table that names people, such as a voter list.")
     ] = None,
     original: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="The private table; only the order of its rows is compared.")
+        str | None,
+        typer.Option(metavar="TABLE", help="The private table, to compare order and guesses with."),
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the whole report: .html, .md or .json.")
@@ -76,6 +77,9 @@ def _show(found: AttackRun, path: Path | None) -> None:
             console.print(outcome.title, style="bold")
             for finding in outcome.findings:
                 show.tell(f"  - {finding}")
+            if outcome.meaning:
+                show.tell(f"what it means: {outcome.meaning}")
+                show.tell(f"what to do: {'; or '.join(outcome.advice)}")
     style = {"broken": show.BAD, "something": "", "nothing": show.GOOD}[found.severity]
     show.say(found.summary, style)
     if path is not None:

@@ -14,6 +14,8 @@ from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
 if TYPE_CHECKING:
     from indistinct.pipeline.policy_check import PolicyCheck
 
+READABLE = 10**15
+"""Larger numbers are told by how many digits they have."""
 MOST_SHOWN = 50
 
 
@@ -91,12 +93,21 @@ def _print_figures(figures: Mapping[str, int]) -> None:
                 *_people(figures),
                 ("k of the table as it is", figures["k_of_the_table"]),
                 ("k of the policy", f"{figures['k_of_the_policy']:,}; {share:.1%} of the rows fail it as they are"),
-                ("nodes of the lattice", figures["lattice_nodes"]),
+                ("nodes of the lattice", _nodes(figures["lattice_nodes"])),
                 ("rows to suppress at its top", figures["suppression_at_the_top"]),
                 ("rows that may be suppressed", figures["suppression_allowed"]),
             ]
         )
     )
+
+
+def _nodes(number: int) -> str:
+    """Give the number of nodes, one that nobody can read by its digits.
+
+    >>> _nodes(62_208), _nodes(3 * 10**40)
+    ('62,208', 'a number of 41 digits')
+    """
+    return f"{number:,}" if number < READABLE else f"a number of {len(str(number))} digits"
 
 
 def _people(figures: Mapping[str, int]) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ class CommandLine(typer.Typer):
     """
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"cls": Group, **settings})
+        super().__init__(**{"cls": Group, "add_completion": False, "pretty_exceptions_enable": False, **settings})
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
         """Add a function as a command."""

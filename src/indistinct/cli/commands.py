@@ -1,68 +1,103 @@
-"""The Typer application: every command under its name, and the options that stand before a command."""
+"""The Typer application: every command under its name, loaded when it is called, and what stands before a command."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 import indistinct
-from indistinct.cli import (
-    anonymize,
-    attack,
-    best_tables,
-    check,
-    compare,
-    demo,
-    distance_matrix,
-    doctor,
-    from_arx,
-    frontier,
-    hierarchy,
-    init,
-    ledger,
-    mu_argus,
-    report,
-    risk,
-    schema,
-    solutions,
-    studio,
-    verify,
+from indistinct.cli.command import CommandLine, Group
+
+COMMANDS = (
+    "demo",
+    "init",
+    "from-arx",
+    "check",
+    "anonymize",
+    "verify",
+    "solutions",
+    "best-tables",
+    "distance-matrix",
+    "frontier",
+    "compare",
+    "report",
+    "risk",
+    "studio",
+    "mu-argus",
+    "doctor",
+    "schema",
+    "hierarchy",
+    "attack",
+    "ledger",
 )
-from indistinct.cli.command import CommandLine
+"""What there is, each in a module of its name: a function of the same name, or a group of commands, its ``app``."""
+
+
+class Commands(Mapping[str, Any]):
+    """Commands by their names; a command is loaded when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = typer.main.get_command(_application(name))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def _application(name: str) -> CommandLine:
+    """Give a command as an application of its own."""
+    module = import_module(f"indistinct.cli.{name.replace('-', '_')}")
+    if hasattr(module, "app"):
+        group: CommandLine = module.app
+        return group
+    single = CommandLine()
+    single.command(name)(getattr(module, name.replace("-", "_")))
+    return single
+
+
+def _in_the_list(name: str) -> TyperCommand:
+    """Give what the list of commands tells of one, without its options."""
+    module = import_module(f"indistinct.cli.{name.replace('-', '_')}")
+    told = module.app.info.help if hasattr(module, "app") else getattr(module, name.replace("-", "_")).__doc__
+    return TyperCommand(name, help=told)
+
+
+class AllCommands(Group):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = Commands()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write what there is."""
+        self.commands = {name: _in_the_list(name) for name in COMMANDS}
+        super().format_help(ctx, formatter)
+        self.commands = Commands()
+
 
 app = CommandLine(
     name="indistinct",
+    cls=AllCommands,
     help="Release tables of people in which nobody can be singled out, and prove it.",
     epilog="Start with: indistinct demo",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-for command in (
-    demo.demo,
-    init.init,
-    from_arx.from_arx,
-    check.check,
-    anonymize.anonymize,
-    verify.verify,
-    solutions.solutions,
-    best_tables.best_tables,
-    distance_matrix.distance_matrix,
-    frontier.frontier,
-    compare.compare,
-    report.report,
-    risk.risk,
-    studio.studio,
-    mu_argus.mu_argus,
-    doctor.doctor,
-    schema.schema,
-):
-    app.command()(command)
-app.add_typer(hierarchy.app)
-app.add_typer(attack.app)
-app.add_typer(ledger.app)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -293,6 +293,12 @@ def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
             show.say(
                 f"{trial.label}: not proven; the loss of its best may be lower by up to {figure(trial.gap)}", "yellow"
             )
+        elif trial.is_proven is None and trial.bound:
+            by, bound = next(iter(trial.bound.items()))
+            words = (
+                f"no such release has a loss by {by} below {figure(bound)}; this one has {figure(trial.loss_by(by))}"
+            )
+            show.say(f"{trial.label}: {words}", show.QUIET)
 
 
 def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:

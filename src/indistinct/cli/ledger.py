@@ -9,7 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine
-from indistinct.cli.options import LEDGER_HELP, AsJson, People, PolicyPath, Purpose, Reading, Recipient, Terms
+from indistinct.cli.options import LEDGER_HELP, AsJson, People, PolicyPath, Purpose, Reading, Recipient, Review, Terms
 from indistinct.cli.options import Table as PrivateTable
 from indistinct.errors import LedgerError, RefusedError, VerificationError
 from indistinct.showing.numbers import figure
@@ -115,16 +115,19 @@ def list_entries(
     url: Ledger,
     source: Annotated[str | None, typer.Option(help="Only releases of this source.")] = None,
     recipient: Annotated[str | None, typer.Option(help="Only releases to this recipient.")] = None,
+    due: Annotated[bool, typer.Option("--due", help="Only releases whose day of review has come.")] = False,
     folder: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """List the releases in the order in which they were entered, and what they spent under differential privacy."""
+    from indistinct.ledger.store.entry import due_entries
     from indistinct.ledger.store.spending import add_spending
 
     with _open_store(url, folder) as store:
         every = store.entries()
         head = every[-1].hash if every else store.start
     entries = [entry for entry in every if source in (None, entry.source) and recipient in (None, entry.recipient)]
+    entries = due_entries(entries) if due else entries
     spent = add_spending(entries)
     if as_json:
         private = {"spent": {name: one.to_dict() for name, one in spent.items()}} if spent else {}
@@ -270,6 +273,7 @@ def add(
     ],
     recipient: Annotated[str, typer.Option(help="Who got it; 'public' if everybody did.", show_default=False)],
     purpose: Purpose = "",
+    review: Review = None,
     *,
     people: People,
     folder: StoreFolder = None,
@@ -284,7 +288,7 @@ def add(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    said = people.arguments() | reading.arguments()
+    said = people.arguments() | {"review": review} | reading.arguments()
     with Opened(url, folder=folder) as opened:
         entry, found = opened.add(release, policy, original, recipient=recipient, purpose=purpose, **said)
     if as_json:
@@ -334,11 +338,14 @@ def _open_store(url: str, folder: Path | None) -> Store:
 def _summary(entry: Entry) -> dict[str, Any]:
     """Give what a list says of an entry."""
     said = ("number", "time", "source", "recipient", "purpose", "hash")
-    return {name: getattr(entry, name) for name in said} | {"released": entry.manifest.get("released")}
+    review = {} if entry.review is None else {"review": entry.review}
+    return {name: getattr(entry, name) for name in said} | {"released": entry.manifest.get("released")} | review
 
 
 def _table_of_entries(entries: list[Entry]) -> Table:
-    made = show.table(None, "entry", "time", "source", "recipient", "purpose", "rows", "hash", right=("entry", "rows"))
+    has_review = any(entry.review is not None for entry in entries)
+    heads = ("entry", "time", "source", "recipient", "purpose", *(["review"] if has_review else []), "rows", "hash")
+    made = show.table(None, *heads, right=("entry", "rows"))
     for entry in entries:
         rows = entry.manifest.get("released", "")
         made.add_row(
@@ -347,6 +354,7 @@ def _table_of_entries(entries: list[Entry]) -> Table:
             entry.source,
             entry.recipient,
             entry.purpose,
+            *([entry.review or ""] if has_review else []),
             figure(rows),
             entry.hash[:12],
         )

@@ -46,6 +46,9 @@ LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/datab
 Recipient = Annotated[
     str | None, typer.Option(help="Who gets the release; 'public' if everybody does. Needed with a ledger.")
 ]
+Review = Annotated[
+    str | None, typer.Option(metavar="DATE", help="When to look at it again, such as 2027-05-30.", show_default=False)
+]
 Purpose = Annotated[str, typer.Option(help="What the release is for, as the ledger remembers it.")]
 
 
@@ -64,9 +67,9 @@ class Reading:
         None
     )
     sheet: Annotated[str | None, typer.Option(help="Which sheet of an Excel workbook, if it has several.")] = None
-    codes: Annotated[bool, typer.Option("--codes", help="Read codes, not value labels, from Stata and SPSS files.")] = (
-        False
-    )
+    codes: Annotated[
+        bool, typer.Option("--codes", help="Read codes, not value labels, from Stata, SPSS, SAS files.")
+    ] = False
     memory: Annotated[
         str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")
     ] = None

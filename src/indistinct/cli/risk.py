@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 """Columns of a set that are named."""
+SETS = 40
+"""Sets of columns that are listed."""
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where the bars of the distribution of group sizes begin."""
 
@@ -197,8 +199,11 @@ def _combinations(found: Risk) -> Shown:
     """Give the smallest sets of columns that identify."""
     heads = (f"{found.noun} alone", "share")
     made = show.table("Columns that identify", "columns", *heads, right=heads)
-    for one in (*found.unique, *found.nearly_unique):
+    sets = (*found.unique, *found.nearly_unique)
+    for one in sets[:SETS]:
         made.add_row(", ".join(one.columns), figure(one.alone), percent(one.share))
+    if len(sets) > SETS:
+        made.add_row(f"… {len(sets) - SETS:,} more (--json has them all)", "", "", style=show.QUIET)
     return made
 
 

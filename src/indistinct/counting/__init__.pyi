@@ -1,11 +1,10 @@
 from indistinct.counting.bottom import Node as Node
 from indistinct.counting.declared_cells import as_declared as as_declared
+from indistinct.counting.declared_cells import encode_eligible as encode_eligible
 from indistinct.counting.declared_cells import linked_as_declared as linked_as_declared
 from indistinct.counting.declared_cells import read_as_declared as read_as_declared
-from indistinct.counting.eligible_rows import encode_eligible as encode_eligible
 from indistinct.counting.frequency_list import FrequencyList as FrequencyList
 from indistinct.counting.frequency_list import Sensitive as Sensitive
-from indistinct.counting.frequency_list import kernels_are_compiled as kernels_are_compiled
 from indistinct.counting.groups import CountedCrowd as CountedCrowd
 from indistinct.counting.groups import Crowd as Crowd
 from indistinct.counting.groups import Groups as Groups
@@ -13,3 +12,4 @@ from indistinct.counting.groups import IntArray as IntArray
 from indistinct.counting.groups import Layout as Layout
 from indistinct.counting.groups import Tally as Tally
 from indistinct.counting.groups import UIntArray as UIntArray
+from indistinct.kernels.kernel import telling_of_compilation as telling_of_compilation

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
-    from indistinct.engine import Rows
+    from indistinct.engine import Encoded, Rows
     from indistinct.hierarchy import Hierarchy
     from indistinct.policy import Column, Policy
 
@@ -141,3 +141,12 @@ def _unreadable_texts(
             code_of = {text: code for code, text in enumerate(values)}
             found[name] = {text: number[code_of[text]] for text in unread}
     return found
+
+
+def encode_eligible(rows: Rows, policy: Policy, columns: Sequence[str] | None = None) -> Encoded:
+    """Encode some columns of a policy's eligible rows; if none are named, all that are counted before a search.
+
+    Those are the quasi columns, the sensitive ones that models ask about, and those that say whose row it is.
+    """
+    asked = (*policy.quasi, *policy.asked_sensitive, *policy.person_columns) if columns is None else columns
+    return rows.encode(asked, [condition.as_triple() for condition in policy.eligible])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -374,10 +373,3 @@ def _value_rows(encoded: Encoded, column: str, hierarchy: CompiledHierarchy) -> 
     found = np.zeros(len(hierarchy.values), np.int64)
     found[counted.codes[0]] = counted.counts
     return found
-
-
-def kernels_are_compiled() -> bool:
-    """Tell whether an earlier run has left compiled kernels in numba's cache; True also where nothing is compiled."""
-    file = getattr(getattr(grouping.roll_up, "_cache", None), "_cache_file", None)  # every run rolls up
-    index = getattr(file, "_index_path", None)
-    return index is None or Path(index).exists()

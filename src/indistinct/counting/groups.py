@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol
 
 from indistinct.counting.membership import People
 from indistinct.hierarchy import CompiledHierarchy
+from indistinct.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    IntArray = NDArray[np.int64]
+    UIntArray = NDArray[np.uint64]
+else:
+    np = lazy_module("numpy")
+    IntArray = Any
+    UIntArray = Any
 
 Node = tuple[int, ...]
 """One level per quasi-identifying column: Samarati's distance vector."""
 
-IntArray = NDArray[np.int64]
-UIntArray = NDArray[np.uint64]
 
 WORD_BITS = 64
 
@@ -97,7 +104,7 @@ class Tally:
             found, added = found[added > 0], added[added > 0]
         in_group, value = np.divmod(found, number)
         if totals is None:
-            totals = np.bincount(value, added, number).astype(np.int64)
+            totals = np.bincount(value, added, len(texts)).astype(np.int64)
         return cls(in_group, value, added, totals, tuple(texts), hierarchy)
 
     def merge(self, group_of: IntArray) -> Tally:

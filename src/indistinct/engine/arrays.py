@@ -28,12 +28,17 @@ def integers(values: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
-def text_column(values: Sequence[str | None]) -> pa.Array:
-    """Return texts, None for missing, as an Arrow column.
+def text_column(values: Sequence[str | None], places: NDArray[np.int64] | None = None) -> pa.Array:
+    """Return texts, None for missing, as an Arrow column; or for each of some places the text that stands there.
 
     >>> text_column(["é", None, ""]).to_pylist()
     ['é', None, '']
+    >>> text_column(["é", None, ""], np.array([2, 0, 0])).to_pylist()
+    ['', 'é', 'é']
     """
+    if places is not None:  # what Arrow can do as well, but to load its functions takes longer
+        listed = list(values)
+        values = [listed[place] for place in places.tolist()]
     encoded = [b"" if value is None else value.encode() for value in values]
     ends = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(text) for text in encoded], out=ends[1:])

@@ -10,10 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from indistinct.draws import SECURE, Draws
+from indistinct.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.unsignedinteger[Any]]
+else:
+    np = lazy_module("numpy")
+    Codes = Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,8 +29,6 @@ Condition = tuple[str, str, object]
 """A column, an operator and a value, such as ``("age", ">=", 18)``; a row is eligible if all its conditions hold."""
 
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "present", "missing")
-
-Codes = NDArray[np.unsignedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,18 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.compiled_hierarchy import CompiledHierarchy, Labels, UnknownValues
 from indistinct.hierarchy.exact_numbers import read_number
+from indistinct.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
 
 MOST_SHOWN = 10
 """Values that a notebook shows."""

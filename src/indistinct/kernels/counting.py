@@ -16,6 +16,8 @@ from indistinct.kernels.kernel import kernel
 
 WORD, SHIFT, MASK, OFFSET, STRIDE, OUT_WORD = range(6)
 """The columns of ``chunks``: where a chunk lies in the key, where its table starts, and how its index enters."""
+FEW_PLACES = 1 << 17
+"""A place takes much less time than a tuple: so many are passed through without being compiled."""
 FUSED_CHUNKS = 4
 """With so many chunks and one word a place is computed in one expression; a spare chunk has mask 0 and offset 0."""
 
@@ -64,7 +66,7 @@ def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray)
             indices[row, out_word] += table[(keys[row, word] >> shift) & mask] * stride
 
 
-@kernel
+@kernel(rows="keys")
 def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, sizes: Any) -> None:
     """Give each place its rows: ``locate`` without the tuples' places, for one word and ``FUSED_CHUNKS`` chunks.
 
@@ -87,7 +89,7 @@ def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, den
         sizes[place] += counts[row]
 
 
-@kernel
+@kernel(rows="keys")
 def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, work: Any) -> int:
     """Give each tuple the place of its group at a node, and each place its rows; return the number of places.
 
@@ -191,7 +193,7 @@ def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough
     return merged_singles, merged_groups[:kept].copy(), merged_persons[:kept].copy()
 
 
-@kernel
+@kernel(rows="places", few=FEW_PLACES)
 def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
     """Give the rows of groups whose crowd is smaller than ``k``, after ``locate``.
 
@@ -203,7 +205,7 @@ def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
     return rows
 
 
-@kernel
+@kernel(rows="places", few=FEW_PLACES)
 def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float, float]:
     """Give the number of groups whose crowd is below ``k`` and of all others, and the sums of squared sizes of both."""
     small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
@@ -218,7 +220,7 @@ def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float
     return small, large, small_squares, large_squares
 
 
-@kernel
+@kernel(rows="keys")
 def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, at: Any) -> float:
     """Sum a number per chunk value over all rows in groups whose crowd is smaller than ``k``, after ``locate``.
 
@@ -237,7 +239,7 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
     return total
 
 
-@kernel
+@kernel(rows="places", few=FEW_PLACES)
 def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) -> tuple[int, float]:
     """Give, for each k, what the groups hold whose crowd is smaller than k, after ``locate``.
 
@@ -273,7 +275,7 @@ def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) ->
     return all_groups, all_squares
 
 
-@kernel
+@kernel(rows="keys")
 def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, at: Any) -> None:
     """Sum, for each k, a number per chunk value over the rows in groups whose crowd is below k, after ``locate``.
 
@@ -299,7 +301,7 @@ def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: In
         sums[position] = total
 
 
-@kernel
+@kernel(rows="keys")
 def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
     """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
 

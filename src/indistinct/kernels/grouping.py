@@ -1,4 +1,4 @@
-"""Packing of codes into keys, and roll-up: the two kernels that every search stands on.
+"""Packing of codes into keys, and roll-up: what every search stands on.
 
 A key holds one bit field per column, in one or more 64-bit words; a field never straddles two words.
 Each kernel has its obvious ten-line version in the tests.
@@ -14,7 +14,6 @@ from indistinct.kernels.array_types import IntArray, UIntArray
 from indistinct.kernels.kernel import kernel
 
 
-@kernel
 def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) -> UIntArray:
     """Pack one code per column into the key of each tuple.
 
@@ -23,30 +22,24 @@ def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) ->
     IN   shifts  (columns,) int64: where the field starts in its word
     OUT  keys    (tuples, words) uint64
     """
-    columns, tuples = codes.shape
-    keys = np.zeros((tuples, number_of_words), np.uint64)
-    for column in range(columns):
-        word = words[column]
-        shift = np.uint64(shifts[column])
-        for row in range(tuples):
-            keys[row, word] |= np.uint64(codes[column, row]) << shift
+    keys = np.zeros((codes.shape[1], number_of_words), np.uint64)
+    for column, word in enumerate(words):
+        keys[:, word] |= codes[column].astype(np.uint64) << np.uint64(shifts[column])
     return keys
 
 
-@kernel
 def unpack(keys: UIntArray, word: int, shift: int, mask: int) -> IntArray:
     """Give the code of one column in each key.
 
     IN   keys   (tuples, words) uint64
     OUT  codes  (tuples,) int64
     """
-    codes = np.empty(keys.shape[0], np.int64)
-    for row in range(keys.shape[0]):
-        codes[row] = np.int64((keys[row, word] >> np.uint64(shift)) & np.uint64(mask))
-    return codes
+    codes = keys[:, word] >> np.uint64(shift)
+    codes &= np.uint64(mask)
+    return codes.view(np.int64)
 
 
-@kernel
+@kernel(rows="keys")
 def roll_up(
     keys: UIntArray,
     counts: IntArray,

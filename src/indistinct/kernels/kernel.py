@@ -1,27 +1,43 @@
-"""The decorator of all kernels: compiled once, kept in numba's cache, and typed as the function that is written."""
+"""The decorator of all kernels: interpreted where little is to be done, else compiled once and kept on disk."""
 
 from __future__ import annotations
 
+import os
+import secrets
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, update_wrapper
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, overload
 
-from numba import njit
-from numba.core.compiler_lock import global_compiler_lock
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+FEW_ROWS = 1000
+"""From so many rows on a kernel is compiled at once."""
+PLAIN_SECONDS = 0.25
+"""When interpreted kernels have taken so much processor time all kernels are compiled: to load numba takes as long."""
 
 
-def kernel(function: Function) -> Function:
+@overload
+def kernel(function: Function) -> Function: ...
+@overload
+def kernel(*, rows: str, few: int = ...) -> Callable[[Function], Function]: ...
+def kernel(function: Function | None = None, *, rows: str | None = None, few: int = FEW_ROWS) -> Any:
     """Compile a function of arrays when it is first called; type checkers see its own signature.
 
     The machine code is kept on disk, and the function runs without the interpreter's lock. With
     ``NUMBA_DISABLE_JIT=1`` the function stays as it is.
+
+    A kernel whose time grows with a number of rows names the parameter that has them, or tells their number:
+    ``@kernel(rows="keys")``. Where these are ``few`` it runs as it is written, so that nobody waits for numba because
+    of a small table. Both ways give the same, number by number.
 
     numba compiles a function anew when its own file has changed. A kernel holds the code of those that it calls from
     other files as well, so here a change of any kernel counts.
@@ -29,12 +45,143 @@ def kernel(function: Function) -> Function:
     Of several processes that need a kernel which nobody has compiled, such as workers of Spark, one compiles it and
     the others wait for it.
     """
-    compiled = njit(cache=True, nogil=True)(function)
-    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+
+    def make(written: Callable[..., Any]) -> Any:
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            return written
+        return Kernel(written, None if rows is None else written.__code__.co_varnames.index(rows), few)
+
+    return make if function is None else make(function)
+
+
+class Kernel:
+    """A function that is compiled when that pays; what numba's own have, such as ``stats``, it has as well."""
+
+    def __init__(self, function: Callable[..., Any], place: int | None, few: int) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._place = place
+        """Which argument has the rows; None if it is not known, and nothing but compiled code will do."""
+        self._few = few
+        self._compiled: Any = None
+        self._run: Callable[..., Any] = self._choose
+
+    def __call__(self, *given: Any) -> Any:
+        return self._run(*given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by whoever copies or inspects it
+            raise AttributeError(name)
+        return getattr(self._compile(), name)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What it is to numba in a kernel that calls it: the compiled function."""
+        from numba import types
+
+        return types.Dispatcher(self._compile())
+
+    def _choose(self, *given: Any) -> Any:
+        if _interpreter.is_busy:  # called by a kernel that runs as it is written
+            return self._function(*given)
+        if self._place is None or Interpreter.is_slow or _number(given[self._place]) > self._few:
+            return self._compile()(*given)
+        return _interpreter.run(self._function, given)
+
+    def _compile(self) -> Any:
+        if self._compiled is None:
+            Interpreter.is_slow = True  # numba is here
+            self._run = self._compiled = _dispatcher(self._function)
+        return self._compiled
+
+
+class Interpreter(threading.local):
+    """Runs kernels as they are written, each thread its own, until all of that was slow."""
+
+    is_slow = False
+    """In all threads: from now on kernels are compiled."""
+    seconds = 0.0
+    is_busy = False
+
+    def run(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        """Call a kernel as it is written; those that it calls run in the same way."""
+        started = time.thread_time()
+        self.is_busy = True
+        try:
+            with np.errstate(over="ignore"):  # hashing wraps around
+                return function(*given)
+        finally:
+            self.is_busy = False
+            self.seconds += time.thread_time() - started
+            if self.seconds > PLAIN_SECONDS:
+                Interpreter.is_slow = True
+
+
+_interpreter = Interpreter()
+
+
+def _number(rows: Any) -> int:
+    """Give a number of rows: of an array, or as it is told."""
+    return rows.shape[0] if isinstance(rows, np.ndarray) else int(rows)
+
+
+_tellers: list[Callable[[], None]] = []
+
+
+@contextmanager
+def telling_of_compilation(tell: Callable[[], None]) -> Iterator[None]:
+    """Call ``tell``, once, if a kernel must be compiled during the block: none is in the cache, and somebody waits."""
+    _tellers.append(tell)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            _tellers.remove(tell)
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    """Give a function as numba compiles it: when it is called, from the cache, or by one process at a time."""
+    from numba import njit
+
+    _name_functions_apart()
+    compiled: Any = njit(cache=True, nogil=True)(function)
+    kept = getattr(compiled._cache, "_cache_file", None)
     if kept is not None:
-        kept._source_stamp = (kept._source_stamp, SOURCES)
-        vars(compiled)["compile"] = _one_process_at_a_time(compiled.compile, function.__code__.co_filename)
-    return cast(Function, compiled)
+        kept._source_stamp = (kept._source_stamp, _sources())
+    vars(compiled)["compile"] = _one_process_at_a_time(compiled.compile, function.__code__.co_filename)
+    compile_it = compiled._compiler.compile
+
+    def tell_and_compile(*given: Any) -> Any:
+        while _tellers:
+            _tellers.pop()()
+        return compile_it(*given)
+
+    compiled._compiler.compile = tell_and_compile
+    return compiled
+
+
+@cache
+def _name_functions_apart() -> None:
+    """Let numba number the functions of this process, and of each that is forked, as no other process does.
+
+    A compiled function is known to the linker by its name, its types and that number, which begins at 1 in every
+    process. Of two functions of numba's own that are named alike, such as those that sort by other keys, one that comes
+    from the cache would be taken for one that was compiled here: kernels then give wrong numbers, or do not end.
+    """
+    from numba.core.bytecode import FunctionIdentity
+
+    def begin_elsewhere() -> None:
+        FunctionIdentity._unique_ids = count(secrets.randbits(62))
+
+    begin_elsewhere()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=begin_elsewhere)
+
+
+@cache
+def _sources() -> str:
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 _held: set[str] = set()
@@ -43,6 +190,7 @@ _held: set[str] = set()
 
 def _one_process_at_a_time(compile_it: Callable[..., Any], file: str) -> Callable[..., Any]:
     """Return what looks into the cache and compiles, for one process at a time."""
+    from numba.core.compiler_lock import global_compiler_lock
 
     def compile_alone(signature: object) -> Any:
         # Files are locked in the order in which kernels call each other, so no two processes wait for each other.

@@ -6,6 +6,7 @@ are stands in ``parcel_groups``.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,24 +77,31 @@ class Work(NamedTuple):
 
 
 @kernel
-def regroup(visits: Any, k: int, reach: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+def regroup(visits: Any, k: int, pace: Any, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
     """Take apart groups around some parcels and build them anew, keep what is no worse, and return what was gained.
 
     IN      visits  (3,) int64: the first parcel, the end, and the step between those that are visited
-    IN      reach   a group in which a row costs as much is always taken apart, one that costs less in proportion
+    IN      pace    (2,) float64: the reach, a group in which a row costs as much is always taken apart, one that costs
+                    less in proportion; and the heat, what costs x more is kept with the chance exp(-x / heat)
     IN OUT  groups
     """
     costs, parcels, counters = groups.costs, groups.parcels, groups.counters
     gained = 0.0
     for parcel in range(visits[0], visits[1], visits[2]):
-        if costs[parcels[parcel, GROUP]] * PRIME > reach * draw(PRIME, counters):
-            gained += rebuild(parcels[parcel, GROUP], k, loose, groups, prices, work)
+        if costs[parcels[parcel, GROUP]] * PRIME > pace[0] * draw(PRIME, counters):
+            slack = 0.0
+            if pace[1] > 0.0:
+                slack = -pace[1] * math.log((1 + draw(PRIME - 1, counters)) / PRIME)
+            gained += rebuild(parcels[parcel, GROUP], k, slack, loose, groups, prices, work)
     return gained
 
 
 @kernel
-def rebuild(group: int, k: int, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
-    """Take a group and some near it apart and build them anew; return what was gained, or undo it and return 0."""
+def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+    """Take a group and some near it apart and build them anew; return what was gained, or undo it and return 0.
+
+    What costs at most ``slack`` more is kept, too.
+    """
     work.counters[POOL], work.counters[LOG], work.counters[APART] = 0, 0, 0
     work.counters[TURN] += 1
     work.counters[FREE_BEFORE] = groups.counters[FREE]
@@ -102,7 +110,7 @@ def rebuild(group: int, k: int, loose: Loose, groups: Groups, prices: Prices, wo
         other = neighbour(loose, groups, work)
         if other != NOBODY:
             before += take_apart(other, k, groups, work)
-    most = before + TOLERANCE * (1.0 + before)
+    most = before + TOLERANCE * (1.0 + before) + slack
     after = put_together(k, most, loose, groups, prices, work)
     gained = 0.0
     if after <= most:

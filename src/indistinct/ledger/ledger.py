@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from indistinct.engine import use_table
 from indistinct.errors import RefusedError
 from indistinct.ledger.history import Earlier, Linked
 from indistinct.ledger.offer import Offer, recognition
-from indistinct.ledger.store.entry import Draft, Entry
+from indistinct.ledger.store.entry import Draft, Entry, due_entries
 from indistinct.ledger.store.entry_files import MEMBERS, RELEASE
 from indistinct.ledger.store.spending import Spending, add_spending, is_drawn, refuse_overspending
 from indistinct.ledger.store.store import HeadMoved, Store
@@ -75,6 +76,10 @@ class Ledger:
         """What the releases of each source have spent together under differential privacy."""
         return add_spending(self.store.entries())
 
+    def due(self, on: date | None = None) -> list[Entry]:
+        """Give the entries whose day of review has come, today or ``on`` that day, the longest due first."""
+        return due_entries(self.store.entries(), on)
+
     def verify(self, head: str | None = None) -> Any:
         """Recompute the chain and compare every stored file with its digest."""
         return self.store.verify(head=head)
@@ -90,6 +95,7 @@ class Ledger:
         key: Sequence[str] | str | None = None,
         colluding: Colluding = "all",
         again: Again | None = None,
+        review: date | str | None = None,
         algorithm: Algorithm | str | None = None,
         folder: str | Path | None = None,
         replace: bool = False,
@@ -103,13 +109,14 @@ class Ledger:
         recognised; by default the policy's identifiers, or else the whole row. Where the policy says whose row it is,
         people are recognised by that, and ``key`` tells the rows of a person apart. ``again="consistent"`` has the
         search keep to what was released before, ``again="based"`` also lets nothing become more specific than it was
-        in the latest of those releases. With ``folder`` the release is written there as well, whole or not at all.
+        in the latest of those releases. ``review`` is the day when the release is to be looked at again. With
+        ``folder`` the release is written there as well, whole or not at all.
         """
         policy = one_policy(policy)
         chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
             refuse_occupied(Path(folder), replace)
-        terms = Terms(policy, recipient, source, purpose, key, colluding, again)
+        terms = Terms(policy, recipient, source, purpose, key, colluding, again, review)
         self._refuse_overspending(terms)
         if policy.is_drawn:
             watch = watch or Watch()
@@ -170,11 +177,12 @@ class Ledger:
         """Enter a release folder that was made without the ledger, and tell what it reveals with the others.
 
         It has left the house already, so it is entered whatever is found. The original shows who was in which group.
+        ``review``, among the options of reading, is the day when the release is to be looked at again.
         """
         from indistinct.ledger.adding import write_members_of
 
         policy = one_policy(policy)
-        terms = Terms(policy, recipient, source, purpose, key)
+        terms = Terms(policy, recipient, source, purpose, key, review=reading.pop("review", None))
         if policy.is_drawn:
             verify(release, policy, original=original, **reading).raise_if_failed()
             return self._append_drawn(terms, Path(release), {"added": True}), ALONE

@@ -55,7 +55,8 @@ class Offer:
             watch.report("release")
             key = pseudonym_key(self.terms, secret)
             parts, people = recode_recognised(recognised, counted, recoding, policy, self.members, key)
-            made = made_with(self.algorithm, watch, counted.encoded.max_tuples)
+            made = made_with(self.algorithm, watch, counted.task, counted.encoded.max_tuples)
+            made |= {"based": True} if history.based else {}  # measures begin at the labels of the earlier release
         salt = None if key is None else key.salt
         return recount(Release(parts, without_history(recoding), policy, made, people, salt), watch)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, Literal
 
 from indistinct.errors import LedgerError, PolicyError
@@ -25,6 +26,14 @@ Colluding = Literal["all", "none"] | Sequence[str]
 """Who might put releases together with the recipient: everybody, nobody, or these recipients."""
 
 
+def _review_date(given: date | str) -> date:
+    """Read the day of a review."""
+    try:
+        return date.fromisoformat(str(given))
+    except ValueError:
+        raise LedgerError("review: must be a day, such as 2027-05-30") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a release is made under; nonsense is refused when they are made."""
@@ -40,6 +49,8 @@ class Terms:
     """
     colluding: Colluding = "all"
     again: Again | None = None
+    review: date | str | None = None
+    """When the release is to be looked at again: a day, or its ISO text."""
     key: tuple[str, ...] = field(init=False)
     """The columns by which people are recognised."""
     is_numbered: bool = field(init=False)
@@ -48,6 +59,8 @@ class Terms:
     """The policy as the ledger keeps it."""
 
     def __post_init__(self) -> None:
+        if self.review is not None:
+            object.__setattr__(self, "review", _review_date(self.review))
         if self.again not in (None, "consistent", "based"):
             raise LedgerError(f"again must be 'consistent' or 'based', got {self.again!r}")
         if isinstance(self.colluding, str) and self.colluding not in ("all", "none"):
@@ -107,6 +120,7 @@ class Terms:
             {"key": key}
             | ({"person": list(self.person)} if self.person else {})
             | ({"pseudonyms": kinds} if kinds else {})
+            | ({"review": str(self.review)} if self.review is not None else {})
         )
 
     def entries_held(self, entries: Sequence[Entry]) -> list[Entry]:

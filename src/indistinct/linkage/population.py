@@ -30,8 +30,6 @@ from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.text_labels import Prefix
 from indistinct.kernels import grouping
-from indistinct.linkage.coverage import Coverage, climbed_labels, label_of_all
-from indistinct.linkage.fitting_people import count_candidates
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 
@@ -223,6 +221,8 @@ class _Climb:
 
     @classmethod
     def of(cls, column: Column, compiled: CompiledHierarchy, values: Sequence[str | None]) -> _Climb:
+        from indistinct.linkage.coverage import climbed_labels, label_of_all
+
         hierarchy = column.hierarchy
         fold = str.casefold if isinstance(hierarchy, Prefix) else str
         height = compiled.height
@@ -276,6 +276,9 @@ def people_that_fit(
     model: PrivacyModel,
 ) -> IntArray:
     """Count the people of a model's population that each group's labels cover; ``codes`` has a row per column."""
+    from indistinct.linkage.coverage import Coverage
+    from indistinct.linkage.fitting_people import count_candidates
+
     with population_of(model, policy) as (rows, linked):
         linked = [one for one in linked if one.name in columns]
         theirs = [one.theirs for one in linked]

@@ -52,6 +52,8 @@ class Dependency:
 
 def find_dependencies(rows: Rows, released: Sequence[str], quasi: Sequence[str]) -> list[Dependency]:
     """Give the columns that are released as they are and tell a quasi column; the strongest first."""
+    if not released or not quasi:
+        return []  # and no column need be read
     names = list(dict.fromkeys([*released, *quasi]))
     return dependencies_between(coded_columns(rows, names), released, quasi)
 
@@ -62,7 +64,7 @@ def dependencies_between(
     """Give the dependencies between columns that were read; ``enough`` is the share of mistakes that must be gone."""
     numbers = {name: _numbers(coded[name]) for name in dict.fromkeys([*released, *quasi]) if name in coded}
     found = []
-    for column, other in _pairs(coded, released, quasi):
+    for column, other in pairs_between(coded, released, quasi):
         made = _dependency(column, other, coded[column].codes, coded[other].codes)
         if made.explained < enough and _is_computed(coded[column], coded[other], numbers[column], numbers[other]):
             made = Dependency(column, other, 1.0, True)
@@ -71,9 +73,19 @@ def dependencies_between(
     return sorted(found, key=lambda one: (-one.explained, one.column, one.tells))
 
 
-def _pairs(
+def unseen_pairs(released: Sequence[str], quasi: Sequence[str]) -> tuple[str, ...]:
+    """Say that not all pairs of columns are looked at, where they are too many."""
+    pairs = len(released) * len(quasi)
+    if pairs <= MOST_PAIRS:
+        return ()
+    said = f"whether a column tells another was looked at for {MOST_PAIRS:,} of {pairs:,} pairs of columns"
+    return (f"{said}, those whose first column has fewest values",)
+
+
+def pairs_between(
     coded: Mapping[str, CodedColumn], released: Sequence[str], quasi: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
+    """Give the pairs of columns that are looked at, no more than ``MOST_PAIRS``."""
     few_first = sorted((name for name in released if name in coded), key=lambda name: len(coded[name].texts))
     pairs = [(one, other) for one in few_first for other in quasi if one != other and other in coded]
     yield from pairs[:MOST_PAIRS]

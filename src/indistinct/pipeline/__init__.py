@@ -1,22 +1,8 @@
-"""The path from a private table to a verified release, in stages, and what else is composed of them."""
+"""The path from a private table to a verified release, in stages, and what else is composed of them.
 
-from __future__ import annotations
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
 
-from indistinct.pipeline.exploring import best_tables, distance_matrix, frontier, solutions
-from indistinct.pipeline.pipeline import anonymize
-from indistinct.pipeline.stages import Counted, choose_algorithm, count, recode, recount, refuse_nothing, search
+from indistinct.lazy import names_of_stub
 
-__all__ = [
-    "Counted",
-    "anonymize",
-    "best_tables",
-    "choose_algorithm",
-    "count",
-    "distance_matrix",
-    "frontier",
-    "recode",
-    "recount",
-    "refuse_nothing",
-    "search",
-    "solutions",
-]
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

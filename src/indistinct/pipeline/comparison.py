@@ -11,6 +11,7 @@ from typing import Any
 
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of, options_of, options_said
+from indistinct.algorithms.stated_bound import state_bound
 from indistinct.engine import use_table
 from indistinct.errors import (
     IndistinctError,
@@ -167,6 +168,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         return _without_release(contender, run, run.answer)
     recoding = run.answer
     try:
+        recoding = state_bound(counted.task, recoding, contender.algorithm, own)
         with recount(recode(counted, recoding, contender.algorithm, own), own, allow_unsafe=True) as release:
             verdict = release.verdict
             if workload is not None:
@@ -193,6 +195,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         node=recoding.levels,
         is_proven=recoding.is_proven,
         gap=recoding.gap,
+        bound=None if recoding.bound is None else dict(recoding.bound),
         optimum_of=_proven_measure(contender) if recoding.is_proven else None,
         measures={measure: float(scale.value(recoding)) for measure, scale in scales.items()},
         losses={measure: float(scale.loss(recoding)) for measure, scale in scales.items()},
@@ -235,7 +238,8 @@ def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
 def _loaded_code() -> tuple[int, int]:
     """Give the numbers of imported modules and of kernels that are compiled or loaded: they grow while code loads."""
     kernels = [module for name, module in list(sys.modules.items()) if name.startswith("indistinct.kernels.")]
-    return len(sys.modules), sum(len(getattr(thing, "signatures", ())) for k in kernels for thing in vars(k).values())
+    things = [thing for module in kernels for thing in list(vars(module).values())]  # other threads may import as well
+    return len(sys.modules), sum(len(getattr(thing, "signatures", ())) for thing in things)
 
 
 def _without_release(contender: _Contender, run: _Run, error: IndistinctError) -> Trial:

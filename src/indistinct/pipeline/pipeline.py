@@ -8,8 +8,6 @@ from typing import Any
 from indistinct.algorithms import Algorithm
 from indistinct.draws import Seed
 from indistinct.engine import use_table
-from indistinct.pipeline.in_fragments import recode_in_fragments
-from indistinct.pipeline.several_tables import anonymize_tables
 from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, refuse_other_levels, search
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.given_policy import any_policy
@@ -43,6 +41,8 @@ def anonymize(
     """
     watch, policy = watch or Watch(), any_policy(policy)
     if isinstance(policy, TablesPolicy):
+        from indistinct.pipeline.several_tables import anonymize_tables
+
         return anonymize_tables(
             table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **reading
         )
@@ -52,8 +52,10 @@ def anonymize(
         with count(rows, policy, watch, algorithm=chosen, seed=seed) as counted:
             refuse_other_levels(policy, chosen)
             if counted.works_in_fragments(chosen):
+                from indistinct.pipeline.in_fragments import recode_in_fragments
+
                 release = recode_in_fragments(
-                    counted, chosen, watch, made_with(chosen, watch, counted.encoded.max_tuples)
+                    counted, chosen, watch, made_with(chosen, watch, counted.task, counted.encoded.max_tuples)
                 )
             else:
                 release = recode(counted, search(counted, chosen, watch), chosen, watch)

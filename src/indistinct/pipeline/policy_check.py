@@ -15,9 +15,8 @@ from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
-from indistinct.linkage.telling_columns import Dependency, find_dependencies
-from indistinct.pipeline.readable_dates import refused_cells
-from indistinct.pipeline.repeated_people import refuse_repeated_people
+from indistinct.linkage.telling_columns import Dependency, find_dependencies, unseen_pairs
+from indistinct.pipeline.refused_tables import refuse_repeated_people, refused_cells
 from indistinct.pipeline.several_tables import check_tables
 from indistinct.pipeline.stages import refuse_broken_promises, refuse_other_levels, refuse_undrawn
 from indistinct.policy import Policy, TablesPolicy
@@ -116,23 +115,28 @@ def check(
                 refuse_other_levels(policy, algorithm_of(policy))
                 as_they_are = [name for name in policy.compared_columns if name not in policy.quasi]
                 told = find_dependencies(rows, as_they_are, policy.quasi)
-                singled_out = _singled_out(rows, as_they_are)
+                notes = (*_notes(policy), *_singled_out(rows, as_they_are), *unseen_pairs(as_they_are, policy.quasi))
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch), tuple(told), (*_notes(policy), *singled_out), policy.renamed)
+        return PolicyCheck(figures, refusal(task, watch), tuple(told), notes, policy.renamed)
 
 
 def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
-    """Warn if columns that leave as they are make many rows unique, whatever becomes of the quasi columns."""
-    if not 0 < len(as_they_are) <= MOST_COLUMNS or rows.count() < FEWEST_ROWS:
+    """Warn if columns that leave as they are make many rows unique, whatever becomes of the quasi columns.
+
+    Of very many some are looked at, spread evenly: all of them only make more rows unique.
+    """
+    if not as_they_are or rows.count() < FEWEST_ROWS:
         return []
+    some = as_they_are[:: -(-len(as_they_are) // MOST_COLUMNS)]
     try:
-        found = count_unicity(rows, as_they_are)
+        found = count_unicity(rows, some)
     except PolicyError:  # more distinct rows than it is counted for
         return []
-    told = f"by the columns that leave as they are, {found.sentence}; make some of them quasi, recode or drop them"
+    which = "the columns" if len(some) == len(as_they_are) else f"{len(some)} of {len(as_they_are):,} columns"
+    told = f"by {which} that leave as they are, {found.sentence}; make some of them quasi, recode or drop them"
     return [told] if found.is_high else []
 
 

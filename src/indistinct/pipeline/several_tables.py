@@ -10,13 +10,13 @@ from typing import Any
 from indistinct.algorithms import Algorithm, Task
 from indistinct.algorithms.algorithm import algorithm_of, declaration_of
 from indistinct.algorithms.feasibility import refusal
-from indistinct.counting import encode_eligible, kernels_are_compiled
+from indistinct.counting import encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.counting.joined_tables import JoinedCount, count_tables
 from indistinct.draws import Seed
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
-from indistinct.pipeline.readable_dates import refused_cells
+from indistinct.pipeline.refused_tables import refused_cells
 from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
 from indistinct.policy import Person, TablesPolicy
 from indistinct.proof.tables_verdict import refuse_other_engines
@@ -63,7 +63,7 @@ def anonymize_tables(
         assert isinstance(recoding, LinkedRecoding)  # every column has one level
         watch.report("release")
         parts, salt = recode_tables(counted.encoded, counted.joined, recoding, policy, draws)
-        release = TablesRelease(parts, counted.joined, recoding, (policy, made_with(chosen, watch)), salt)
+        release = TablesRelease(parts, counted.joined, recoding, (policy, made_with(chosen, watch, task)), salt)
     recount(release, watch, allow_unsafe=allow_unsafe)
     return release
 
@@ -106,8 +106,6 @@ def _count_given(
         policy.check_tables({name: opened.columns() for name, opened in rows.items()})
         assert isinstance(policy.person, Person)  # set when the policy was made
         read_key(policy.person)  # a key that is no good is said before the work
-        if not kernels_are_compiled():
-            watch.report("compile")
         watch.report("count")
         read = {name: stack.enter_context(as_declared(rows[name], part.policy)) for name, part in policy.parts.items()}
         mistakes = [

@@ -6,20 +6,20 @@ something of its own in between. What a stage needs goes in, what it found comes
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import indistinct
 from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.algorithms.algorithm import declaration_of, options_said
-from indistinct.counting import FrequencyList, encode_eligible, kernels_are_compiled, read_as_declared
+from indistinct.algorithms.stated_bound import state_bound
+from indistinct.counting import FrequencyList, encode_eligible, read_as_declared, telling_of_compilation
 from indistinct.draws import SECURE, Draws, Seed
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError, TableError
 from indistinct.linkage.population import count_with_population
-from indistinct.pipeline.readable_dates import refused_cells
-from indistinct.pipeline.repeated_people import refuse_repeated_people
+from indistinct.pipeline.refused_tables import refuse_repeated_people, refused_cells
 from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
@@ -83,12 +83,10 @@ def count(
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
     if seed is not None:
         _refuse_seed(rows, policy)
-    if not kernels_are_compiled():
-        watch.report("compile")  # said first, though kernels are compiled when they are first used
     watch.report("count")
     refuse_broken_promises(policy)
     refuse_bad_key(policy)  # before the work
-    with ExitStack() as opened:  # closed again if the table cannot be counted
+    with _telling(watch), ExitStack() as opened:  # closed again if the table cannot be counted
         read = read_as_declared(rows, policy)
         if read is not rows:
             opened.enter_context(read)
@@ -153,9 +151,15 @@ def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
     refuse_unable(task, algorithm)
     watch.start()
     watch.report("search")
-    recoding = algorithm.run(task, watch)
+    with _telling(watch):
+        recoding = algorithm.run(task, watch)
     refuse_nothing(recoding)
-    return recoding
+    return state_bound(task, recoding, algorithm, watch)
+
+
+def _telling(watch: Watch) -> AbstractContextManager[None]:
+    """Tell whoever waits if kernels must be compiled during the block, which happens once."""
+    return telling_of_compilation(lambda: watch.report("compile"))
 
 
 def refuse_unable(task: Task, algorithm: Algorithm) -> None:
@@ -206,14 +210,21 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
     parts = recode_rows(counted.encoded, recoding, policy, (*policy.person_columns, *policy.pseudonymous), draws)
     people = count_and_hide_people(parts, recoding, policy, key)
     salt = None if key is None else key.salt
-    return Release(parts, recoding, policy, made_with(algorithm, watch, counted.encoded.max_tuples), people, salt)
+    return Release(
+        parts, recoding, policy, made_with(algorithm, watch, counted.task, counted.encoded.max_tuples), people, salt
+    )
 
 
-def made_with(algorithm: Algorithm, watch: Watch, max_tuples: int | None = None) -> dict[str, Any]:
-    """Give what beside the policy made a release what it is: the algorithm, its options, the limits of the run."""
+def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> dict[str, Any]:
+    """Give what beside the policy made a release what it is: the algorithm, its options, the limits of the run.
+
+    And what the search is: blind, if it was given no sensitive value, and randomised, if it drew what it gave.
+    """
     limits = {"max_tuples": max_tuples, "time_limit": watch.time_limit}
     given = {name: limit for name, limit in limits.items() if limit is not None}
-    return {"algorithm": algorithm.name, "options": options_said(algorithm), **({"limits": given} if given else {})}
+    search = {"blind": task.is_blind, "randomised": declaration_of(algorithm).is_randomised}
+    made = {"algorithm": algorithm.name, "options": options_said(algorithm), "search": search}
+    return made | ({"limits": given} if given else {})
 
 
 def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:

@@ -50,6 +50,8 @@ class Trial:
     """The search was not cut short: no other recoding that the algorithm considers is better."""
     gap: float | None = None
     """How much lower the loss of the optimum can still be, if it is not proven."""
+    bound: dict[str, float] | None = None
+    """By a measure, the loss that no release of this kind gets below; None where nothing is known."""
     optimum_of: str | None = None
     """The measure of which this is the proven optimum among all that the algorithm considers."""
     measures: dict[str, float] = field(default_factory=dict)

@@ -12,9 +12,10 @@ from indistinct.policy.policy import (
     ALL_QUASI,
     Policy,
     sensitive_columns,
+    suppression_in_rows,
+    suppression_mistakes,
 )
 from indistinct.policy.roles import drop, identifier, other, quasi, sensitive
-from indistinct.policy.suppression_limit import suppression_in_rows, suppression_mistakes
 from indistinct.policy.tables_policy import LinkedTable, Part, TablesPolicy
 
 __all__ = [

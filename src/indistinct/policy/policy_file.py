@@ -18,7 +18,7 @@ from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.policy.column import Column, read_missing
 from indistinct.policy.condition import Condition
 from indistinct.policy.person import Person
-from indistinct.policy.policy import ALL_QUASI, Policy
+from indistinct.policy.policy import ALL_QUASI, Policy, suppression_mistakes
 from indistinct.policy.policy_entries import (
     VERSION,
     AtLevelEntry,
@@ -32,7 +32,6 @@ from indistinct.policy.policy_entries import (
     model_entries,
 )
 from indistinct.policy.recipient_profile import for_recipient
-from indistinct.policy.suppression_limit import suppression_mistakes
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 
 if TYPE_CHECKING:

@@ -105,6 +105,7 @@ HEALTH = (
     "melanom* infarct* arrhythm* cardiac renal dialysis transplant* comorb* menopaus* sepsis pneumon* hospitaliz* "
     "sbp dbp hbp* tb *itis bronch* ulcer* *ulcer chronic* *fever polio cough *cough *ache *pain infect* heart *heart "
     "bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss seizure* "
+    "stillb* preg preg* tob cig cigs cigar* drks tx diab anest* "
     "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd"
 )
 MONEY = (
@@ -112,7 +113,9 @@ MONEY = (
     "earn* *earn earnings gehalt lohn *lohn *einkommen verdienst salaire revenu* salario sueldo ingreso* stipendio "
     "reddito renda salaris inkomen loon charges charge cost costs expense* expend* *expenses spend* kosten debt* "
     "schulden wealth asset* net balance credit loan* default* mortgage tax* poverty povpip benefit* welfare unemploy* "
-    "coverage price bill* payment* paid amount revenue capital rente pension decile *decile capgain caploss"
+    "coverage price bill* pay payment* paid amount revenue capital rente pension decile *decile capgain caploss "
+    "account accounts debit delinq* overdue collections installment* instalment* bankrupt* lien liens inquiries "
+    "interest"
 )
 BELIEFS = (
     "religion* relig* faith church* pray* bornagain konfession confession religi* party partyid partei parti partido "

@@ -13,6 +13,20 @@ from indistinct.registry import MODELS
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
+STATED = frozenset(
+    [
+        *("columns", "quasi_identifiers", "privacy", "max_suppression", "suppressed_rows", "eligible", "algorithm"),
+        *("person", "one_row_per_person"),
+    ]
+)
+OF_COLUMN = frozenset(
+    [
+        *("role", "pseudonym", "rename", "shift", "microaggregate", "noise", "hierarchy", "weight", "missing"),
+        *("min_level", "max_level", "recode", "missing_codes", "unreadable"),
+    ]
+)
+"""What a manifest may say of a policy and of its columns; anything else could be a remark with private cells."""
+
 ALWAYS = (
     "that this is the policy that was agreed on: with the policy file, verify POLICY RELEASE compares it",
     "that released cells are true, and that no more rows were left out than must be: only who has the private table "
@@ -33,6 +47,8 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
         )
     try:
         stated = said["policy"]
+        if not stated.keys() <= STATED or not all(column.keys() <= OF_COLUMN for column in stated["columns"].values()):
+            raise TableError("the manifest says of its policy what none of ours says")
         models, unchecked = _models(stated)
         columns = {
             name: Column(
@@ -41,6 +57,7 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
                 microaggregate=column.get("microaggregate"),
                 noise=column.get("noise"),
                 rename=column.get("rename"),
+                weight=column.get("weight", 1.0),
             )
             for name, column in stated["columns"].items()
         }
@@ -53,7 +70,7 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
             person=stated.get("person"),
             one_row_per_person=stated.get("one_row_per_person", False),
         )
-    except (KeyError, TypeError, AttributeError, IndistinctError):
+    except (KeyError, TypeError, AttributeError, ValueError, IndistinctError):
         raise TableError("the manifest states no policy that can be read; give the policy file as well") from None
     return policy, (*unchecked, *ALWAYS)
 
@@ -71,8 +88,15 @@ def _models(stated: Mapping[str, Any]) -> tuple[list[PrivacyModel], list[str]]:
             unchecked.append(f"{name}: needs the population table")
         elif any(isinstance(value, list) for value in fields.values()):
             unchecked.append(f"{name}: has a limit for each of some values, which the manifest does not name")
+            made.append(_without_limits(fields))
         elif fields.get("distance") == "hierarchical":
             unchecked.append(f"{name}: needs the hierarchy of the sensitive column")
+            made.append(_without_limits(fields))
         else:
             made.append(MODELS.make(name, **fields))
     return made, unchecked
+
+
+def _without_limits(fields: Mapping[str, Any]) -> PrivacyModel:
+    """Give a model that asks about the same values, of the same groups, and sets no limit to their shares."""
+    return MODELS.make("alpha-k", alpha=1.0, k=fields.get("k", 1), column=fields.get("column"), on=fields.get("on"))

@@ -16,9 +16,8 @@ from indistinct.errors import PolicyError
 from indistinct.policy.column import STABLE, Column
 from indistinct.policy.condition import Condition
 from indistinct.policy.person import PSEUDONYM, Person
-from indistinct.policy.policy import Policy
+from indistinct.policy.policy import Policy, suppression_mistakes
 from indistinct.policy.roles import identifier
-from indistinct.policy.suppression_limit import suppression_mistakes
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel

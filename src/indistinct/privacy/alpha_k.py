@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from indistinct.counting import Groups, Tally
+from indistinct.counting import Groups
 from indistinct.errors import PolicyError
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.lazy import lazy_module
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
 from indistinct.privacy.parameters import check_share, check_whole
+from indistinct.privacy.value_rules import Texts, ValueRule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class AlphaK(PrivacyModel):
         """Tell which groups have ``k`` rows, and no value above its share."""
         verdict = KAnonymity(self.k).satisfied(groups)
         for _, tally in self.tallies(groups):
-            limits = self._limits(tally)[tally.values] * (1 + TOLERANCE)
+            limits = self._limits(tally.texts)[tally.values] * (1 + TOLERANCE)
             verdict[tally.groups[shares_of_groups(tally, groups) > limits]] = False
         return verdict
 
@@ -76,7 +82,7 @@ class AlphaK(PrivacyModel):
 
     def objection(self, groups: Groups) -> str | None:
         for column, tally in self.tallies(groups):
-            shares, limits = shares_of_table(tally), self._limits(tally)
+            shares, limits = shares_of_table(tally), self._limits(tally.texts)
             worst = int(np.argmax(shares - limits))
             if shares[worst] > limits[worst] * (1 + TOLERANCE):
                 return (
@@ -85,8 +91,11 @@ class AlphaK(PrivacyModel):
                 )
         return None
 
-    def _limits(self, tally: Tally) -> NDArray[np.float64]:
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
+        return ValueRule("shares", 0.0, limits=self._limits(texts))
+
+    def _limits(self, texts: Sequence[str | None]) -> NDArray[np.float64]:
         """Give the largest share that each value may have."""
         if not isinstance(self.alpha, Mapping):
-            return np.full(len(tally.texts), float(self.alpha))
-        return np.array([self.alpha.get(text, 1.0) if text is not None else 1.0 for text in tally.texts])
+            return np.full(len(texts), float(self.alpha))
+        return np.array([self.alpha.get(text, 1.0) if text is not None else 1.0 for text in texts])

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
 from indistinct.counting import Groups
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.lazy import lazy_module
 from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
 from indistinct.privacy.parameters import check_positive
+from indistinct.privacy.value_rules import Texts, ValueRule
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,6 @@ class BetaLikeness(PrivacyModel):
             limits = np.minimum(self.beta, -np.log(np.where(whole > 0, whole, 1.0))) if self.enhanced else self.beta
             verdict[tally.groups[gains > limits + TOLERANCE]] = False
         return verdict
+
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
+        return ValueRule("like", self.beta, float(self.enhanced))

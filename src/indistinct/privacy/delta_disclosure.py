@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
 from indistinct.counting import Groups
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.lazy import lazy_module
 from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
 from indistinct.privacy.parameters import check_positive
+from indistinct.privacy.value_rules import Texts, ValueRule
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +58,6 @@ class DeltaDisclosure(PrivacyModel):
         verdict: BoolArray = groups.sizes == 0
         verdict |= near
         return verdict
+
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
+        return ValueRule("near", self.delta)

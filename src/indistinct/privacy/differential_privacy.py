@@ -139,9 +139,7 @@ class DifferentialPrivacy(PrivacyModel):
             mistakes.append(
                 f"max_suppression: {self.name} leaves rows out by chance and keeps their number secret; leave it out"
             )
-        if policy.quasi_identifiers is not None and {frozenset(c) for c in policy.quasi_identifiers.values()} != {
-            frozenset(policy.quasi)
-        }:
+        if {frozenset(columns) for columns in policy.quasi_identifiers.values()} != {frozenset(policy.quasi)}:
             mistakes.append(f"quasi_identifiers: {self.name} groups by all quasi columns together; leave them out")
         others = [model for model in policy.privacy if model is not self]
         mistakes += [

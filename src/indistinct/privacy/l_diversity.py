@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.lazy import lazy_module
 from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, spread_of_groups
 from indistinct.privacy.parameters import check_choice, check_positive, check_whole
+from indistinct.privacy.value_rules import Texts, ValueRule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,14 @@ class LDiversity(PrivacyModel):
         assert self.c is not None  # checked when made
         most, rest = _most_and_rest(tally, groups, self.l)
         return most < self.c * rest - TOLERANCE
+
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
+        if self.kind == "entropy":
+            return ValueRule("entropy", math.log(self.l))
+        if self.kind == "distinct":
+            return ValueRule("distinct", self.l)
+        assert self.c is not None  # checked when made
+        return ValueRule("recursive", self.c, self.l)
 
     def objection(self, groups: Groups) -> str | None:
         reason = too_few_values(self, groups, "l", self.l)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
 from indistinct.counting import Groups
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.lazy import lazy_module
 from indistinct.privacy.model import BoolArray, PrivacyModel, shares_of_table
 from indistinct.privacy.p_sensitive import PSensitive
 from indistinct.privacy.parameters import check_whole
+from indistinct.privacy.value_rules import Texts, ValueRule
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,9 @@ class MInvariance(PrivacyModel):
     def floor(self) -> PSensitive:
         """Groups of ``m`` rows with ``m`` different values."""
         return PSensitive(self.m, self.m, self.column, self.on)
+
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
+        return ValueRule("shares", 0.0, limits=np.full(len(texts), 1 / self.m))
 
     def objection(self, groups: Groups) -> str | None:
         for column, tally in self.tallies(groups):

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from indistinct.counting import Groups
+from indistinct.hierarchy import CompiledHierarchy
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.l_diversity import LDiversity, too_few_values
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.privacy.parameters import check_whole
+from indistinct.privacy.value_rules import Texts, ValueRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ class PSensitive(PrivacyModel):
     def satisfied(self, groups: Groups) -> BoolArray:
         """Tell which groups have ``k`` rows and ``p`` different values."""
         return KAnonymity(self.k).satisfied(groups) & LDiversity(self.p, column=self.column).satisfied(groups)
+
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
+        return ValueRule("distinct", self.p)
 
     def objection(self, groups: Groups) -> str | None:
         return too_few_values(self, groups, "p", self.p)

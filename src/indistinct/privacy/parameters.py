@@ -32,4 +32,4 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)

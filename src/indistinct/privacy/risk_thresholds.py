@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
 from indistinct.counting import Groups, IntArray
+from indistinct.lazy import lazy_module
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel
 from indistinct.privacy.parameters import check_share
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.exact_numbers import read_number
+from indistinct.lazy import lazy_module
 from indistinct.privacy.model import (
     TOLERANCE,
     BoolArray,
@@ -23,8 +21,16 @@ from indistinct.privacy.model import (
     spread_of_table,
 )
 from indistinct.privacy.parameters import check_choice, check_share
+from indistinct.privacy.value_rules import Texts, ValueRule
 
-FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+else:
+    np = lazy_module("numpy")
+    FloatArray = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,24 @@ class TCloseness(PrivacyModel):
             return _up_the_hierarchy(column, tally, groups)
         gains = np.maximum(spread_of_groups(tally, groups) - spread_of_table(tally)[tally.values], 0.0)
         return _sums(tally.groups, gains, len(groups))  # what is gained here is lost elsewhere
+
+    def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule | None:
+        """Say it by labels: the distance up a hierarchy is that of the labels on each level below the top, on average.
+
+        Values are joined through as many steps up as down, so each label below the top is passed by what it has too
+        much or too little, and a step counts half of 1 / height. Columns without what a distance needs are refused by
+        ``satisfied``, which says so.
+        """
+        if self.distance == "equal":
+            return ValueRule("close", self.t, 1.0)
+        if self.distance == "ordered":
+            ranks = _ranks_of_all(tuple(texts), hierarchy)
+            return None if (ranks < 0).any() else ValueRule("ordered", self.t, codes=ranks[None, :])
+        if hierarchy is None or len(hierarchy.labels[hierarchy.height]) != 1:
+            return None
+        first = np.cumsum([0, *map(len, hierarchy.labels)])
+        codes = [hierarchy.maps[level] + first[level] for level in range(hierarchy.height)]
+        return ValueRule("close", self.t, float(hierarchy.height), codes=np.stack(codes).astype(np.int64))
 
 
 def _along_the_order(tally: Tally, groups: Groups, ranks: IntArray) -> FloatArray:

@@ -36,13 +36,13 @@ def _prove_encoded(
     """Check the same of an original that was encoded."""
     eligible = source.rows
     rows = released.count()
-    general, check, blank = _general_like(released, source, policy, hint, policy.person_columns)
+    general, check, blank, node = _general_like(released, source, policy, hint, policy.person_columns)
     if general is None:
         return [check]
     suppressed = eligible - rows + blank
     return [
         check,
-        *_level_checks(released, source, policy, hint, blank > 0),
+        *_level_checks(policy, hint, node),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         *([] if policy.is_drawn else [least_suppression_check(general, policy, suppressed)]),
@@ -58,27 +58,27 @@ def _told_by(policy: Policy, blank: int) -> list[str]:
 
 def general_like(
     released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, extra: Sequence[str]
-) -> tuple[Rows | None, Check]:
-    """Give the original at the levels of a release, if every released row generalizes a row of its own, and the check.
+) -> tuple[Rows | None, list[Check]]:
+    """Give the original at the levels of a release, if every released row generalizes a row of its own, and checks.
 
     ``extra`` columns are encoded and stay as they are. No row was left blank.
     """
-    general, check, _ = _general_like(released, source, policy, hint, extra)
-    return general, check
+    general, check, _, node = _general_like(released, source, policy, hint, extra)
+    return general, [check, *([] if general is None else _level_checks(policy, hint, node))]
 
 
 def _general_like(
     released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, extra: Sequence[str]
-) -> tuple[Rows | None, Check, int]:
-    """Give the same, and the number of rows that were suppressed and left blank."""
+) -> tuple[Rows | None, Check, int, Node]:
+    """Give the same, the number of rows that were suppressed and left blank, and the levels."""
     hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
     rows = released.count()
     blank = count_blank_rows(released, policy)
     possible, lost = _possible_nodes(released, policy, hierarchies, blank > 0, hint)
     if lost:
         wrong = "labels that no single level has, of those that may be released"
-        return None, Check("truthful", False, f"{', '.join(map(repr, lost))}: {wrong}"), blank
-    fewest, general = rows, None
+        return None, Check("truthful", False, f"{', '.join(map(repr, lost))}: {wrong}"), blank, ()
+    fewest, general, levels = rows, None, possible[0]
     for node in possible:
         candidate = source.recode(_generalization(node, policy, hierarchies, source, extra))
         unmatched = released.difference(candidate, policy.compared_columns)
@@ -86,7 +86,7 @@ def _general_like(
             blank = 0  # rows are blank by nature, none was suppressed and left so
         false_rows = max(0, unmatched - blank)
         if general is None or false_rows < fewest:
-            fewest, general = false_rows, candidate
+            fewest, general, levels = false_rows, candidate, node
         if false_rows == 0:
             break
     assert general is not None  # there is at least one possible node
@@ -95,13 +95,13 @@ def _general_like(
         fewest = released.difference(general, others)
     if blank and count_blank_rows(general, policy):
         detail = "rows whose quasi cells are all missing cannot be told from suppressed rows that were left blank"
-        return None, Check("truthful", False, detail), blank
+        return None, Check("truthful", False, detail), blank, levels
     if fewest:
         detail = f"{fewest:,} released rows generalize no row of the original, one to one"
-        return None, Check("truthful", False, detail), blank
+        return None, Check("truthful", False, detail), blank, levels
     but = f", but for what is perturbed: {', '.join(policy.perturbed)}" if policy.perturbed else ""
     detail = f"each of {rows:,} rows generalizes a row of its own of the original{but}"
-    return general, Check("truthful", True, detail), blank
+    return general, Check("truthful", True, detail), blank, levels
 
 
 def _checks_of_people(released: Rows, general: Rows, policy: Policy) -> list[Check]:
@@ -137,15 +137,12 @@ def _possible_nodes(
     return list(islice(product(*per_column), MOST_NODES_TRIED)), lost
 
 
-def _level_checks(
-    released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, has_blank_rows: bool
-) -> list[Check]:
-    """Check that the levels which a release states are those of its labels; shown only if they are not."""
-    if hint is None:
-        return []
-    hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
-    possible, _ = _possible_nodes(released, policy, hierarchies, has_blank_rows, hint)
-    if all(hint.get(name) in {node[place] for node in possible} for place, name in enumerate(policy.quasi)):
+def _level_checks(policy: Policy, hint: Mapping[str, int] | None, node: Node) -> list[Check]:
+    """Check that the levels which a release states are true; shown only if they are not.
+
+    Those that are stated are tried first, so other ones were found only where these are false.
+    """
+    if hint is None or all(hint.get(name) == level for name, level in zip(policy.quasi, node, strict=True)):
         return []
     return [Check("levels", False, "the release states levels that its labels do not have")]
 

@@ -75,7 +75,7 @@ class Recount:
     @property
     def smallest(self) -> int:
         """The rows of the smallest group; 0 if there is none."""
-        return int(self.sizes.min(initial=self.rows)) if self.rows else 0
+        return int(self.sizes.min(initial=self.rows))
 
 
 def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:
@@ -153,14 +153,19 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
     """Check a model on groups that were counted from released cells, in rows or in people."""
     is_satisfied = model.holds(groups)
     failing = int((~is_satisfied).sum())
-    terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
     if failing:
         inside = counted(int(groups.sizes[~is_satisfied].sum()), unit, PLURALS[unit])
         detail = f"{failing:,} of {len(groups):,} {PLURALS[noun]} fail, {inside} in them"
     else:
         smallest = counted(int(groups.sizes.min()), unit, PLURALS[unit])
         detail = f"{counted(len(groups), noun, PLURALS[noun])}, the smallest of {smallest}"
-    return Check(f"{model.name} ({terms}) on {where}", failing == 0, detail)
+    return Check(model_words(model, where), failing == 0, detail)
+
+
+def model_words(model: PrivacyModel, where: str) -> str:
+    """Give what the check of a model is called."""
+    terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
+    return f"{model.name} ({terms}) on {where}"
 
 
 def counted_groups(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:

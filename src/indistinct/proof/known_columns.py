@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows
 from indistinct.privacy.model import PrivacyModel
-from indistinct.proof.checks import PLURALS, Check
+from indistinct.proof.checks import PLURALS, Check, model_words
 from indistinct.showing.words import counted
 
 MOST_PLACES = 1 << 20
@@ -95,7 +95,6 @@ class KnownColumns:
 
     def check(self, model: PrivacyModel) -> Check:
         """Give the check of a model that asks for these sets."""
-        terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
         detail = f"{self.in_words}; {counted(self.sets, 'set')} of columns counted"
         if self.failing_sets:
             detail = (
@@ -103,7 +102,7 @@ class KnownColumns:
                 f"{counted(self.failing_groups, 'group')}; the smallest has "
                 f"{counted(self.smallest, self.unit, PLURALS[self.unit])}, by {', '.join(self.where)}"
             )
-        return Check(f"{model.name} ({terms}) on {self.on}", self.failing_sets == 0, detail)
+        return Check(model_words(model, self.on), self.failing_sets == 0, detail)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the figures as JSON takes them."""

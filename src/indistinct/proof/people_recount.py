@@ -6,13 +6,14 @@ Rows are counted by the engine, or told apart with NumPy; nothing here shares co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from indistinct.counting import Groups, IntArray, Tally
+from indistinct.counting import Groups, IntArray, Tally, encode_eligible
 from indistinct.engine import PROFILE, Rows
 from indistinct.linkage.population import counted_people
-from indistinct.policy import Policy, sensitive_columns
+from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
@@ -55,6 +56,23 @@ def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> 
     claims = said.to_dict()
     wrong = [f"{name} is {count}, not {claims[name]}" for name, count in found.items() if claims[name] != count]
     return _in_people(Check("manifest", not wrong, "; ".join(wrong) or "the rows have the people of the manifest"))
+
+
+def stated_people_checks(said: Mapping[str, Any], released: Rows, source: Rows, policy: Policy) -> list[Check]:
+    """Compare the people that a release is about, as it says, with the original; shown only if they differ.
+
+    Pseudonyms also tell how many of them are in it. Who lost rows cannot be told where nothing links them.
+    """
+    stated = said.get("people")
+    if stated is None or "drawn" in said:
+        return []
+    with encode_eligible(source, policy, policy.person_columns) as encoded:
+        found = {"eligible": len(encoded.count_by(policy.person_columns).counts)}
+    if PSEUDONYM in released.columns() and policy.suppressed_rows == "remove":
+        found["released"] = int(released.sizes_by((), (PSEUDONYM,)).sum())
+        found["smallest_group"] = int(released.sizes_by(policy.quasi, (PSEUDONYM,)).min())
+    wrong = [f"{name} is {count:,}, not what is stated" for name, count in found.items() if stated[name] != count]
+    return [Check("stated people", False, "; ".join(wrong))] if wrong else []
 
 
 def _groups(

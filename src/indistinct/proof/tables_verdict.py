@@ -6,7 +6,7 @@ the originals: every cell is true, and each pseudonym stands for all rows of one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from indistinct.privacy.model import BoolArray
 from indistinct.proof.by_column import general_like
 from indistinct.proof.checks import (
     Check,
+    Recount,
     claim_checks,
     code_checks,
     columns_check,
@@ -31,7 +32,8 @@ from indistinct.proof.checks import (
 )
 from indistinct.proof.linked_people import linked_people_checks
 from indistinct.proof.person_trees import Numbers, PersonTrees
-from indistinct.proof.statements import statement_mistakes
+from indistinct.proof.stated_search import search_checks
+from indistinct.proof.statements import mistakes_of_tables
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
@@ -60,11 +62,15 @@ def judge_tables(
     checks += found
     rows_of = {name: len(table.persons) for name, table in trees.tables.items()}
     rows = sum(rows_of.values())
-    if released.manifest is not None:
-        checks.append(_manifest_check(released.manifest, rows_of, trees.number, sizes))
     claimed = released.said.get("suppressed") if suppressed is None else suppressed
+    limit = [] if claimed is None else _limit_checks(policy, int(claimed), rows + int(claimed))
+    if released.manifest is not None:
+        recount = Recount(tuple(checks), sizes, rows, "profile")
+        wrong = mistakes_of_tables(released.manifest, policy, recount, [*checks, *limit])
+        checks.append(_manifest_check(released.manifest, rows_of, trees.number, sizes, wrong))
+        checks[-1:-1] = search_checks(released.manifest, policy)
     if originals is None:
-        checks += [] if claimed is None else _limit_checks(policy, int(claimed), rows + int(claimed))
+        checks += limit
     elif rows:
         hint = released.said.get("node")
         said = (hint if isinstance(hint, Mapping) else {}, claimed)
@@ -168,8 +174,10 @@ def _people_checks(trees: PersonTrees, policy: TablesPolicy, numbers: Numbers) -
     return sizes, [Check(f"people: {check.name}", check.passed, check.detail) for check in checks]
 
 
-def _manifest_check(said: Mapping[str, Any], rows: Mapping[str, int], people: int, sizes: IntArray) -> Check:
-    """Compare the counts of a manifest with those of the tables."""
+def _manifest_check(
+    said: Mapping[str, Any], rows: Mapping[str, int], people: int, sizes: IntArray, wrong: Sequence[str]
+) -> Check:
+    """Compare the counts of a manifest with those of the tables, beside what is wrong with it already."""
     found: dict[str, Any] = {
         "released": sum(rows.values()),
         "groups": len(sizes),
@@ -188,7 +196,7 @@ def _manifest_check(said: Mapping[str, Any], rows: Mapping[str, int], people: in
             for name in rows
         },
     }
-    wrong = statement_mistakes(said) or [
+    wrong = wrong or [
         f"{name} is {number}, not {stated[name]}" for name, number in found.items() if stated[name] != number
     ]
     return Check("manifest", not wrong, "; ".join(wrong) or "the tables have the counts of the manifest")
@@ -219,8 +227,8 @@ def _prove(
             columns = (*part.policy.quasi, *part.identity)
             encoded = stack.enter_context(encode_eligible(originals[name], part.policy, columns))
             own = {column: hint[f"{name}.{column}"] for column in part.policy.quasi if f"{name}.{column}" in hint}
-            found, check = general_like(tables[name], encoded, part.policy, own, part.identity)
-            checks.append(_of_table(name, check))
+            found, own_checks = general_like(tables[name], encoded, part.policy, own or None, part.identity)
+            checks += [_of_table(name, check) for check in own_checks]
             if found is not None:
                 general[name] = stack.enter_context(found)
         if not all(check.passed for check in checks):

@@ -22,9 +22,7 @@ from indistinct.policy import PSEUDONYM, Policy, TablesPolicy, sensitive_columns
 from indistinct.policy.given_policy import any_policy
 from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
-from indistinct.proof.by_column import prove_by_column
 from indistinct.proof.canonical import canonical_checks
-from indistinct.proof.cell_by_cell import prove_cell_by_cell
 from indistinct.proof.checks import (
     PLURALS,
     Check,
@@ -40,13 +38,16 @@ from indistinct.proof.checks import (
     unreadable_checks,
 )
 from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
-from indistinct.proof.people_recount import NOT_COUNTED, count_people
+from indistinct.proof.people_recount import NOT_COUNTED, count_people, stated_people_checks
 from indistinct.proof.perturbed_numbers import perturbation_checks
-from indistinct.proof.statements import manifest_check, unchecked_statements
-from indistinct.proof.tables_verdict import judge_tables
-from indistinct.proof.two_tables import judge_two_tables, prove_two_tables
-from indistinct.released.folder_contents import strange_parts
-from indistinct.released.released_tables import ReleasedTables
+from indistinct.proof.stated_search import search_checks
+from indistinct.proof.statements import (
+    OF_ALL_RELEASES,
+    OF_ORIGINAL,
+    manifest_check,
+    unchecked_statements,
+)
+from indistinct.released.released_tables import ReleasedTables, strange_parts
 from indistinct.showing.words import counted
 
 
@@ -149,33 +150,51 @@ def verify(
         raise PolicyError(
             "to prove a release against the original its policy is needed: its hierarchies tell what is true"
         )
-    if policy is None:
+    if is_stated := policy is None:
         policy, not_checked = stated_policy(released.manifest)
-    checks = _folder_checks(released, None if not_checked else policy)
+    checks = _folder_checks(released, None if is_stated else policy)
     is_removed = released.is_apart or policy.suppressed_rows == "remove"
     with released.rows() as tables:
-        found = judge_two_tables(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
+        found = _judge_apart(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
         checks += found.checks
         for name, rows in tables.items():
             checks += _reader_checks(released.sources[name], rows, policy)
         if canonical:
             more, unsaid = canonical_checks(released, tables, dict.fromkeys(tables, policy))
             checks, not_checked = [*checks, *more], (*not_checked, *unsaid)
+        limit = (
+            limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
+            if claims.suppressed is not None
+            else []
+        )
         if released.manifest is not None:
-            checks.append(manifest_check(released.manifest, policy, found, checks))
-            not_checked += unchecked_statements(released.manifest, has_original=original is not None)
+            own = [*found.checks, *limit]
+            checks.append(manifest_check(released.manifest, policy, found, own, is_stated=is_stated))
+            checks[-1:-1] = search_checks(released.manifest, policy)
+        figures: Check | None = None
         if original is not None and found.checks[0].passed and found.rows:
+            is_sound = released.manifest is None or checks[-1].passed
             with use_table(original, **reading) as given, as_declared(given, policy) as source:
                 checks += unreadable_checks(source, _stated_unreadable(released))
-                checks += (
-                    prove_two_tables(tables, source, policy, claims.suppressed)
+                proof = (
+                    _prove_apart(tables, source, policy, claims)
                     if released.is_apart
                     else _prove_one_table(tables["table"], source, policy, claims)
                 )
+                checks += proof
+                if is_sound and all(check.passed for check in proof):
+                    from indistinct.proof.stated_measures import measures_check
+
+                    first = tables["quasi" if released.is_apart else "table"]
+                    figures = measures_check(released.said, first, source, policy, found.sizes)
+                    checks += stated_people_checks(released.said, first, source, policy)
+            checks += [] if figures is None else [figures]
         else:
-            if claims.suppressed is not None:
-                checks += limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
+            checks += limit
             checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
+    if released.manifest is not None:
+        measured = (*OF_ALL_RELEASES, *(OF_ORIGINAL if figures is not None else ()))
+        not_checked += unchecked_statements(released.manifest, has_original=original is not None, measured=measured)
     return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked, found.known)
 
 
@@ -183,6 +202,8 @@ def _verify_tables(
     table: Any, policy: TablesPolicy, original: Any, suppressed: int | None, reading: Mapping[str, Any]
 ) -> Verdict:
     """Judge several tables that belong together."""
+    from indistinct.proof.tables_verdict import judge_tables
+
     if original is not None and not isinstance(original, Mapping):
         raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
     canonical = reading.get("canonical")
@@ -198,6 +219,8 @@ def _verify_tables(
             more, unsaid = canonical_checks(released, tables, {n: part.policy for n, part in policy.parts.items()})
             checks += more
         found, rows, sizes = judge_tables((released, tables), policy, original, suppressed, **reading)
+    if released.manifest is not None:
+        unsaid += unchecked_statements(released.manifest, has_original=original is not None, measured=())
     smallest = int(sizes.min()) if len(sizes) else 0
     return Verdict((*checks, *found), rows, len(sizes), smallest, "profile", unsaid)
 
@@ -272,8 +295,23 @@ def _is_folder(source: object) -> bool:
     return isinstance(source, str | Path) and Path(source).is_dir()
 
 
+def _judge_apart(tables: Mapping[str, Rows], policy: Policy) -> Recount:
+    from indistinct.proof.two_tables import judge_two_tables
+
+    return judge_two_tables(tables, policy)
+
+
+def _prove_apart(tables: Mapping[str, Rows], source: Rows, policy: Policy, claims: _Claims) -> list[Check]:
+    from indistinct.proof.two_tables import prove_two_tables
+
+    return prove_two_tables(tables, source, policy, claims.suppressed)
+
+
 def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: _Claims) -> list[Check]:
     """Check truthfulness, one to one, and least suppression against the original."""
+    from indistinct.proof.by_column import prove_by_column
+    from indistinct.proof.cell_by_cell import prove_cell_by_cell
+
     if claims.is_local:
         return prove_cell_by_cell(released, source, policy, claims.suppressed)
     checks = prove_by_column(released, source, policy, claims.node, claims.suppressed)

@@ -166,7 +166,7 @@ def _sets(
     sizes = (ends - starts)[chosen]
     members = [values[start : start + size].tolist() for start, size in zip(starts[chosen], sizes, strict=True)]
     texts = [names[own[0]] if len(own) == 1 else set_label([names[value] for value in own]) for own in members]
-    rows = np.add.reduceat(counts[values], starts)[chosen] if len(starts) else sizes
+    rows = np.add.reduceat(counts[values], starts)[chosen]
     return Labels(tuple(texts), levels[chosen], sizes, rows), places
 
 

@@ -36,7 +36,7 @@ class LocalRecoding(GroupedRecoding):
             lowest_labels(frequencies, column, tuples, group_of, len(numbers), kind)
             for column in range(len(frequencies.columns))
         ]
-        codes = np.stack([codes for _, codes in found]) if found else np.zeros((0, len(numbers)), np.int64)
+        codes = np.stack([codes for _, codes in found])
         return cls.of_labels(frequencies, pieces, tuple(labels for labels, _ in found), codes)
 
     @classmethod

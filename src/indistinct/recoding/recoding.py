@@ -9,7 +9,7 @@ here and need not know which kind it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -152,6 +152,8 @@ class Recoding(ABC):
     """No other recoding that the algorithm considers is better; None where the algorithm promises no optimum."""
     gap: float | None = field(default=None, kw_only=True)
     """How much lower the loss of the optimum can be at most; None where nothing is known of that."""
+    bound: Mapping[str, float] | None = field(default=None, kw_only=True)
+    """By the name of a measure, the loss that no recoding of this kind gets below; None where nothing is known."""
     is_cut_short: bool = field(default=False, kw_only=True)
     """A time limit ended the algorithm before it was done."""
     is_safe: bool = field(default=True, kw_only=True)
@@ -271,6 +273,8 @@ class Recoding(ABC):
             facts["bottom"] = dict(zip(names, frequencies.lowest, strict=True))
         if self.is_proven is not None:
             facts |= {"is_proven": self.is_proven, "gap": self.gap}
+        if self.bound is not None:
+            facts |= {"bound": dict(self.bound), "gap": self.gap}
         if self.is_cut_short:
             facts["is_cut_short"] = True
         if (people := self.people_facts(policy)) is not None:

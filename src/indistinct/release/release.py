@@ -25,11 +25,13 @@ from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.released.manifest import (
     LINKED_TABLES,
     MANIFEST,
+    VERIFIER,
     file_digest,
     manifest,
     manifest_text,
     policy_digest,
     refuse_occupied,
+    verifier_text,
 )
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.whole_files import drop_draft, flush_all, flush_name, give_name, make_draft
@@ -64,6 +66,8 @@ class Release:
         self.algorithm: str = made_with["algorithm"]
         self.made_with = dict(made_with)
         self.verdict: Verdict | None = None
+        self._recount: Verdict | None = None
+        """What the last recount without the original found: all that a recipient can find as well."""
         self.entry: int | None = None
         self.ledger_head: str | None = None
         """The head of the ledger that the release is entered in, before its entry; its manifest states it."""
@@ -139,6 +143,8 @@ class Release:
         """Recount the released cells; with the original also prove that they are true."""
         verdict = verify(self.released_tables(), self.policy, original=original, **reading)
         self.verdict = verdict.with_people(self._people)
+        if original is None:
+            self._recount = self.verdict
         return self.verdict
 
     def write(
@@ -147,6 +153,7 @@ class Release:
         *,
         replace: bool = False,
         allow_unsafe: bool = False,
+        verifier: bool = False,
         before_naming: Callable[[Path], None] | None = None,
     ) -> Path:
         """Write the table and its manifest as a folder, whole or not at all.
@@ -154,13 +161,17 @@ class Release:
         What was written is read again and recounted before it gets its name, so a folder under that name is always a
         verified release. A folder that holds something already is refused, unless ``replace`` is given. A release that
         failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
+        With ``verifier`` the folder also holds ``verify.py``, which recounts it without this package.
         ``before_naming`` is called with the finished folder before that gets its name; if it raises, nothing is left.
         """
         goal = Path(folder)
         refuse_occupied(goal, replace)
-        if self.verdict is None:
-            self.verify()
+        if self.verdict is None or self._recount is None:
+            proved = self.verdict
+            recounted = self.verify()
+            self.verdict = recounted if proved is None else proved
         assert self.verdict is not None  # verify() sets it
+        assert self._recount is not None
         is_unsafe = not self.verdict.passed
         if not allow_unsafe:
             self.verdict.raise_if_failed()
@@ -170,10 +181,13 @@ class Release:
             written = [rows.write(staging, name) for name, rows in self._parts.items()]
             files = {path.name: file_digest(path) for path in written}
             form = next(iter(self._parts.values())).format()
+            if verifier:
+                (staging / VERIFIER).write_text(verifier_text(), "utf-8", newline="")
+                form = {**form, "verifier": file_digest(staging / VERIFIER)}
             content = manifest(
                 self.policy,
                 facts=self.facts | form | ({"unsafe": True} if is_unsafe else {}),
-                verdict=self.verdict.to_dict(),
+                verdict=(self.verdict if is_unsafe else self._recount).to_dict(),
                 files=files,
             )
             path = staging / MANIFEST

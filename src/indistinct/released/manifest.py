@@ -20,6 +20,8 @@ from indistinct.recoding.classes import TWO_TABLES
 
 MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""
+VERIFIER = "verify.py"
+"""What the program is called that a release may carry, so that a recipient can recount it without this package."""
 FORMAT = 1
 PARTS = ("quasi", "sensitive")
 """The tables of a release that keeps quasi and sensitive columns apart."""
@@ -112,6 +114,11 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def verifier_text() -> str:
+    """Give the program that recounts a release without this package, which a release may carry as ``verify.py``."""
+    return Path(__file__).with_name("recount_alone.py").read_text("utf-8")
+
+
 def refuse_occupied(folder: Path, replace: bool = False) -> None:
     """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
     if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
@@ -142,7 +149,8 @@ def _names_in(folder: Path) -> set[str]:
 def _names_of_release(folder: Path) -> set[str]:
     """Give the names of the files that belong to the release in a folder."""
     try:
-        return {MANIFEST, *json.loads((folder / MANIFEST).read_text("utf-8"))["files"]}
+        said = json.loads((folder / MANIFEST).read_text("utf-8"))
+        return {MANIFEST, *said["files"], *([VERIFIER] if "verifier" in said else [])}
     except (OSError, ValueError, KeyError, TypeError):
         return {MANIFEST}
 

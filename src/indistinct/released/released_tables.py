@@ -6,26 +6,29 @@ to, as one table of any kind, or as two. Here all of them become one value, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 from indistinct.engine import Rows, use_table
+from indistinct.engine.formats import format_of, load_format
 from indistinct.errors import TableError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.released_names import named_as_in_policy
-from indistinct.released.folder_contents import strange_contents
 from indistinct.released.manifest import (
     LINKED_TABLES,
+    MANIFEST,
     PARTS,
+    VERIFIER,
     file_digest,
     has_manifest,
     policy_digest,
     read_manifest,
     table_files,
 )
+from indistinct.showing.words import counted
 
 ONE_TABLE = ("table",)
 
@@ -147,7 +150,9 @@ class ReleasedTables:
 
     def strange_contents(self) -> list[str]:
         """Say what a release folder holds that is no row of its tables; nothing for other releases."""
-        return [] if self.folder is None else strange_contents(self.folder, self.sources.values())
+        if self.folder is None:
+            return []
+        return _strange_contents(self.folder, self.sources, self.said.get("verifier"))
 
     def is_of(self, policy: Policy | TablesPolicy) -> bool:
         """Tell whether the release was made for a policy, as it says; True if it says nothing."""
@@ -222,3 +227,50 @@ def _stated_names(said: Mapping[str, Any], table: str | None) -> dict[str, str]:
     except (KeyError, TypeError, AttributeError):
         return {}  # that it states no policy is found by whoever judges it
     return {name: new for name, new in columns.items() if isinstance(new, str)}
+
+
+def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | None = None) -> list[str]:
+    """Say what a release folder holds that none of ours has: other files, links elsewhere, more than rows in a file.
+
+    ``tables`` are those that its manifest lists, by what they are; a name of a file could tell something, too.
+    ``verifier`` is the digest of the program for recipients, if the release says that it carries one.
+    """
+    listed = {MANIFEST, *(path.name for path in tables.values()), *([] if verifier is None else [VERIFIER])}
+    others = [place for place in folder.iterdir() if place.name not in listed]
+    linked = [name for name in sorted(listed) if (folder / name).is_symlink()]
+    found = [f"{counted(len(others), 'file', 'files')} that the manifest does not list"] if others else []
+    found += [f"{name} is a link to another place" for name in linked]
+    if odd := sum(path.name != f"{part}{path.suffix}" for part, path in tables.items()):
+        found.append(f"{counted(odd, 'table')} under a name that none of ours has")
+    if verifier is not None and _digest(folder / VERIFIER) != verifier:
+        found.append(f"{VERIFIER} is not the program that the manifest names")
+    for path in tables.values():
+        if path.is_symlink():
+            continue
+        if path.is_dir():
+            found += strange_parts(path)
+        form = load_format("parquet") if path.is_dir() else format_of(path)
+        found += [f"{path.name} holds {what}" for what in form.stowaways(path)]
+    return found
+
+
+def _digest(path: Path) -> str | None:
+    return file_digest(path) if path.is_file() else None
+
+
+def strange_parts(folder: Path, columns: Iterable[str] = ()) -> list[str]:
+    """Say what in a folder of Parquet files some readers take for rows and others do not.
+
+    The engine reads ``*.parquet``, other readers everything that begins neither with a dot nor with an underline.
+    ``columns`` are those inside the files: a folder named for one of them, ``sex=m``, would have two answers.
+    """
+    places = sorted(place for place in folder.rglob("*") if place.is_symlink() or not place.is_dir())
+    own = [place for place in places if place.name.endswith(".parquet") and not place.name.startswith((".", "_"))]
+    inside = {column.lower() for column in columns}
+    folders = {part for place in places for part in place.relative_to(folder).parts[:-1]}
+    named = [part for part in folders if part.partition("=")[0].lower() in inside and "=" in part]
+    strange = len(places) - len(own)
+    found = [f"{folder.name} holds {counted(strange, 'file', 'files')} beside its Parquet files"] if strange else []
+    found += [f"{folder.name} holds links to other places"] if any(place.is_symlink() for place in own) else []
+    found += [f"{folder.name} has folders named for columns that stand in the files as well"] if named else []
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from indistinct import attacks
-from indistinct.attacks.attack_run import TITLES
+from indistinct.attacks.attack_run import GUESSES, TITLES
 from indistinct.recoding.classes import LINK
 from indistinct.report.subject import Subject
 from indistinct.showing.words import counted
@@ -35,6 +35,7 @@ def attack_outcomes(
     )
     outcomes = [
         _outcome(one.attack, one.title, one.severity, one.summary, () if is_public else one.findings)
+        | ({"guesses": one.report.to_dict()["guesses"]} if one.attack in GUESSES else {})
         for one in found.outcomes
     ]
     not_run = dict(found.not_run)

@@ -54,4 +54,5 @@ def _facts_of_entry(entry: Entry) -> dict[str, Any]:
         "purpose": entry.purpose,
         "rows": entry.manifest.get("released"),
         "again": entry.details.get("again"),
+        "review": entry.review,
     }

@@ -29,6 +29,7 @@ ALWAYS = (
 )
 
 MEMBERSHIP, CHOICE, SUMS = ALWAYS[2:5]
+BLIND_CHOICE = (CHOICE[0], f"{CHOICE[1]} The search saw no sensitive value, so nothing follows about those.")
 NOT_WHERE_DRAWN = (MEMBERSHIP, CHOICE, SUMS)
 """What differential privacy does cover."""
 DRAWN = (
@@ -56,7 +57,10 @@ def limits(subject: Subject) -> list[dict[str, str]]:
                 "Each quasi-identifier is protected by itself, not all of their columns taken together.",
             )
         )
-    always = [one for one in ALWAYS if one not in NOT_WHERE_DRAWN] if policy.is_drawn else ALWAYS
+    always = [BLIND_CHOICE if one == CHOICE and subject.said.get("search", {}).get("blind") else one for one in ALWAYS]
+    always = (
+        [one for one in always if one not in NOT_WHERE_DRAWN and one != BLIND_CHOICE] if policy.is_drawn else always
+    )
     found += [DRAWN] if policy.is_drawn else []
     return [{"title": title, "text": text} for title, text in (*found, *always)]
 

@@ -27,6 +27,7 @@ from indistinct.report.reproduce import reproduce
 from indistinct.report.risk_section import release_unicity, risks
 from indistinct.report.subject import Edition, Subject, open_subject
 from indistinct.report.suppression import suppression
+from indistinct.report.three_questions import three_questions
 from indistinct.report.tradeoff import tradeoff
 from indistinct.showing.numbers import figure, percent
 from indistinct.study.risk.risk_report import THRESHOLD
@@ -77,6 +78,8 @@ def report_facts(
             subject, release, options.get("external"), options.get("earlier", ()), **limits_of_engine
         )
         entries = ledger_entries(subject, options.get("ledger"))
+        risk = risks(subject, options.get("population"), **limits_of_engine)
+        unicity = release_unicity(subject)
         return {
             "edition": edition,
             "made_by": f"indistinct {indistinct.__version__}",
@@ -86,8 +89,11 @@ def report_facts(
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
             "policy": policy_in_words(subject.policy, is_public=edition == "public", is_apart=subject.is_apart),
-            "risk": risks(subject, options.get("population"), **limits_of_engine),
-            "unicity": release_unicity(subject),
+            "questions": three_questions(
+                attacks, risk, unicity, subject.said["released"], is_public=edition == "public"
+            ),
+            "risk": risk,
+            "unicity": unicity,
             "columns": columns(subject),
             "measures": dict(subject.said["measures"]),
             "tradeoff": tradeoff(subject, watch),

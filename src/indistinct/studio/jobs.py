@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 import traceback
@@ -27,6 +28,10 @@ STAGES = {
 }
 
 
+PATIENCE = 2.0
+"""Seconds that the end of the program waits for a job that was asked to stop."""
+
+
 class Job:
     """Work that runs beside the pages; whoever shows it asks for its state now and then."""
 
@@ -47,6 +52,7 @@ class Job:
 
     def start(self) -> Job:
         """Begin."""
+        _running.add(self)
         self._thread.start()
         return self
 
@@ -85,6 +91,23 @@ class Job:
         finally:
             self.seconds = time.monotonic() - self.started
             self.is_running = False
+            _running.discard(self)
+
+
+_running: set[Job] = set()
+"""Jobs that have begun and not ended."""
+
+
+@atexit.register
+def end_jobs() -> None:
+    """Ask what still runs to stop when the program ends, so that it lets go of its tables; nobody waits for long.
+
+    A thread that is cut off holds what it had, also connections, which DuckDB then says were leaked.
+    """
+    for job in list(_running):
+        job.cancel()
+    for job in list(_running):
+        job.wait(PATIENCE)
 
 
 def error_text(error: Exception) -> str:

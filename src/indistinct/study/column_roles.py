@@ -24,6 +24,8 @@ FEWEST_ITEMS = 4
 SHORTEST_PART = 7
 """Words of roles are parts of longer ones from so many letters on."""
 LONG_NUMBER = 6
+LARGEST_COUNT = 1_000
+"""Whole numbers below it may say how many of something there are."""
 FEW_SHARE = 5
 """Codes that fewer rows share on average name somebody."""
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -188,9 +190,17 @@ def _naming(name: str, look: Look, shape: Shape, listed: Sequence[SafeHarbor]) -
         return "its name says that it names people"
     if look.has_few:
         return ""  # yes and no, or eight kinds of something, name nobody
-    if any(is_one_of(word, f"{role_words.CONTACTS} {role_words.DOCUMENTS}", SHORTEST_PART) for word in words):
+    leads = any(is_one_of(word, f"{role_words.CONTACTS} {role_words.DOCUMENTS}", SHORTEST_PART) for word in words)
+    if leads and not are_counts(look):
         return "its name says that it leads to people"
     return _numbering(look, words)
+
+
+def are_counts(look: Look) -> bool:
+    """Tell whether numbers count something, as how many accounts somebody has: small, and each that of many rows."""
+    if not look.is_whole or look.numbers[0] < 0 or look.numbers[-1] >= LARGEST_COUNT:
+        return False
+    return look.present >= MANY * look.distinct
 
 
 def _names_somebody(name: str, look: Look) -> bool:

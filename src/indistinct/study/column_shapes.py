@@ -121,7 +121,7 @@ def shape_of(name: str, look: Look) -> Shape:
                 return fitting
             break  # a value that the shape does not cover: nothing but suppression is safe to suggest
     if look.distinct <= MANY:
-        return Shape(suppress(), f"{look.distinct} categories")
+        return Shape(suppress(), counted(look.distinct, "category", "categories"))
     return Shape(suppress(), "texts without a common shape; to keep more of them list their labels with levels")
 
 
@@ -163,6 +163,8 @@ def _known_codes(name: str, look: Look) -> Shape | None:
             kind for kind, known in OWN_NUMBERS.items() if not any(is_one_of(word, known) for word in words_of(name))
         }
         expected = [kind for kind in expected if kind not in own]
+        if not expected:
+            return None  # digits alone may be anything
     found = recognise(values, expected=expected)
     if found is None and not look.numbers:
         found = _mostly_known(look, expected)

@@ -101,7 +101,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         watch.report("profile", 0, len(rows.columns()))
         coded = coded_columns(rows, rows.columns())
         found = looks(rows, coded, count, watch)
-        columns, namesakes = _judge_all(coded, found)
+        columns, namesakes = _judge_all(coded, found, watch)
         person = next((column.name for column in columns if column.topic == "person"), None)
         watch.report("dependencies")
         columns, dependencies = _without_dependencies(coded, columns, found)
@@ -120,11 +120,14 @@ def comments(profile: Profile) -> dict[str, str]:
 
 
 def _judge_all(
-    coded: Mapping[str, CodedColumn], found: Mapping[str, Look]
+    coded: Mapping[str, CodedColumn], found: Mapping[str, Look], watch: Watch
 ) -> tuple[list[ColumnProfile], tuple[str, ...]]:
     """Judge every column by itself, then find the one that says whose rows these are, and those that only seem to."""
     items = items_among(found)
-    columns = [judge(name, look, items) for name, look in found.items()]
+    columns = []
+    for done, (name, look) in enumerate(found.items()):
+        watch.report("profile", done, len(found))
+        columns.append(judge(name, look, items))
     person, others = find_person(coded, columns, found)
     if person is None:
         return columns, others
@@ -159,8 +162,8 @@ def _without_dependencies(
 
 
 def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Note which quasi column tells a sensitive one of a known topic more often than not; of many the most urgent."""
-    sensitive = sorted((one for one in columns if one.role == "sensitive" and one.topic), key=lambda one: one.urgency)
+    """Note which quasi column tells a sensitive one more often than not; of many the most urgent."""
+    sensitive = sorted((one for one in columns if one.role == "sensitive"), key=lambda one: one.urgency)
     asked = [column.name for column in sensitive[:MOST_ASKED]]
     names = [column.name for column in columns if column.role == "quasi"]
     told: dict[str, str] = {}

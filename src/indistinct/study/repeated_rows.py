@@ -19,7 +19,7 @@ from indistinct.policy.column_names import (
     words_of,
 )
 from indistinct.study.column_looks import MANY, Look
-from indistinct.study.column_roles import ColumnProfile
+from indistinct.study.column_roles import ColumnProfile, are_counts
 from indistinct.study.risk.safe_harbor import identifiers_like
 
 LIFELONG = ("birth", "sex", "origin")
@@ -28,6 +28,8 @@ SAME = 0.9
 """Of so many people with several rows all rows must agree there; the rest are mistakes."""
 HARDLY = 0.1
 """Names that take away fewer mistakes about the sex or origin of those who bear them are those of different people."""
+COUNTING = ("num", "number", "no", "nb", "nr", "n")
+"""Words that, at the beginning of a name, say how many there are of what follows."""
 SEED = 1
 
 
@@ -44,11 +46,12 @@ def find_person(
     lifelong = [column.name for column in columns if column.topic in LIFELONG and column.distinct >= 2]
     ranked, others = [], []
     for name in candidates:
-        same = [
-            _share_that_agrees(coded[name].codes, coded[other].codes)
+        shares = [
+            _share_that_agrees(coded[name].codes, coded[other])
             for other in lifelong
             if other != name and name in coded and other in coded
         ]
+        same = [share for share in shares if share is not None]
         is_same = bool(same) and sum(share >= SAME for share in same) >= len(same) / 2
         words = words_of(name)
         is_person = any(is_one_of(word, PERSON_WORDS) for word in words)
@@ -110,12 +113,16 @@ def _repeats_beyond_chance(codes: Codes, others: Codes) -> float:
     return float((by_chance - together) / max(1, len(codes)))
 
 
-def _share_that_agrees(codes: Codes, others: Codes) -> float:
-    """Give the share of the values with several rows whose rows agree in another column."""
-    pairs, sizes = np.unique(np.stack([codes, others]), axis=1, return_counts=True)
+def _share_that_agrees(codes: Codes, other: CodedColumn) -> float | None:
+    """Give the share of the values with several rows whose rows agree in another column; None if it tells nothing.
+
+    A missing cell contradicts nothing: sex often stands in the first row of a person alone.
+    """
+    is_known = np.array([text is not None for text in other.texts], np.bool_)[other.codes]
+    pairs, sizes = np.unique(np.stack([codes[is_known], other.codes[is_known]]), axis=1, return_counts=True)
     rows, different = np.bincount(pairs[0], sizes), np.bincount(pairs[0])
     is_several = rows >= 2
-    return float((different[is_several] == 1).mean()) if is_several.any() else 0.0
+    return float((different[is_several] == 1).mean()) if is_several.any() else None
 
 
 def _may_number(name: str, look: Look) -> bool:
@@ -125,6 +132,9 @@ def _may_number(name: str, look: Look) -> bool:
     words = words_of(name)
     if any(is_one_of(word, OTHERS_WORDS) for word in words):
         return False
+    is_of_people = any(is_one_of(word, PERSON_WORDS) for word in words)
+    if words[0] in COUNTING and len(words) > 1 and not is_of_people and are_counts(look):
+        return False  # how many accounts somebody has
     if names_people(name) == "number":
         return True
     return any(map(numbers_something, words)) and not look.has_few

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from indistinct.linkage.telling_columns import unseen_pairs
 from indistinct.policy import Column, Policy, quasi
 from indistinct.policy.column_names import names_people
 from indistinct.privacy import KAnonymity, LDiversity, PrivacyModel
@@ -15,8 +16,12 @@ MOST_ALIKE = 0.1
 """A model is suggested if groups of k rows, put together by chance, have one value no more often than this."""
 MOST_ALIKE_WITHIN = 0.25
 """And if groups of k rows that agree in one quasi column have one no more often than this."""
+HARDLY, HARDLY_WITHIN, MOST_MODELS = 0.01, 0.1, 6
+"""Further columns get a model if that is so rare for theirs; models are no more than so many."""
 MOST_NAMED = 8
 """Of more sensitive columns without a model the others are counted."""
+MANY_QUASI = 30
+"""More quasi columns than these are hardly what others know."""
 MOST_ROWS = 400_000
 """A larger table is left to the search for whole columns, which counts tuples and takes seconds."""
 
@@ -69,15 +74,18 @@ def _has_one_row_each(profile: Profile) -> bool:
 def suggested_models(profile: Profile, k: int) -> list[PrivacyModel]:
     """Give distinct l-diversity, l = 2, for the most sensitive column of a known topic that groups of k can have it of.
 
-    Each model costs much, and several cost far more than each, so there is one. A column gets none if a group of k rows
-    too often has one value by chance, be they any rows or some that agree in a quasi column, or if a quasi column tells
-    it: groups would have to be far larger than k, or to lose that quasi column. ``reasons`` names the columns without
-    a model.
+    A model costs much where groups often have one value by chance, and several cost far more than each. So of the
+    other sensitive columns those get one, up to some, whose values are so spread that groups of k rows hardly ever
+    have one. A column gets none if a group of k rows too often has one value by chance, be they any rows or some that
+    agree in a quasi column, or if a quasi column tells it: groups would have to be far larger than k, or to lose that
+    quasi column. ``reasons`` names the columns without a model.
     """
-    for column in _candidates(profile):
-        if not _hindrance(column, k):
-            return [LDiversity(DIVERSE, column=column.name)]
-    return []
+    first = next((column for column in _candidates(profile) if not _hindrance(column, k)), None)
+    named = [] if first is None else [first.name]
+    for column in _sensitive(profile):
+        if len(named) < MOST_MODELS and column.name not in named and _is_spread(column, k):
+            named.append(column.name)
+    return [LDiversity(DIVERSE, column=name) for name in named]
 
 
 def reasons(profile: Profile, policy: Policy) -> list[str]:
@@ -92,6 +100,16 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
     else:
         why = f"nearly all rows stand in groups of {k} or more by {columns} already"
     found = [f"{policy.algorithm}, because {why}"]
+    if many > MANY_QUASI:
+        found.append(
+            f"{columns} are more than anybody knows of a person, and little is left of a table that hides all of them: "
+            "make other what nobody can link by, drop what is not needed, or ask against whoever knows few (--known 3)"
+        )
+    if policy.algorithm == "regroup" and len(policy.privacy) == 1 and not policy.person_columns:
+        found.append(
+            "no doubt: every group carries the lowest labels, which tell something of the values below; doubt = 0.1 "
+            "among the options lets chance raise some labels, so that none can be sharpened, for up to 10 % more loss"
+        )
     if profile.namesakes:
         found.append(
             f"rows with the same {' and '.join(profile.namesakes)} differ in birth or sex or in their numbers, so "
@@ -104,14 +122,29 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
             f"l-diversity of {name}, because else all of a group may have one value; {DIVERSE} values are "
             f"what groups of k can have where {100 * named[name].largest_share:.0f} % of all rows have one"
         )
-    found += _without_model([column for column in _candidates(profile) if column.name not in with_model], k)
-    return found + [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
+    found += _without_model([column for column in _sensitive(profile) if column.name not in with_model], k)
+    found += [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
+    released = [column.name for column in profile.columns if column.role in ("other", "sensitive")]
+    return [*found, *unseen_pairs(released, policy.quasi)]
+
+
+def _sensitive(profile: Profile) -> list[ColumnProfile]:
+    """Give the sensitive columns that have several values, the most sensitive first."""
+    return sorted(
+        (column for column in profile.with_role("sensitive") if column.distinct > 1), key=lambda column: column.urgency
+    )
 
 
 def _candidates(profile: Profile) -> list[ColumnProfile]:
     """Give the sensitive columns of a known topic, the most sensitive first."""
-    known = [column for column in profile.with_role("sensitive") if column.topic is not None and column.distinct > 1]
-    return sorted(known, key=lambda column: column.urgency)
+    return [column for column in _sensitive(profile) if column.topic is not None]
+
+
+def _is_spread(column: ColumnProfile, k: int) -> bool:
+    """Tell whether groups of k rows hardly ever have one value of a column, also where they agree in another."""
+    if k < DIVERSE or column.told_by is not None or not column.alike:
+        return False
+    return column.largest_share ** (k - 1) <= HARDLY and column.alike_within(k)[1] <= HARDLY_WITHIN
 
 
 def _hindrance(column: ColumnProfile, k: int) -> str:
@@ -130,7 +163,7 @@ def _hindrance(column: ColumnProfile, k: int) -> str:
 def _without_model(columns: list[ColumnProfile], k: int) -> list[str]:
     """Name the sensitive columns that have no model, and say why they have none."""
     said = [
-        f"no model for {column.name}: {_hindrance(column, k) or 'one is suggested, since each costs much of the table'}"
+        f"no model for {column.name}: {_hindrance(column, k) or 'each costs much of the table, and others come first'}"
         for column in columns[:MOST_NAMED]
     ]
     if len(columns) > MOST_NAMED:

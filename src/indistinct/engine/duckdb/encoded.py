@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import integers, numbers
+from indistinct.engine.duckdb import folding
 from indistinct.engine.duckdb.encoding import make_encoding
-from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
+from indistinct.engine.duckdb.recoding import LINE, divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.encoded import Encoded
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
@@ -42,7 +43,7 @@ class DuckEncoded(Encoded):
         codes = [f"c{self.position(column)}" for column in columns]
         grouping = f"GROUP BY {', '.join(codes)}" if codes else "HAVING count(*) > 0"
         table = self._source.session.arrow(
-            f"SELECT {''.join(f'{code}, ' for code in codes)}count(*) FROM {self._made.coded} {grouping}"
+            f"SELECT {', '.join([*codes, self._made.number_of_rows])} FROM {self._made.coded} {grouping}"
         )
         arrays = [numbers(column) for column in table.columns]
         return Counts(tuple(arrays[:-1]), arrays[-1].astype(np.int64))
@@ -55,12 +56,15 @@ class DuckEncoded(Encoded):
         else:
             self.refuse_other_columns(plan.maps, "map")
             stored = recoded_by_column(self._source, self._made, plan)
-        types = self._source.session.fetch(f"SELECT column_type FROM (DESCRIBE {stored})")
-        cells = [
-            f"r{position}{'::VARCHAR' if kind.startswith('ENUM') else ''} AS {quote(column)}"
-            for position, (column, (kind,)) in enumerate(zip(plan.columns, types, strict=True))
-        ]
-        return self._table.derive(cells, stored, plan.kept | frozenset(plan.copied))
+        types = dict(self._source.session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {stored})"))
+        shown = {
+            column: f"r{position}{'::VARCHAR' if types[f'r{position}'].startswith('ENUM') else ''}"
+            for position, column in enumerate(plan.columns)
+        }
+        typed = plan.kept | frozenset(plan.copied)
+        if self._made.rows < folding.SAMPLED_ROWS:
+            return self._table.derive([f"{sql} AS {quote(column)}" for column, sql in shown.items()], stored, typed)
+        return self._table.derive_released(shown, stored, typed, LINE if LINE in types else None)
 
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:
         self.refuse_closed()

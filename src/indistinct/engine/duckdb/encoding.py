@@ -7,13 +7,20 @@ fast as ENUM casts for small dictionaries, ten times faster for large ones, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from indistinct.engine.arrays import numbers
+from indistinct.engine.duckdb.folding import Folded
+from indistinct.engine.duckdb.session import quote
 from indistinct.engine.duckdb.source import Clause, DuckSource, eligible
 from indistinct.engine.plans import Condition
+from indistinct.errors import TableError
+
+AT_ONCE = 40
+"""So many columns stand in one statement; more are encoded step by step."""
 
 Values = Mapping[str, tuple[str | None, ...]]
 
@@ -27,7 +34,16 @@ class Encoding:
     dictionary: str
     coded: str
     where: Clause
+    relation: str
+    """What the codes were made of: all rows, or each different one once."""
+    weight: str | None
+    """The column of ``relation`` with the number of rows that are alike; ``coded`` has it as n."""
     rows: int = 0
+
+    @property
+    def number_of_rows(self) -> str:
+        """The SQL of the number of rows in a group of ``coded``."""
+        return "count(*)" if self.weight is None else "coalesce(sum(n), 0)::BIGINT"
 
     def position(self, column: str) -> int:
         """Return where an encoded column stands."""
@@ -37,13 +53,21 @@ class Encoding:
 def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Condition]) -> tuple[Encoding, Values]:
     """Create the dictionary and the table of codes; return where they are, and the distinct values of each column."""
     columns, clause = tuple(columns), eligible(where, source.text)
+    folded = source.folded_rows()
+    if folded is not None:
+        with suppress(TableError):  # a line that cannot be parsed: of all lines it is said which one it is
+            return _encode(source, columns, clause, folded)
+    return _encode(source, columns, clause, Folded(source.relation, None))
+
+
+def _encode(source: DuckSource, columns: tuple[str, ...], clause: Clause, read: Folded) -> tuple[Encoding, Values]:
     dictionary, coded = source.session.fresh("dictionary"), source.session.fresh("coded")
     try:
-        _make_dictionary(source, dictionary, columns, clause)
+        _make_dictionary(source, read.relation, dictionary, columns, clause)
         values = _values(source, dictionary, columns)
         sizes = tuple(len(values[column]) for column in columns)
-        encoding = Encoding(columns, sizes, dictionary, coded, clause)
-        source.session.execute(f"CREATE TABLE {coded} AS {coded_rows(source, encoding, ())}", clause[1])
+        encoding = Encoding(columns, sizes, dictionary, coded, clause, read.relation, read.weight)
+        store_coded_rows(source, encoding, (), coded)
         encoding = replace(encoding, rows=count_known_codes(source, encoding, coded))
     except BaseException:
         source.session.drop(dictionary, coded)
@@ -51,19 +75,52 @@ def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Co
     return encoding, values
 
 
-def coded_rows(source: DuckSource, encoding: Encoding, copied: Iterable[str]) -> str:
-    """Return the SQL of the eligible rows: c0, c1, … are the codes of encoded columns, o0, o1, … copied columns."""
+def store_coded_rows(source: DuckSource, encoding: Encoding, copied: Iterable[str], table: str) -> None:
+    """Create the table of the eligible rows: c0, c1, … are the codes of encoded columns, o0, o1, … copied columns."""
     texts = [f"{source.text(column)} AS t{position}" for position, column in enumerate(encoding.columns)]
     others = [f"{source.own_cell(column)} AS o{position}" for position, column in enumerate(copied)]
-    codes = [f"d{position}.code AS c{position}" for position in range(len(encoding.columns))]
+    number = "0 AS nothing" if encoding.weight is None else f"{quote(encoding.weight)} AS n"
+    cells = f"SELECT {', '.join([*texts, *others, number])} FROM {encoding.relation} WHERE {encoding.where[0]}"
+    shown = [*(f"o{place}" for place in range(len(others))), *([] if encoding.weight is None else ["n"])]
+    if len(texts) > AT_ONCE:
+        _store_in_parts(source, encoding, cells, shown, table)
+        return
+    codes, joins = _codes_joined(encoding, range(len(texts)))
+    made = f"SELECT {', '.join([*codes, *shown]) or 'nothing'} FROM ({cells}) AS cells{joins}"
+    source.session.execute(f"CREATE TABLE {table} AS {made}", encoding.where[1])
+
+
+def _store_in_parts(source: DuckSource, encoding: Encoding, cells: str, others: Sequence[str], table: str) -> None:
+    """Give some columns their codes at a time, then put rows together by their numbers.
+
+    The time to plan a query grows with the cube of the number of its joins: 240 columns took a minute, and take 2 s.
+    """
+    session, number = source.session, len(encoding.columns)
+    parts = [range(start, min(start + AT_ONCE, number)) for start in range(0, number, AT_ONCE)]
+    stored = [session.fresh("numbered"), *(session.fresh("part") for _ in parts)]
+    try:
+        numbered = f"SELECT *, row_number() OVER () AS number FROM ({cells})"
+        session.execute(f"CREATE TABLE {stored[0]} AS {numbered}", encoding.where[1])
+        for part, own in zip(parts, stored[1:], strict=True):
+            codes, joins = _codes_joined(encoding, part)
+            made = f"SELECT number, {', '.join(codes)} FROM {stored[0]} AS cells{joins}"
+            session.execute(f"CREATE TABLE {own} AS {made}")
+        joins = "".join(f" JOIN {own} USING (number)" for own in stored[1:])
+        shown = [*(f"c{position}" for position in range(number)), *others]
+        session.execute(f"CREATE TABLE {table} AS SELECT {', '.join(shown)} FROM {stored[0]}{joins} ORDER BY number")
+    finally:
+        session.drop(*stored)
+
+
+def _codes_joined(encoding: Encoding, positions: Iterable[int]) -> tuple[list[str], str]:
+    """Give the codes of some columns of ``cells``, and the joins with the dictionary that they come from."""
+    kinds = {position: code_type(encoding.sizes[position]) for position in positions}
     joins = "".join(
-        f" LEFT JOIN (SELECT text, code::{code_type(size)} AS code FROM {encoding.dictionary} "
+        f" LEFT JOIN (SELECT text, code::{kind} AS code FROM {encoding.dictionary} "
         f"WHERE position = {position}) AS d{position} ON cells.t{position} = d{position}.text"
-        for position, size in enumerate(encoding.sizes)
+        for position, kind in kinds.items()
     )
-    codes += [f"o{position}" for position in range(len(others))]
-    cells = f"SELECT {', '.join([*texts, *others, '0 AS nothing'])} FROM {source.relation} WHERE {encoding.where[0]}"
-    return f"SELECT {', '.join(codes) or 'nothing'} FROM ({cells}) AS cells{joins}"
+    return [f"d{position}.code AS c{position}" for position in kinds], joins
 
 
 def count_known_codes(source: DuckSource, encoding: Encoding, coded: str) -> int:
@@ -72,7 +129,9 @@ def count_known_codes(source: DuckSource, encoding: Encoding, coded: str) -> int
     Then the table changed between two scans.
     """
     unknown = " OR ".join(f"c{position} IS NULL" for position in range(len(encoding.columns))) or "false"
-    rows, strangers = source.session.fetch(f"SELECT count(*), count(*) FILTER (WHERE {unknown}) FROM {coded}")[0]
+    rows, strangers = source.session.fetch(
+        f"SELECT {encoding.number_of_rows}, count(*) FILTER (WHERE {unknown}) FROM {coded}"
+    )[0]
     source.refuse_changed(strangers > 0)
     return int(rows)
 
@@ -86,24 +145,25 @@ def code_type(size: int) -> str:
     return "UTINYINT" if size <= 2**8 else "USMALLINT" if size <= 2**16 else "UINTEGER"
 
 
-def _make_dictionary(source: DuckSource, dictionary: str, columns: tuple[str, ...], clause: Clause) -> None:
-    """Create the table of distinct values of all columns in one scan, coded by code point, missing last."""
+def _make_dictionary(
+    source: DuckSource, relation: str, dictionary: str, columns: tuple[str, ...], clause: Clause
+) -> None:
+    """Create the table of distinct values, coded by code point, missing last; one scan for many columns together."""
+    source.session.execute(f"CREATE TABLE {dictionary} (position INTEGER, text VARCHAR, code BIGINT)")
     condition, parameters = clause
-    positions = range(len(columns))
-    if not columns:
-        source.session.execute(f"CREATE TABLE {dictionary} (position INTEGER, code BIGINT, text VARCHAR)")
-        return
-    texts = ", ".join(f"{source.text(column)} AS t{position}" for position, column in enumerate(columns))
-    which = " ".join(f"WHEN t{position} IS NOT NULL THEN {position}" for position in positions)
-    sets = ", ".join(f"(t{position})" for position in positions)
-    source.session.execute(
-        f"CREATE TABLE {dictionary} AS SELECT position, text, "
-        "row_number() OVER (PARTITION BY position ORDER BY text = '', text) - 1 AS code "
-        f"FROM (SELECT CASE {which} END AS position, "
-        f"coalesce({', '.join(f't{position}' for position in positions)}) AS text "
-        f"FROM (SELECT {texts} FROM {source.relation} WHERE {condition}) GROUP BY GROUPING SETS ({sets}))",
-        parameters,
-    )
+    for start in range(0, len(columns), AT_ONCE):
+        some = list(enumerate(columns))[start : start + AT_ONCE]
+        texts = ", ".join(f"{source.text(column)} AS t{position}" for position, column in some)
+        which = " ".join(f"WHEN t{position} IS NOT NULL THEN {position}" for position, _ in some)
+        sets = ", ".join(f"(t{position})" for position, _ in some)
+        source.session.execute(
+            f"INSERT INTO {dictionary} SELECT position, text, "
+            "row_number() OVER (PARTITION BY position ORDER BY text = '', text) - 1 AS code "
+            f"FROM (SELECT CASE {which} END AS position, "
+            f"coalesce({', '.join(f't{position}' for position, _ in some)}) AS text "
+            f"FROM (SELECT {texts} FROM {relation} WHERE {condition}) GROUP BY GROUPING SETS ({sets}))",
+            parameters,
+        )
 
 
 def _values(source: DuckSource, dictionary: str, columns: tuple[str, ...]) -> dict[str, tuple[str | None, ...]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from indistinct.engine.duckdb.folding import Fold
+
 DAY = 86_400_000_000
 """Microseconds."""
 Typed = Mapping[str, str]
@@ -74,6 +76,8 @@ class Origin:
     """What the caller should know of how the file was read, or will be written."""
     came_as: Mapping[str, str] = field(default_factory=dict)
     """The columns that have another name than in the table that came in, with that name."""
+    fold: Fold | None = None
+    """How the rows of one relation are folded; others that are made of it are not."""
 
     def with_names(self, names: Mapping[str, str]) -> Origin:
         """Give the origin of a table of which each column has a new name."""

@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from indistinct.draws import Draws
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
-from indistinct.engine.duckdb.encoding import Encoding, code_type, coded_rows, count_known_codes
+from indistinct.engine.duckdb import folding
+from indistinct.engine.duckdb.encoding import Encoding, code_type, count_known_codes, store_coded_rows
+from indistinct.engine.duckdb.folding import SAFE_TYPES, rows_repeat
 from indistinct.engine.duckdb.moving_dates import shifted_sql
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
@@ -22,6 +24,8 @@ from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
 SMALL_DICTIONARY = 65_000
 FEW_ROWS = 10_000
 KEYS_PER_BATCH = 122_880
+LINE = "line"
+"""The column of a stored release with the number of what a row says, if rows repeat."""
 
 
 def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str:
@@ -30,6 +34,7 @@ def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str
     labels = [_labels_of_codes(source, column, plan, encoding) for column in encoding.columns]
     unordered = _labelled_by_column(source, encoding, coded, labels, plan)
     source.session.drop(*labels, *([] if coded == encoding.coded else [coded]))
+    unordered = _numbered_lines(source, unordered, is_folded=encoding.weight is not None)
     return _shuffled_rows(source, unordered, plan.draws)
 
 
@@ -41,7 +46,7 @@ def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> 
         source.session.drop(coded)
     unordered = _labelled_by_group(source, encoding, placed, plan)
     source.session.drop(placed)
-    return _shuffled_rows(source, unordered, plan.draws)
+    return _shuffled_rows(source, _numbered_lines(source, unordered, is_folded=False), plan.draws)
 
 
 def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
@@ -73,7 +78,7 @@ def _copied_rows(source: DuckSource, encoding: Encoding, plan: Plan | LocalPlan 
     those that were counted, nothing is released.
     """
     copied = source.session.fresh("copied")
-    source.session.execute(f"CREATE TABLE {copied} AS {coded_rows(source, encoding, plan.copied)}", encoding.where[1])
+    store_coded_rows(source, encoding, plan.copied, copied)
     source.refuse_changed(count_known_codes(source, encoding, copied) != encoding.rows)
     return copied
 
@@ -101,7 +106,8 @@ def _labelled_by_column(source: DuckSource, encoding: Encoding, coded: str, labe
             )
             joins += f" LEFT JOIN {days} AS m ON {of_person}"
         source.session.execute(
-            f"CREATE TABLE {unordered} AS SELECT {cells} FROM {coded} AS rows{joins} "
+            f"CREATE TABLE {unordered} AS SELECT {cells}{'' if encoding.weight is None else ', rows.n'} "
+            f"FROM {coded} AS rows{joins} "
             f"LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {suppressed}) AS s ON {same or 'false'}"
             f"{'' if plan.blank else ' WHERE s.is_suppressed IS NULL'}"
         )
@@ -119,7 +125,8 @@ def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: Local
     undivided, shared = pieces(plan, encoding.columns)
     same = " AND ".join(f"rows.c{position} = p.c{position}" for position in range(len(encoding.columns)))
     others = "".join(f"rows.o{position}, " for position in range(len(plan.copied)))
-    joined = f"FROM {coded} AS rows JOIN {{}} AS p ON {same or 'true'}"
+    unfolded = coded if encoding.weight is None else f"(SELECT *, unnest(range(n)) FROM {coded})"
+    joined = f"FROM {unfolded} AS rows JOIN {{}} AS p ON {same or 'true'}"
     with session.registered_table(undivided) as whole:
         session.execute(f"CREATE TABLE {placed} AS SELECT {others}p.goal {joined.format(whole)}")
     if len(shared):
@@ -144,11 +151,10 @@ def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: Local
 def _labelled_by_group(source: DuckSource, encoding: Encoding, placed: str, plan: LocalPlan) -> str:
     """Create the table of released cells r0, r1, … in the order of the source."""
     unordered, labels = source.session.fresh("unordered"), source.session.fresh("labels")
-    texts = {column: text_column(plan.labels[column]) for column in plan.labels}
     names = {column: f"l{position}" for position, column in enumerate(plan.labels)}
     groups = np.arange(max((len(codes) for codes in plan.codes.values()), default=0))
     data = {"goal": integers(groups)} | {
-        names[column]: texts[column].take(integers(np.asarray(plan.codes[column], np.int64))) for column in texts
+        names[column]: text_column(plan.labels[column], np.asarray(plan.codes[column], np.int64)) for column in names
     }
     with source.session.registered_table(pa.table(data)) as given:
         stored = {
@@ -180,7 +186,7 @@ def _labels_of_codes(source: DuckSource, column: str, plan: Plan, encoding: Enco
         values = f"SELECT code, nullif(text, '') AS text FROM {encoding.dictionary} WHERE position = {position}"
         query = f"SELECT * FROM ({values}) JOIN {{}} USING (code)"
     else:
-        shown = text_column(plan.labels[column]).take(integers(label_codes))
+        shown = text_column(plan.labels[column], label_codes)
         data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes), "text": shown})
         query = "SELECT * FROM {}"
     with source.session.registered_table(data) as registered:
@@ -235,6 +241,31 @@ def _days_of_people(plan: Plan) -> pa.Table:
         return pa.table({"days": integers(np.empty(0, "i8"))})
     codes = {name: integers(np.asarray(plan.shifts.codes[column], np.int64)) for name, column in _names(plan.shifts)}
     return pa.table({**codes, "days": integers(np.asarray(plan.shifts.days, np.int64))})
+
+
+def _numbered_lines(source: DuckSource, unordered: str, *, is_folded: bool) -> str:
+    """Give rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded."""
+    session = source.session
+    if not is_folded and source.rows_of(unordered) < folding.SAMPLED_ROWS:
+        return unordered
+    types = dict(session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {unordered})"))
+    cells = [name for name in types if name != "n"]
+    is_safe = all(kind.startswith(SAFE_TYPES) for kind in types.values())
+    if not is_folded and not (is_safe and rows_repeat(session, unordered, cells)):
+        return unordered
+    names, number = ", ".join(cells), "sum(n)::BIGINT" if is_folded else "count(*)"
+    kinds, lines = session.fresh("kinds"), session.fresh("lines")
+    session.execute(
+        f"CREATE TABLE {kinds} AS SELECT *, row_number() OVER () - 1 AS {LINE} "
+        f"FROM (SELECT {names}, {number} AS n FROM {unordered} GROUP BY {names})"
+    )
+    kind = code_type(source.rows_of(kinds))
+    session.execute(
+        f"CREATE TABLE {lines} AS SELECT {names}, {LINE} FROM "
+        f"(SELECT {names}, {LINE}::{kind} AS {LINE}, unnest(range(n)) FROM {kinds})"
+    )
+    session.drop(unordered, kinds)
+    return lines
 
 
 def _shuffled_rows(source: DuckSource, unordered: str, draws: Draws) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.duckdb.changed_numbers import Change, changed_numbers, number_sql
 from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.duckdb.folding import StoredRows
 from indistinct.engine.duckdb.moving_dates import moment_sql
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
@@ -37,7 +39,7 @@ class DuckRows(Rows):
         max_tuples: int | None = None,
     ) -> None:
         super().__init__(session.name, origin.kind, max_tuples)
-        self.source = DuckSource(session, relation)
+        self.source = DuckSource(session, relation, origin.fold)
         self._origin = origin
         self._typed = frozenset(self.source.types) if typed is None else typed
         self._stored = stored
@@ -73,9 +75,18 @@ class DuckRows(Rows):
 
     def derive(self, cells: Sequence[str], stored: str, typed: frozenset[str]) -> DuckRows:
         """Return these cells of a stored table as rows of the same kind; they own the table."""
-        view = self.source.session.fresh("view")
-        self.source.session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(cells)} FROM {stored}")
+        view = self.source.session.create_view(f"SELECT {', '.join(cells)} FROM {stored}")
         return DuckRows(self.source.session, view, self._origin, typed & self._typed, stored, (view,))
+
+    def derive_released(
+        self, shown: Mapping[str, str], stored: str, typed: frozenset[str], line: str | None
+    ) -> DuckRows:
+        """Return the cells r0, r1, … of a stored table as rows of the same kind; ``line`` has the kind of each row."""
+        session = self.source.session
+        cells = ", ".join(f"{sql} AS {quote(column)}" for column, sql in shown.items())
+        view = session.create_view(f"SELECT {cells} FROM {stored}")
+        origin = replace(self._origin, fold=StoredRows(view, session, stored, shown, line))
+        return DuckRows(session, view, origin, typed & self._typed, stored, (view,))
 
     def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> DuckRows:
         session, source = self.source.session, self.source
@@ -143,7 +154,8 @@ class DuckRows(Rows):
 
     def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
         grouping = f"GROUP BY {', '.join(map(self.source.text, columns))}" if columns else "HAVING count(*) > 0"
-        query = f"SELECT count(*) AS size FROM {self.source.relation} {grouping}"
+        relation, size = self._what_to_count(columns)
+        query = f"SELECT {size} AS size FROM {relation} {grouping}"
         if person:
             names, cells = self._told_apart(columns, person)
             ordered = f"GROUP BY {names} ORDER BY {names}" if columns else "HAVING count(*) > 0"
@@ -199,13 +211,21 @@ class DuckRows(Rows):
         cells += [*more, *(f"{self.source.text(name)} AS p{number}" for number, name in enumerate(person))]
         return ", ".join(names), f"SELECT DISTINCT {', '.join(cells)} FROM {self.source.relation}"
 
+    def _what_to_count(self, columns: Sequence[str]) -> tuple[str, str]:
+        """Return what has the cells of some columns, and the SQL of the number of rows in a group of it."""
+        folded = self.source.folded_rows(columns) if columns else None
+        if folded is None or folded.weight is None:
+            return self.source.relation, "count(*)"
+        return folded.relation, f"sum({quote(folded.weight)})::BIGINT"
+
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         names = [f"g{position}" for position in range(len(columns))]
         cells = ", ".join(f"{self.source.text(name)} AS {alias}" for name, alias in zip(columns, names, strict=True))
         keys = ", ".join(names)
+        relation, size = self._what_to_count([*columns, column])
         counted = (
-            f"SELECT {cells}{', ' if cells else ''}{self.source.text(column)} AS text, count(*) AS size "
-            f"FROM {self.source.relation} GROUP BY ALL"
+            f"SELECT {cells}{', ' if cells else ''}{self.source.text(column)} AS text, {size} AS size "
+            f"FROM {relation} GROUP BY ALL"
         )
         if person:
             _, apart = self._told_apart(columns, person, f"{self.source.text(column)} AS text")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 
+from indistinct.engine.duckdb.folding import Fold, Folded
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.number_texts import are_whole, cell_texts
 from indistinct.engine.plans import OPERATORS, Condition
@@ -26,9 +27,11 @@ Clause = tuple[str, list[object]]
 class DuckSource:
     """A relation of a session, its columns and their types."""
 
-    def __init__(self, session: Session, relation: str) -> None:
+    def __init__(self, session: Session, relation: str, fold: Fold | None = None) -> None:
+        """Take a relation, and how its rows are folded; what is known of another relation does not matter."""
         self.session = session
         self.relation = relation
+        self.fold = fold if fold is not None and fold.relation == relation else None
         self.name = session.name
         self.types: dict[str, str] = {
             row[0]: row[1] for row in session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {relation})")
@@ -40,6 +43,10 @@ class DuckSource:
         if self.types[column] in FLOATS:
             return f"coalesce({_number_text(column)}, '')"
         return f"coalesce({cell}{'' if self.types[column] == 'VARCHAR' else '::VARCHAR'}, '')"
+
+    def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
+        """Return different rows once, with at least these columns or with all; None where nothing is gained."""
+        return None if self.fold is None else self.fold.folded_rows(columns)
 
     def has_forms_of_missing(self, column: str) -> bool:
         """Tell whether cells of this type can be missing in another form than null: as empty text, or as no number."""

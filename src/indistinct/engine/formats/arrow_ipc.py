@@ -29,9 +29,10 @@ class ArrowIPC(FileFormat):
 
     def stowaways(self, path: Path) -> list[str]:
         table = _read(path)
-        found = ["metadata of its own"] if table.schema.metadata else []
+        found = ["metadata of its own"] if table.schema.metadata or _has_remarks(path) else []
         for field, column in zip(table.schema, table.columns, strict=True):
-            found += [f"metadata of column {field.name!r}"] if field.metadata else []
+            is_told = field.metadata or isinstance(field.type, pa.BaseExtensionType)
+            found += [f"metadata of column {field.name!r}"] if is_told else []
             if pa.types.is_dictionary(field.type) and any(
                 len(chunk.dictionary) > len(chunk.indices.drop_null().unique()) for chunk in column.chunks
             ):
@@ -45,6 +46,18 @@ class ArrowIPC(FileFormat):
         ):
             for batch in batches:
                 file.write_batch(batch)
+
+
+def _has_remarks(path: Path) -> bool:
+    """Tell whether a file has metadata beside its schema: at its end, or at one of its batches."""
+    try:
+        with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+            batches = range(file.num_record_batches)
+            return bool(getattr(file, "metadata", None)) or any(
+                file.get_batch_with_custom_metadata(place).custom_metadata for place in batches
+            )
+    except pa.ArrowInvalid:  # a stream, which none of ours is
+        return True
 
 
 def _read(path: Path) -> pa.Table:

@@ -10,10 +10,14 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import numpy as np
+
+from indistinct.engine.duckdb import folding
+from indistinct.engine.duckdb.folding import Folded, StoredRows, rows_repeat
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
@@ -29,6 +33,8 @@ SAMPLE_LINES = 200
 # The longest line there may be. A quarter of DuckDB's own choice: as fast, and leaves room under a small memory limit.
 BUFFER_BYTES = 8_000_000
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+NO_CELL = "\x01"
+"""Stands between cells where a line is one; a file that holds it is not folded."""
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -44,17 +50,47 @@ class DelimitedText(FileFormat):
         layout = read_layout(path, session.folder, reading.delimiter, reading.encoding)
         refuse_cells_as_names(session.name, layout.names)
         check_names(session.name, layout.names)
-        return session.create_view(layout.scan()), Origin(self.kind, delimiter=layout.delimiter)
+        relation = session.create_view(layout.scan())
+        fold = RepeatedLines(relation, session, layout)
+        return relation, Origin(self.kind, delimiter=layout.delimiter, fold=fold)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        """Write delimited text; a lone column writes missing as ``""``, because readers skip empty lines."""
-        first, *others = map(quote, source.types)
-        cells = "*" if others else f"coalesce({first}::VARCHAR, '') AS {first}"
-        source.session.execute(
-            f"COPY (SELECT {cells} FROM {source.relation}) TO {literal(str(path))} "
-            f"(FORMAT csv, HEADER true, DELIMITER {literal(origin.delimiter or ',')}, "
-            "QUOTE '\"', ESCAPE '\"', NULLSTR '')"
-        )
+        """Write delimited text; a lone column writes missing as ``""``, because readers skip empty lines.
+
+        Where rows repeat, each line is made once.
+        """
+        delimiter, fold = origin.delimiter or ",", source.fold
+        if not (isinstance(fold, StoredRows) and fold.line and _write_lines(source, fold, path, delimiter)):
+            _copy(source, f"SELECT * FROM {source.relation}", path, delimiter)
+
+
+def _copy(source: DuckSource, query: str, path: Path, delimiter: str) -> None:
+    """Write the rows of a query with all columns of a source."""
+    first, *others = map(quote, source.types)
+    cells = "*" if others else f"coalesce({first}::VARCHAR, '') AS {first}"
+    source.session.execute(
+        f"COPY (SELECT {cells} FROM ({query})) TO {literal(str(path))} "
+        f"(FORMAT csv, HEADER true, DELIMITER {literal(delimiter)}, QUOTE '\"', ESCAPE '\"', NULLSTR '')"
+    )
+
+
+def _write_lines(source: DuckSource, fold: StoredRows, path: Path, delimiter: str) -> bool:
+    """Write rows that repeat by their lines, of which there is one of each kind; False if a cell holds a line break."""
+    session = source.session
+    draft = session.folder / f"{session.fresh('kinds')}.csv"
+    try:
+        _copy(source, fold.kinds(), draft, delimiter)
+        header, *lines = draft.read_bytes().splitlines(keepends=True)
+    finally:
+        draft.unlink(missing_ok=True)
+    ((number,),) = session.fetch(f"SELECT max({fold.line}) + 1 FROM {fold.stored}")
+    if len(lines) != number or any(b"\r" in line for line in (header, *lines)):
+        return False
+    with path.open("wb") as file:
+        file.write(header)
+        for batch in session.stream(f"SELECT {fold.line} FROM {fold.stored}"):
+            file.write(b"".join(map(lines.__getitem__, np.from_dlpack(batch.column(0)).tolist())))
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +112,98 @@ class TextFile:
         Types are never guessed: ``01234`` stays a ZIP code and ``NO`` stays Norway.
         """
         types = ", ".join(f"'c{position}': 'VARCHAR'" for position in range(len(self.names)))
-        cells = ", ".join(f"c{position} AS {quote(name)}" for position, name in enumerate(self.names))
         line_end = "" if self.line_end is None else f", new_line = {literal(self.line_end)}"
+        delimited = f"delim = {literal(self.delimiter)}, quote = '\"', escape = '\"'"
+        return f"SELECT {self._cells()} FROM {self._read(types, f'{delimited}{line_end}')}"
+
+    def measure_header(self) -> tuple[int, int]:
+        """Return how many bytes the header has, with all before it and its line end, and how many that end has."""
+        with self.path.open("rb") as file:
+            start = file.read(SAMPLE_BYTES)
+        mark = len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0
+        first = len(start) - len(start[mark:].lstrip(b"\r\n"))
+        header = start[first:].splitlines(keepends=True)[0]
+        return first + len(header), len(header) - len(header.rstrip(b"\r\n"))
+
+    def scan_lines(self, no_cell: str) -> str:
+        """Return the SQL that reads every line as one cell, ``line``; an empty one is null."""
+        return self._read("'line': 'VARCHAR'", f"delim = {literal(no_cell)}, quote = '', escape = ''")
+
+    def scan_counted(self, path: Path, number: str) -> str:
+        """Return the SQL that reads lines of this file from another one, where a number stands before each."""
+        types = ", ".join(["'n': 'BIGINT'", *(f"'c{position}': 'VARCHAR'" for position in range(len(self.names)))])
+        delimited = f"delim = {literal(self.delimiter)}, quote = '\"', escape = '\"'"
+        read = replace(self, path=path, blank_lines=0)._read(types, delimited, header=False)
+        return f"SELECT n AS {quote(number)}, {self._cells()} FROM {read}"
+
+    def _cells(self) -> str:
+        return ", ".join(f"c{position} AS {quote(name)}" for position, name in enumerate(self.names))
+
+    def _read(self, types: str, cells: str, *, header: bool = True) -> str:
         return (
-            f"SELECT {cells} FROM read_csv({literal(escape_pattern(self.path))}, auto_detect = false, header = true, "
-            f"delim = {literal(self.delimiter)}, quote = '\"', escape = '\"', columns = {{{types}}}, "
-            f"skip = {self.blank_lines}, strict_mode = true, null_padding = false, compression = 'none', "
-            f"buffer_size = {BUFFER_BYTES}{line_end})"
+            f"read_csv({literal(escape_pattern(self.path))}, auto_detect = false, header = {str(header).lower()}, "
+            f"{cells}, columns = {{{types}}}, skip = {self.blank_lines}, strict_mode = true, null_padding = false, "
+            f"compression = 'none', buffer_size = {BUFFER_BYTES})"
         )
+
+
+@dataclass(slots=True)
+class RepeatedLines:
+    """The lines of a text file, which are its rows unless a cell holds a line break.
+
+    Lines are grouped as they are, and what is left goes to a file in the private folder, each with its number before
+    it. That is parsed like the file itself.
+    """
+
+    relation: str
+    session: Session
+    layout: TextFile
+    _made: list[Folded | None] = field(default_factory=list)
+
+    def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
+        """Return the folded rows with all their columns."""
+        if not self._made:
+            try:
+                self._made.append(self._make())
+            except TableError:  # a file that is not in order: whoever parses it says what is wrong, and where
+                self._made.append(None)
+        return self._made[0]
+
+    def _make(self) -> Folded | None:
+        lines, layout, session = self.layout.scan_lines(NO_CELL), self.layout, self.session
+        if len(layout.names) == 1 or layout.line_end is not None:  # an empty line may be a row, or a name several lines
+            return None
+        if layout.path.stat().st_size < folding.SAMPLED_ROWS or not rows_repeat(session, lines, ["line"]):
+            return None
+        table, path = session.fresh("lines"), session.folder / f"{session.fresh('lines')}.csv"
+        session.execute(f"CREATE TABLE {table} AS SELECT line, count(*) AS n FROM {lines} GROUP BY line")
+        try:
+            if not self._are_rows(table):
+                return None
+            numbered = f"SELECT n || {literal(layout.delimiter)} || line FROM {table} WHERE line <> ''"
+            session.execute(
+                f"COPY ({numbered}) TO {literal(str(path))} "
+                f"(FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER {literal(NO_CELL)})"
+            )
+        finally:
+            session.drop(table)
+        weight = "n"
+        while weight in layout.names:
+            weight += "_"
+        return Folded(session.create_view(layout.scan_counted(path, weight)), weight)
+
+    def _are_rows(self, table: str) -> bool:
+        """Tell whether lines are the whole file, byte by byte, and whether each of them is a row.
+
+        A cell holds a line break only if some line has an odd number of quotation marks.
+        """
+        marks = "length(line) - length(replace(line, '\"', ''))"
+        odd, lines, letters = self.session.fetch(
+            f"SELECT count(*) FILTER (WHERE ({marks}) % 2 = 1), sum(n), coalesce(sum(n * strlen(line)), 0) FROM {table}"
+        )[0]
+        before, line_end = self.layout.measure_header()
+        missing = self.layout.path.stat().st_size - (before + int(letters) + int(lines) * line_end)
+        return bool(odd == 0 and missing in (0, -line_end))  # the last line may do without its end
 
 
 def read_layout(path: Path, folder: Path, delimiter: str | None, encoding: str | None) -> TextFile:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.formats.excel_contents import excel_stowaways
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.formats.typed_columns import LARGEST_EXACT, arrow_column, cell_text
 from indistinct.engine.rows import check_names
@@ -46,6 +47,9 @@ class Excel(FileFormat):
         check_names(session.name, names)
         table = pa.table([arrow_column(cells) for cells in columns], names)
         return session.register(table), Origin(self.kind, restore_arrow(table.schema), table=sheet)
+
+    def stowaways(self, path: Path) -> list[str]:
+        return excel_stowaways(_library(), path)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         openpyxl = _library()

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal
@@ -32,7 +31,9 @@ class Parquet(FileFormat):
         """Return what ``open`` returns, of all files in a folder and below it."""
         first = next(path.rglob("*.parquet"), None)
         if first is None:
-            raise TableError(f"{path.name}: is a folder without Parquet files; give a file, or a folder of *.parquet")
+            raise TableError(
+                f"{path.name or path}: is a folder without Parquet files; give a file, or a folder of *.parquet"
+            )
         return self.open_pattern(f"{escape_pattern(path)}/**/*.parquet", first, session)
 
     def open_pattern(self, pattern: str, first: Path, session: Session) -> tuple[str, Origin]:
@@ -43,6 +44,8 @@ class Parquet(FileFormat):
         return self._scan(pattern, first, session, "hive_types_autocast = false")
 
     def stowaways(self, path: Path) -> list[str]:
+        import pyarrow.parquet
+
         found = []
         for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
             try:
@@ -66,6 +69,8 @@ class Parquet(FileFormat):
             draft.unlink(missing_ok=True)
 
     def _scan(self, pattern: str, first: Path, session: Session, partitions: str) -> tuple[str, Origin]:
+        import pyarrow.parquet
+
         try:
             check_names(session.name, pyarrow.parquet.read_schema(first).names)
         except (OSError, pa.ArrowException):

@@ -28,6 +28,13 @@ class Spss(StatisticsFile):
             found = library.read_sav(str(path), output_format="dict", encoding=reading.encoding)
         return found
 
+    def stowaways(self, path: Path) -> list[str]:
+        """Say what a file tells beyond its cells; which values it declares missing is told only if it is asked."""
+        found = super().stowaways(path)
+        told = pyreadstat().read_sav(str(path), metadataonly=True, user_missing=True)[1]
+        is_declared = told.missing_ranges or told.missing_user_values
+        return [*found, *(["values that are declared missing"] if is_declared else [])]
+
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         library = pyreadstat()
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats.file_format import Reading
 from indistinct.engine.formats.statistics_files import StatisticsFile, pyreadstat
 from indistinct.errors import TableError
+
+END = b"</stata_dta>"
+MOST_BEFORE_ROWS = 1 << 26
+"""Bytes before the rows of a file at most: 32,767 columns have less."""
 
 
 class Stata(StatisticsFile):
@@ -24,6 +29,17 @@ class Stata(StatisticsFile):
         found: tuple[Mapping[str, Sequence[object]], Any] = library.read_dta(
             str(path), output_format="dict", encoding=reading.encoding
         )
+        return found
+
+    def stowaways(self, path: Path) -> list[str]:
+        """Say what a file tells beyond its cells; what programs note about variables is read by nobody here."""
+        found = super().stowaways(path)
+        with path.open("rb") as file:
+            _, mark, after = file.read(MOST_BEFORE_ROWS).partition(b"<characteristics>")
+            file.seek(-len(END), os.SEEK_END)
+            has_end = file.read() == END
+        if not mark or not after.startswith(b"</characteristics>") or not has_end:
+            found.append("characteristics, something after its end, or another form than the one that is written here")
         return found
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:

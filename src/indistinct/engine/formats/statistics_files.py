@@ -24,22 +24,38 @@ class StatisticsFile(FileFormat):
     """A file of a statistics program. Cells that have a value label are read as that, or as codes if that is asked."""
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
-        library = pyreadstat()
-        try:
-            cells, told = self.read(library, path, reading)
-        except (library.ReadstatError, library.PyreadstatError, OSError, UnicodeError, ValueError, KeyError):
-            raise TableError(
-                f"{path.name}: is not a whole {self.name} file; check that it was copied whole and has no password"
-            ) from None
+        cells, told = self._read_or_refuse(path, reading)
         names = list(cells)
         check_names(session.name, names)
         labels = {} if reading.codes else told.variable_value_labels
         table = pa.table([arrow_column(label_cells(list(cells[name]), labels.get(name, {}))) for name in names], names)
         return session.register(table), self.origin(label_notes(told.variable_value_labels, reading.codes))
 
+    def stowaways(self, path: Path) -> list[str]:
+        """Say what a file tells beyond its cells: released labels are texts, and what is written here has no others."""
+        told = self._read_or_refuse(path, Reading())[1]
+        said = {
+            "a label of the file": told.file_label,
+            "notes": told.notes,
+            "labels of columns": any(told.column_labels),
+            "value labels": told.value_labels or told.variable_value_labels,
+            "sets of columns": told.mr_sets,
+        }
+        return [words for words, found in said.items() if found]
+
     def origin(self, notes: tuple[str, ...]) -> Origin:
         """Give what is needed to write the same kind of file."""
         return Origin(self.kind, notes=notes)
+
+    def _read_or_refuse(self, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
+        """Give what ``read`` gives, or say that the file is broken."""
+        library = pyreadstat()
+        try:
+            return self.read(library, path, reading)
+        except (library.ReadstatError, library.PyreadstatError, OSError, UnicodeError, ValueError, KeyError):
+            raise TableError(
+                f"{path.name}: is not a whole {self.name} file; check that it was copied whole and has no password"
+            ) from None
 
     @abstractmethod
     def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from indistinct.errors import LedgerError
@@ -106,6 +106,12 @@ class Entry(Draft):
         return cls(**chained, hash=_hash(chained))
 
     @property
+    def review(self) -> str | None:
+        """The day when the release is to be looked at again, as ISO 8601; None if nobody said so."""
+        said = self.details.get("review")
+        return said if isinstance(said, str) else None
+
+    @property
     def computed_hash(self) -> str:
         """The hash of what the entry says, computed anew."""
         return _hash({item.name: getattr(self, item.name) for item in fields(self) if item.name != "hash"})
@@ -113,6 +119,13 @@ class Entry(Draft):
     def to_dict(self) -> dict[str, Any]:
         """Give the entry as JSON takes it."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def due_entries(entries: Iterable[Entry], on: date | None = None) -> list[Entry]:
+    """Give the entries whose day of review is no later than today, or ``on``, the longest due first."""
+    day = (on or datetime.now(UTC).date()).isoformat()
+    due = [(entry.review, entry.number, entry) for entry in entries if entry.review is not None]
+    return [entry for review, _, entry in sorted(due) if review <= day]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from nicegui import ui
 
 from indistinct.errors import IndistinctError
 from indistinct.ledger.history import Linked
+from indistinct.ledger.store.spending import add_spending
 from indistinct.showing.words import list_names
 from indistinct.studio import controls
 from indistinct.studio.page_frame import Desk, frame
@@ -69,6 +70,7 @@ class Entries:
         self.rows: list[list[Any]] | None = None
         self.recipient = ""
         self.purpose = ""
+        self.spent: list[str] = []
         self.key: list[str] = []
         self.finding: Linked | None = None
 
@@ -139,11 +141,13 @@ class Entries:
                 entry.time[:16].replace("T", " "),
                 entry.recipient,
                 entry.purpose,
+                entry.review or "",
                 f"{entry.manifest['released']:,}",
                 f"{entry.manifest['smallest_group']:,}",
             ]
             for entry in found
         ]
+        self.spent = [f"Source {name}: {one} spent." for name, one in add_spending(found).items()]
         self.entries.refresh()
 
     @ui.refreshable_method
@@ -154,5 +158,7 @@ class Entries:
         elif not self.rows:
             controls.Words("p", "Nothing was released yet.", "quiet")
         else:
-            heads = ["entry", "when", "recipient", "purpose", "rows", "smallest group"]
-            controls.table(heads, self.rows, caption="Entries of the ledger", numbers=[0, 4, 5])
+            heads = ["entry", "when", "recipient", "purpose", "review", "rows", "smallest group"]
+            for words in self.spent:
+                controls.Words("p", words, "quiet small")
+            controls.table(heads, self.rows, caption="Entries of the ledger", numbers=[0, 5, 6])

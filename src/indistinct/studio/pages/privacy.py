@@ -172,10 +172,18 @@ def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
                 optimized = declaration_of(ALGORITHMS[work.algorithm]()).optimizes
                 usual = str(work.options.get("measure", optimized.name if optimized is not None else ""))
                 controls.choice("Measure to optimize", list(MEASURES), usual, set_measure)
+            if work.algorithm in ALGORITHMS and "doubt" in options_of(ALGORITHMS[work.algorithm]):
+                hint = "share of labels that chance raises, so that none can be sharpened; 0.1 costs up to 10 %"
+                given = str(work.options.get("doubt", 0))
+                controls.number("Doubt", given, set_doubt, hint=hint, min="0", max="0.5", step="0.05", id="doubt")
 
     def set_algorithm(name: str) -> None:
         work.choose_algorithm(name)
         fields.refresh()
+        changed()
+
+    def set_doubt(text: str) -> None:
+        work.options = {**work.options, "doubt": read_number(text)}
         changed()
 
     def set_measure(name: str) -> None:

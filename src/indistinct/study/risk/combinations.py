@@ -20,6 +20,15 @@ from indistinct.engine import Counts, Rows
 from indistinct.kernels import grouping
 from indistinct.watch import Watch
 
+MOST_SETS, FEWEST_SETS = 20_000, 500
+"""So many sets of columns of one size are looked at, at most and at least."""
+MOST_WORK = 200_000_000
+"""And so many distinct rows are counted for them, unless these are the least sets."""
+REPORTED = 50
+"""After so many sets it is told how far the work is."""
+LARGEST_KEY = 2**62
+"""More combinations of values have no number of 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Combination:
@@ -84,33 +93,65 @@ class Counted:
 
     def alone(self, columns: Sequence[int]) -> int:
         """Give the rows that no other row equals in these columns, or the people who have a combination alone."""
-        merged, _ = self.base.only(columns)
-        return merged.crowd_of(merged.in_people().sizes == 1)
+        different = math.prod(self.distinct[column] for column in columns)
+        if self.base.people is not None or different > LARGEST_KEY:
+            merged, _ = self.base.only(columns)
+            return merged.crowd_of(merged.in_people().sizes == 1)
+        keys = np.zeros(len(self.base), np.int64)
+        for column in columns:
+            keys = keys * self.distinct[column] + self.base.label_codes(column).astype(np.int64)
+        if different > 4 * len(keys):
+            keys = np.unique(keys, return_inverse=True)[1]
+        return int((np.bincount(keys, self.base.sizes) == 1).sum())
+
+    def looked_at(self, size: int) -> tuple[int, ...]:
+        """Give the columns of which sets of a size are looked at: all, or those with most values if sets are too many.
+
+        >>> wide = Counted(tuple("abcdef"), (2, 9, 2, 9, 9, 2), Groups.of_sizes([1]))
+        >>> wide.looked_at(3)
+        (0, 1, 2, 3, 4, 5)
+        """
+        places = range(len(self.columns))
+        most = max(FEWEST_SETS, min(MOST_SETS, MOST_WORK // max(1, len(self.base))))
+        if size <= 1 or math.comb(len(places), size) <= most:
+            return tuple(places)
+        number = next(number for number in reversed(places) if math.comb(number, size) <= most)
+        return tuple(sorted(sorted(places, key=lambda place: (-self.distinct[place], place))[:number]))
+
+    def left_out(self, most: int) -> tuple[str, ...]:
+        """Say in sentences of which columns no sets were looked at, because there are too many."""
+        number = {size: len(self.looked_at(size)) for size in range(2, most + 1)}
+        few = [f"of {size} columns among the {few}" for size, few in number.items() if few < len(self.columns)]
+        if not few:
+            return ()
+        said = f"sets {' and '.join(few)} with most values were looked at, of {len(self.columns)}"
+        return (f"{said}; to look at others name them as quasi (--quasi)",)
 
 
 def minimal_combinations(counted: Counted, share: float, most: int, watch: Watch | None = None) -> list[Combination]:
     """Give the minimal sets of at most so many columns by which at least a share of the rows, or people, stand alone.
 
     More columns never leave fewer alone. So a set that contains one that was found is not minimal, and is not
-    counted; nor is one whose columns have too few values for so many combinations.
+    counted; nor is one whose columns have too few values for so many combinations. Of very many columns those with
+    most values are looked at together (``Counted.looked_at``).
     """
     rows = counted.records
     needed = max(1, math.ceil(share * rows - 1e-9))
-    found: list[tuple[frozenset[int], int]] = []
+    found: dict[tuple[int, ...], int] = {}
     for size in range(1, min(most, len(counted.columns)) + 1):
-        candidates = list(combinations(range(len(counted.columns)), size))
+        candidates = list(combinations(counted.looked_at(size), size))
         for done, columns in enumerate(candidates):
-            if watch is not None:
+            if watch is not None and done % REPORTED == 0:
                 watch.report("combinations", done, len(candidates))
-            if any(smaller <= set(columns) for smaller, _ in found):
+            if any(one in found for less in range(1, size) for one in combinations(columns, less)):
                 continue
             if math.prod(counted.distinct[column] for column in columns) < needed:
                 continue
             alone = counted.alone(columns)
             if alone >= needed:
-                found.append((frozenset(columns), alone))
+                found[columns] = alone
     made = [
-        Combination(tuple(counted.columns[column] for column in sorted(columns)), alone, rows)
-        for columns, alone in found
+        Combination(tuple(counted.columns[column] for column in columns), alone, rows)
+        for columns, alone in found.items()
     ]
     return sorted(made, key=lambda one: (len(one.columns), -one.alone, one.columns))

@@ -187,7 +187,7 @@ def risk(
     """
     policy = None if policy is None else one_policy(policy)
     from indistinct.engine import use_table
-    from indistinct.linkage.telling_columns import find_dependencies
+    from indistinct.linkage.telling_columns import find_dependencies, unseen_pairs
     from indistinct.policy.released_names import own_name
     from indistinct.released.released_tables import under_own_names
     from indistinct.study.profiling import profile
@@ -214,9 +214,9 @@ def risk(
         _refuse_people(names, whose, weights)
         counted_rows = Counted.of(rows, names, whose)
         shown = [one for one in (policy.with_role("other", "sensitive") if policy else ()) if one in rows.columns()]
-        notes = (*notes, *(one.sentence for one in find_dependencies(rows, shown, names)))
+        notes = (*notes, *(one.sentence for one in find_dependencies(rows, shown, names)), *unseen_pairs(shown, names))
         cells, why_not = _unicity(rows, policy, whose, watch)
-        notes = (*notes, *why_not)
+        notes = (*notes, *why_not, *counted_rows.left_out(most))
         if weights is None:
             found = Exposed.of(counted_rows, policy, population, reading)
         else:

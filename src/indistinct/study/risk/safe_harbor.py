@@ -19,6 +19,8 @@ from indistinct.policy.column_names import is_one_of, words_of
 ENOUGH = 0.8
 """So large a share of a column's values must look like an identifier."""
 SAMPLE = 5_000
+FIRST, CLEARLY = 200, 0.2
+"""So many values are looked at first; what a share so far below enough of them looks like is looked for no further."""
 OLDEST = 89
 """Ages above this one must be put into one category."""
 
@@ -132,11 +134,7 @@ def _by_values(column: str, values: Sequence[str]) -> dict[str, str]:
     sample = values[:: max(1, len(values) // SAMPLE)]
     if not sample:
         return {}
-    found = {
-        letter: reason
-        for letter, (reason, test) in PATTERNS.items()
-        if sum(test(value.strip()) for value in sample) >= ENOUGH * len(sample)
-    }
+    found = {letter: reason for letter, (reason, test) in PATTERNS.items() if _is_enough(test, sample)}
     is_age = any(is_one_of(word, "age alter edad eta") for word in words_of(column))
     if is_age and any((number := read_number(value)) is not None and number > OLDEST for value in sample):
         found["C"] = f"it has ages over {OLDEST}"
@@ -144,8 +142,15 @@ def _by_values(column: str, values: Sequence[str]) -> dict[str, str]:
 
 
 def _is_exact_date(values: Sequence[str]) -> bool:
-    sample = values[:: max(1, len(values) // SAMPLE)]
-    return sum(_is_date(value.strip()) for value in sample) >= ENOUGH * len(sample)
+    return _is_enough(_is_date, values[:: max(1, len(values) // SAMPLE)])
+
+
+def _is_enough(test: Callable[[str], bool], sample: Sequence[str]) -> bool:
+    """Tell whether enough of some values pass a test, by few of them where these leave no doubt."""
+    first = sample[:: max(1, len(sample) // FIRST)]
+    if len(first) < len(sample) and sum(test(value.strip()) for value in first) < (ENOUGH - CLEARLY) * len(first):
+        return False
+    return sum(test(value.strip()) for value in sample) >= ENOUGH * len(sample)
 
 
 def _is_date(text: str) -> bool:

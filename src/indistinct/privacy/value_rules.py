@@ -1,0 +1,40 @@
+"""ValueRule: what a model asks of the values of a sensitive column, in terms that compiled code can judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from indistinct.counting import IntArray
+from indistinct.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
+
+Texts = Sequence[str | None]
+"""The values of a column; None is the missing one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueRule:
+    """One of the kinds that ``kernels.rule_kinds`` explains, and the numbers that it compares with.
+
+    A model may offer it, so that a search need not ask ``satisfied`` at every node. It must say the same.
+    """
+
+    kind: Literal["distinct", "entropy", "recursive", "shares", "near", "like", "close", "ordered"]
+    number: float
+    second: float = 0.0
+    codes: IntArray | None = None
+    """(ways, values): the codes under which each value counts, such as its rank, or its labels; None for its own."""
+    limits: NDArray[np.float64] | None = None
+    """The largest share of each value."""
+
+    def codes_of(self, values: int) -> IntArray:
+        """Give the codes under which each of so many values counts."""
+        own: NDArray[Any] = np.arange(values, dtype=np.int64)[None, :] if self.codes is None else self.codes
+        return own

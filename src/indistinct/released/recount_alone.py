@@ -1,0 +1,250 @@
+"""Recounts a release with nothing but Python 3.9 and this file: python verify.py [FOLDER]
+
+It lies beside a release and imports nothing of the program that made it. It counts the groups of the tables, CSV or
+JSON lines, asks every privacy model that the manifest states about them, and compares the manifest's counts.
+Whoever alters a release can alter this file, too: compare its SHA-256 with the one of a copy that you trust.
+It ends with 0 if all that it could check holds, with 1 if not, and with 2 if there is nothing that it can read.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import sys
+from collections import Counter, defaultdict
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+NEAR = 1e-9  # shares that differ by less are equal: they differ by rounding only
+ROLES = ("quasi", "sensitive", "other")
+SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+PERSON, CLASS = "pseudonym", "class_id"  # the columns that link the rows of a person, and two tables
+# What is demanded of rows where people are counted whose rows nobody can tell.
+OF_ROWS: dict[str, Any] = {"k-anonymity": {}, "prosecutor-risk": {}, "p-sensitive": {}}
+OF_ROWS.update({"l-diversity": {"kind": "distinct"}, "alpha-k": {"model": "k-anonymity"}})
+Group = list[tuple[Any, dict[str, str]]]  # each member is a person and one of her rows
+
+
+class Findings:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.wrong, self.unchecked = 0, 0
+
+    def check(self, holds: bool, claim: str) -> None:
+        self.lines.append(f"{'ok    ' if holds else 'FAILED'} {claim}")
+        self.wrong += not holds
+
+    def leave(self, what: str) -> None:
+        self.lines.append(f"       not checked: {what}")
+        self.unchecked += 1
+
+
+def read_table(path: Path, manifest: dict[str, Any]) -> tuple[list[str], list[dict[str, str]]]:
+    """Give the columns of a table as the policy names them, and its rows; a missing cell is the empty text."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        if path.suffix in (".jsonl", ".ndjson"):
+            found = [json.loads(line) for line in lines if line.strip()]
+            rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in found]
+            columns = list(rows[0]) if rows else []
+        else:
+            reader = csv.DictReader(lines, delimiter=manifest.get("delimiter", ","), strict=True)
+            rows, columns = list(reader), list(reader.fieldnames or ())
+    if any(set(row) != set(columns) or None in row.values() for row in rows) or len(set(columns)) < len(columns):
+        raise ValueError("a row has more or fewer cells than the first, or a column stands there twice")
+    own = {column["rename"]: name for name, column in manifest["policy"]["columns"].items() if column.get("rename")}
+    return [own.get(name, name) for name in columns], [{own.get(n, n): cell for n, cell in row.items()} for row in rows]
+
+
+def group_rows(rows: list[dict[str, str]], columns: Any, is_linked: bool = False) -> list[Group]:
+    """Give the groups that look alike in these columns; where pseudonyms link rows, all rows of a person together."""
+    rows_of: Any = defaultdict(list)
+    groups: Any = defaultdict(list)
+    for place, row in enumerate(rows):
+        rows_of[row[PERSON] if is_linked else place].append(row)
+    for person, own in rows_of.items():
+        profile = tuple(sorted(tuple(row[name] for name in columns) for row in own))
+        groups[profile] += [(person, row) for row in own]
+    return list(groups.values())
+
+
+def having(group: Group, column: str | None = None) -> dict[Any, int]:
+    """Count the people of a group who have each value of a column; without a column, all of them."""
+    found = defaultdict(set)
+    for person, row in group:
+        found[row[column] if column else None].add(person)
+    return {value: len(who) for value, who in found.items()}
+
+
+def satisfies(size: int, here: dict[str, int], everybody: int, whole: dict[str, int], terms: dict[str, Any]) -> Any:
+    """Tell whether a group satisfies a model, given how many people have each value here and in the whole table."""
+    model, counts = terms["model"], sorted(here.values(), reverse=True)
+    is_known = {"alpha", "beta", "delta", "l", "m", "p", "t"} & set(terms)  # what a model about values sets a limit to
+    if not is_known or isinstance(terms.get("alpha"), list) or terms.get("distance") == "hierarchical":
+        raise ValueError("it needs more than the released cells")
+    if model == "alpha-k":  # Wong et al. 2006
+        return size >= terms["k"] and counts[0] / size <= terms["alpha"] * (1 + NEAR)
+    if model == "p-sensitive":  # Truta and Vinay 2006
+        return size >= terms["k"] and len(here) >= terms["p"]
+    if model == "m-invariance":  # Xiao and Tao 2007, as far as one release shows it
+        return counts[0] * terms["m"] <= size
+    if model == "l-diversity":  # Machanavajjhala et al. 2007
+        kind, shares = terms.get("kind", "distinct"), [number / sum(counts) for number in counts]
+        if kind == "distinct":
+            return len(here) >= terms["l"]
+        if kind == "entropy":
+            return -sum(share * math.log(share) for share in shares) >= math.log(terms["l"]) - NEAR
+        return counts[0] < terms["c"] * sum(counts[terms["l"] - 1 :]) - NEAR
+    if model == "beta-likeness":  # Cao and Karras 2012
+        most = {v: -math.log(n / everybody) if terms.get("enhanced") else math.inf for v, n in whole.items()}
+        gained = {v: number / size / (whole[v] / everybody) - 1 for v, number in here.items()}
+        return all(gain <= min(terms["beta"], most[value]) + NEAR for value, gain in gained.items())
+    if model == "delta-disclosure":  # Brickell and Shmatikov 2008
+        ratios = [here.get(value, 0) / size / (number / everybody) for value, number in whole.items()]
+        return all(ratio > 0 and abs(math.log(ratio)) < terms["delta"] - 1e-12 for ratio in ratios)
+    gains = {v: here.get(v, 0) / sum(counts) - number / sum(whole.values()) for v, number in whole.items()}
+    if terms.get("distance", "equal") == "equal":  # t-closeness: Li, Li and Venkatasubramanian 2007
+        return sum(map(abs, gains.values())) / 2 <= terms["t"] + NEAR
+    work, carried = 0.0, 0.0
+    for value in sorted(gains, key=lambda text: (text == "", float(text or 0))):
+        carried += gains[value]
+        work += abs(carried)
+    return work / max(1, len(gains) - 1) <= terms["t"] + NEAR
+
+
+def failing_groups(groups: list[Group], terms: dict[str, Any], sensitive: list[str]) -> int:
+    """Count the groups that fail a model; raise a ValueError if it cannot be told from the released cells."""
+    name, sizes = terms["model"], [having(group)[None] for group in groups]
+    if name in ("k-anonymity", "differential-privacy"):
+        return sum(size < terms["k"] for size in sizes)
+    if name == "prosecutor-risk":
+        return sum(1 / size > terms["at_most"] * (1 + NEAR) for size in sizes)
+    if name == "average-risk":
+        return len(groups) if len(groups) > terms["at_most"] * (1 + NEAR) * sum(sizes) else 0
+    table, failing = [member for group in groups for member in group], set()
+    for column in [terms["column"]] if terms.get("column") else sensitive:
+        whole, everybody = having(table, column), having(table)[None]
+        for place, group in enumerate(groups):
+            if not satisfies(sizes[place], having(group, column), everybody, whole, terms):
+                failing.add(place)
+    return len(failing)
+
+
+def judge_models(found: Findings, manifest: dict[str, Any], groups_by: Any, sensitive: list[str], told: bool) -> None:
+    """Ask every stated model about the groups over each quasi-identifier; ``told`` if whose rows they are is known."""
+    for terms in manifest["policy"]["privacy"]:
+        said = ", ".join(f"{name} = {value}" for name, value in terms.items() if name not in ("model", "on"))
+        if terms["model"] == "differential-privacy":
+            terms = dict(terms, k=manifest["drawn"]["k"])
+            found.leave("how rows were drawn, which differential privacy rests on; only that no group is below its k")
+        for name, columns in manifest["policy"]["quasi_identifiers"].items():
+            claim = f"{terms['model']} ({said}) on {name}"
+            if terms.get("on") not in (None, name):
+                continue
+            if not told and terms["model"] in OF_ROWS:
+                terms = dict(terms, **OF_ROWS[terms["model"]])
+            elif not told:
+                found.leave(f"{claim}: it is counted in people, and whose rows they are is not released")
+                continue
+            sets = combinations(columns, min(terms.get("known") or len(columns), len(columns)))
+            try:
+                failing = sum(failing_groups(groups_by(some), terms, sensitive) for some in sets)
+                found.check(failing == 0, f"{claim}: {failing} groups fail")
+            except ValueError:  # also ordered values that are no numbers, such as dates
+                found.leave(f"{claim}: it needs more than the released cells")
+
+
+def judge_counts(found: Findings, manifest: dict[str, Any], rows: int, sizes: list[int]) -> None:
+    """Compare what the manifest counts; rows that were suppressed and left blank are no group of it."""
+    is_removed = manifest["policy"]["suppressed_rows"] == "remove" or "form" in manifest
+    blank = 0 if is_removed else manifest["suppressed"]
+    found.check(rows - blank == manifest["released"], f"{rows - blank} rows are released")
+    if not blank:
+        stated = (manifest["groups"], manifest["smallest_group"])
+        found.check((len(sizes), min(sizes)) == stated, f"{len(sizes)} groups, the smallest of {min(sizes)} rows")
+
+
+def judge_one(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> None:
+    """Judge a release of one table."""
+    (columns, rows), policy = tables["table"], manifest["policy"]
+    person = policy.get("person", [])
+    is_linked = isinstance(person, dict)  # rows of a person are released under a pseudonym
+    named = [person.get("column"), *person.get("columns", ())] if is_linked else person
+    own = [name for name, column in policy["columns"].items() if column.get("pseudonym") and name not in named]
+    wanted = [name for role in ROLES for name in roles[role]] + own + [PERSON] * is_linked
+    found.check(sorted(columns) == sorted(wanted), f"{len(columns)} columns, no identifier")
+    if sorted(columns) == sorted(wanted):
+        judge_counts(found, manifest, len(rows), [len(group) for group in group_rows(rows, roles["quasi"])])
+        told = is_linked or not person
+        judge_models(found, manifest, lambda some: group_rows(rows, some, is_linked), roles["sensitive"], told)
+
+
+def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> None:
+    """Judge two tables by the join that an adversary would do: Wong et al. 2007, Definition 1. A class is a group."""
+    (ours, quasi), (theirs, values), privacy = tables["quasi"], tables["sensitive"], manifest["policy"]["privacy"]
+    is_right = sorted(ours) == sorted([CLASS, *roles["quasi"], *roles["other"]])
+    is_right = is_right and sorted(theirs) == sorted([CLASS, *roles["sensitive"]])
+    sizes, theirs = (Counter(row.get(CLASS) for row in rows) for rows in (quasi, values))
+    found.check(is_right and sizes == theirs, "two tables with their columns, each class with as many rows in both")
+    if not is_right or sizes != theirs:
+        return
+    classes: Any = defaultdict(list)
+    classes_of: Any = defaultdict(Counter)
+    sharing: Any = Counter()
+    for place, row in enumerate(values):
+        classes[row[CLASS]].append((place, row))
+    judge_counts(found, manifest, len(quasi), list(sizes.values()))
+    judge_models(found, manifest, lambda _: list(classes.values()), roles["sensitive"], True)
+    for row in quasi:
+        classes_of[tuple(row[name] for name in roles["quasi"])][row[CLASS]] += 1
+    for times in classes_of.values():
+        bag: Any = Counter()
+        for name, number in times.items():
+            for _, row in classes[name]:
+                bag[tuple(row[column] for column in roles["sensitive"])] += number
+        common = math.gcd(*times.values())
+        sharing[frozenset((value, number // common) for value, number in bag.items())] += sum(times.values())
+    k = max(terms.get("k", math.ceil(1 / terms.get("at_most", 1) - NEAR)) for terms in privacy)
+    found.check(min(sharing.values()) >= k, f"at least {k} people share each bag of sensitive values")
+
+
+def verify(folder: Path) -> Findings:
+    found, manifest = Findings(), json.loads((folder / "manifest.json").read_text("utf-8"))
+    policy, form = manifest["policy"], manifest.get("form")
+    listed = {"manifest.json", *manifest["files"], *(["verify.py"] if "verifier" in manifest else [])}
+    others = [place for place in folder.iterdir() if place.name not in listed]
+    found.check(not others, f"the folder holds the files of the manifest, and {len(others)} others")
+    for name, digest in manifest["files"].items():
+        is_same = (folder / name).is_file() and hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+        found.check(is_same, f"{name} is the file that the manifest names")
+    if form not in (None, "two-tables") or any(Path(name).suffix not in SUFFIXES for name in manifest["files"]):
+        found.leave("its cells: this reads one table or two, as CSV or JSON lines; 'indistinct verify' reads all")
+        return found
+    roles = {role: [name for name, column in policy["columns"].items() if column["role"] == role] for role in ROLES}
+    tables = {Path(name).stem: read_table(folder / name, manifest) for name in manifest["files"]}
+    (judge_one if form is None else judge_two)(found, manifest, tables, roles)
+    limit, eligible = policy["max_suppression"], manifest["released"] + manifest["suppressed"]
+    if limit is not None and "drawn" not in manifest:
+        allowed = int(limit * eligible + NEAR) if isinstance(limit, float) else min(limit, eligible)
+        found.check(manifest["suppressed"] <= allowed, f"{manifest['suppressed']} rows suppressed, {allowed} allowed")
+    found.check(manifest["verdict"]["passed"] is True, "the manifest says that it verified")
+    found.leave("that cells are true, and that this is the policy that was agreed on: who has both can prove it")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
+    try:
+        found = verify(folder)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+        sys.stderr.write(f"{folder}: is no release that can be read ({type(error).__name__})\n")
+        return 2
+    said = ("what was checked holds", "FAILED")[bool(found.wrong)]
+    sys.stdout.write("\n".join([*found.lines, f"{said}; not checked: {found.unchecked}", ""]))
+    return int(found.wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
