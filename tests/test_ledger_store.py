@@ -1355,6 +1355,24 @@ def test_links_in_the_store_are_noticed(ledger_place: tuple[str, Path], tmp_path
         assert "is a link to another place" in failed(store)["files"]
 
 
+@pytest.mark.parametrize("name", ["", "a" * 32, "notes.txt"])
+def test_a_store_that_is_a_link_or_holds_one_is_noticed(tmp_path: Path, name: str) -> None:
+    with Store.create(tmp_path / "ledger.db") as store:
+        enter(store)
+        assert store.verify().passed
+        place = store.files.folder / name
+        if not name:
+            shutil.move(place, tmp_path / "elsewhere")
+        place.symlink_to(tmp_path / "elsewhere")
+        said = repr(name) if name else str(place)
+        assert failed(store) == {
+            "store": f"{said} is a link to another place; put the folder itself there, or name it with --store"
+        }
+    if not name:
+        with Store(tmp_path / "ledger.db", folder=tmp_path / "elsewhere") as moved:
+            assert moved.verify().passed
+
+
 WRONG = [None, -1, 1.5, float("inf"), b"\xff\x00", "", "\0", "[]", "null", "[[[", '{"release/x": 5}', "9" * 400]
 
 

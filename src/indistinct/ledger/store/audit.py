@@ -115,12 +115,18 @@ def _witness(rows: Sequence[Entry | Unreadable], start: str, witness: Witness) -
 
 
 def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
-    """Tell about folders that no entry refers to; a writer that was stopped leaves them, so they are no fault."""
+    """Tell about folders that no entry refers to; a writer that was stopped leaves them, so they are no fault.
+
+    A link is one: what it leads to can be exchanged, and nobody who looks at the store sees it.
+    """
     places = {row.place for row in rows if isinstance(row, Entry)}
     try:
-        number = len(files.left_over(places))
+        number, links = len(files.left_over(places)), files.links()
     except OSError as error:
         return Check("store", False, f"{files.folder} cannot be read: {error.strerror}")
+    if links:
+        found = [f"{name} is a link to another place" for name in links]
+        return Check("store", False, f"{_findings_text(found)}; put the folder itself there, or name it with --store")
     told = f"{counted(number, 'folder')} without an entry; indistinct ledger sweep removes what stopped writers left"
     return Check("store", True, told if number else "nothing without an entry")
 

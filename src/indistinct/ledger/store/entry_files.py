@@ -170,6 +170,12 @@ class Files:
                     found.append(Path(item.path))
         return found
 
+    def links(self) -> list[str]:
+        """Give what of the store is a link to another place: the folder itself, and what lies in it by its name."""
+        own = [str(self.folder)] if self.folder.is_symlink() else []
+        with os.scandir(self.folder) as inside:
+            return own + sorted(repr(item.name) for item in inside if item.is_symlink())
+
     def put_aside(self, folder: Path) -> Path:
         """Take the name from a folder that was left over, so that no entry can come to refer to it."""
         aside = self.folder / f".{secrets.token_hex(16)}.swept"
