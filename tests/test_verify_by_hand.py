@@ -54,7 +54,7 @@ def numbers(*values: int) -> Any:
             [{"a": -0.5}, {"a": float("nan")}, {"a": float("inf")}, {"a": True}, {"a": "1"}],
         ),
         ("level_names", [{"a": "year"}], [{"a": 1}, "year"]),
-        ("is_proven", [True, False], [None, "yes", 2]),
+        ("is_proven", [True, False], [None, "yes", 2, 1, 0.0]),
         ("gap", [None, 0, 0.5, 1], [1.5, -0.1, "0"]),
         ("is_cut_short", [True], [False, None, "yes"]),
         ("measures", [{"loss": 0.5, "average-group-size": 3}], [{"loss": "low"}, {"Loss of <b>": 0.5}, {"loss": None}]),
@@ -220,6 +220,7 @@ def people(**changed: int) -> dict[str, int]:
         ({"policy_sha256": DIGEST, "drawn": {"k": 5}}, ""),
         ({"verdict": ...}, ""),
         ({"verdict": verdict(rows=6)}, "verdict.rows is 5, as is counted, not what it says"),
+        ({"verdict": verdict(rows=5.0)}, "verdict.rows is 5, as is counted, not what it says"),
         ({"verdict": verdict(groups=1)}, "verdict.groups is 2, as is counted, not what it says"),
         ({"verdict": verdict(smallest_group=3)}, "verdict.smallest_group is 2, as is counted, not what it says"),
         ({"verdict": verdict(note="private")}, "verdict says what no verdict says"),
@@ -276,7 +277,8 @@ def test_statements_are_compared_with_table_and_policy(changed: dict[str, Any], 
 
 
 def test_a_stated_policy_may_be_the_one_that_is_asked_for() -> None:
-    said = MANIFEST | {"policy_sha256": DIGEST, "measures": {"average-group-size": 2.6}}
+    own = {"policy": policy_described(POLICY), "policy_sha256": DIGEST}
+    said = MANIFEST | own | {"measures": {"average-group-size": 2.6}}
     assert statements.manifest_check(said, POLICY, FOUND, [COLUMNS_CHECK]).passed
     assert not statements.manifest_check(said, POLICY, FOUND, [COLUMNS_CHECK], is_stated=True).passed
 
@@ -356,6 +358,7 @@ def test_what_is_drawn_and_moved_follows_from_the_policy() -> None:
 def test_levels_of_hierarchies_that_follow_from_values_are_not_compared() -> None:
     free = replace(POLICY, columns=COLUMNS | {"age": ix.quasi(ix.prefix())})
     said = {"policy_sha256": policy_digest(free), "verdict": ..., "heights": {"age": 9, "sex": 1}}
+    said |= {"level_names": MANIFEST["level_names"] | {"age": "3 characters"}}
     assert told(free, **said) == ""
     assert told(free, **said | {"heights": {"age": 9, "sex": 2}}) == "heights of 'sex' is not that of its hierarchy"
 

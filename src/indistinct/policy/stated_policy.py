@@ -8,24 +8,11 @@ from typing import TYPE_CHECKING, Any
 from indistinct.errors import IndistinctError, TableError
 from indistinct.policy.column import Column
 from indistinct.policy.policy import Policy
+from indistinct.policy.stated_shapes import is_stated_policy
 from indistinct.registry import MODELS
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
-
-STATED = frozenset(
-    [
-        *("columns", "quasi_identifiers", "privacy", "max_suppression", "suppressed_rows", "eligible", "algorithm"),
-        *("person", "one_row_per_person"),
-    ]
-)
-OF_COLUMN = frozenset(
-    [
-        *("role", "pseudonym", "rename", "shift", "microaggregate", "noise", "hierarchy", "weight", "missing"),
-        *("min_level", "max_level", "recode", "missing_codes", "unreadable"),
-    ]
-)
-"""What a manifest may say of a policy and of its columns; anything else could be a remark with private cells."""
 
 ALWAYS = (
     "that this is the policy that was agreed on: with the policy file, verify POLICY RELEASE compares it",
@@ -47,7 +34,7 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
         )
     try:
         stated = said["policy"]
-        if not stated.keys() <= STATED or not all(column.keys() <= OF_COLUMN for column in stated["columns"].values()):
+        if not is_stated_policy(stated):
             raise TableError("the manifest says of its policy what none of ours says")
         models, unchecked = _models(stated)
         columns = {

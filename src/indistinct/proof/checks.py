@@ -164,8 +164,13 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
 
 def model_words(model: PrivacyModel, where: str) -> str:
     """Give what the check of a model is called."""
-    terms = ", ".join(f"{key} = {value}" for key, value in model.terms().items() if key not in ("model", "on"))
-    return f"{model.name} ({terms}) on {where}"
+    return stated_words(model.terms(), where)
+
+
+def stated_words(stated: Mapping[str, Any], where: str) -> str:
+    """Give what the check of a model is called whose terms a manifest states."""
+    terms = ", ".join(f"{key} = {value}" for key, value in stated.items() if key not in ("model", "on"))
+    return f"{stated['model']} ({terms}) on {where}"
 
 
 def counted_groups(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:

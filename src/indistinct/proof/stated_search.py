@@ -1,11 +1,13 @@
-"""What a manifest says of its search: blind, if it was given no sensitive value, and randomised, if it drew."""
+"""What a manifest says of its search: its options, blind if it saw no sensitive value, randomised if it drew."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy.stated_shapes import is_plain
 from indistinct.proof.checks import Check
 from indistinct.registry import ALGORITHMS
 
@@ -17,6 +19,23 @@ def is_search(said: Any) -> bool:
         and set(said) == {"blind", "randomised"}
         and all(type(one) is bool for one in said.values())
     )
+
+
+def option_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Say whether options are stated that their algorithm does not have, or texts in them that name no column."""
+
+    def has_text(said: Any) -> bool:
+        if isinstance(said, dict | list):
+            return any(map(has_text, [*said, *said.values()] if isinstance(said, dict) else said))
+        return isinstance(said, str) and said not in policy.columns and not is_plain(said)
+
+    options, algorithm = manifest.get("options", {}), ALGORITHMS.get(str(manifest.get("algorithm")))
+    if algorithm is None:  # of another package
+        known = set(options)
+    else:
+        known = {field.name for field in fields(algorithm)} if is_dataclass(algorithm) else set()
+    is_possible = options.keys() <= known and not has_text(options)
+    return [] if is_possible else ["options are not those of its algorithm"]
 
 
 def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) -> list[Check]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import indistinct
 from indistinct.policy import Policy
-from indistinct.proof.checks import Check, Recount, model_words
+from indistinct.proof.checks import Check, Recount, model_words, stated_words
 from indistinct.proof.people_recount import NOT_COUNTED
 
 IN_PEOPLE = "people: "
@@ -18,6 +18,13 @@ PEOPLE_DETAILS = re.compile(
     r"\d+ sets? of columns counted"
 )
 """What a check of people says that passed; the release does not tell whose its rows are, so only words are compared."""
+MODEL_DETAILS = re.compile(
+    r"[\d,]+ (groups?|class(es)?), the smallest of [\d,]+ rows?|"
+    r"[\d,]+ of [\d,]+ (groups|classes) fail, [\d,]+ rows? in them"
+)
+CODE_DETAILS = re.compile(
+    r"no cell shows a code that means missing|[\d,]+ cells? shows? a code that means missing, instead of none"
+)
 
 
 def is_of_this_version(manifest: Mapping[str, Any]) -> bool:
@@ -26,11 +33,17 @@ def is_of_this_version(manifest: Mapping[str, Any]) -> bool:
 
 
 def verdict_mistakes(
-    manifest: Mapping[str, Any], policy: Policy, found: Recount, recount: Sequence[Check], *, is_of_policy: bool
+    manifest: Mapping[str, Any],
+    policy: Policy,
+    found: Recount,
+    recount: Sequence[Check] | None,
+    *,
+    described: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Compare the verdict that a manifest states with the recount.
+    """Compare the verdict that a manifest states with the recount; None if that was made under another policy.
 
-    What another version called its checks is not known, and of a policy that is only stated some cannot be made.
+    What another version called its checks is not known. ``described`` is the policy as the manifest states it, if
+    there is no other: some of its checks cannot be made then.
     """
     stated = manifest.get("verdict")
     if stated is None:
@@ -44,12 +57,11 @@ def verdict_mistakes(
     wrong = [
         f"verdict.{name} is {count}, as is counted, not what it says"
         for name, count in counts.items()
-        if stated.get(name) != count
+        if type(stated.get(name)) is not int or stated[name] != count
     ]
     if stated.get("known", []) != [one.to_dict() for one in found.known]:
         wrong.append("verdict.known is not what is counted")
-    is_ours = is_of_policy and is_of_this_version(manifest)
-    if _comes_out_otherwise(checks, policy, recount, is_ours=is_ours):
+    if recount is not None and _comes_out_otherwise(checks, policy, recount, described, is_of_this_version(manifest)):
         wrong.append("verdict has a check that comes out otherwise")
     has_passed = all(said["passed"] for said in checks)
     if stated.get("passed") is not has_passed or (manifest.get("unsafe") is True) is has_passed:
@@ -64,18 +76,50 @@ def _is_check(said: Any) -> bool:
 
 
 def _comes_out_otherwise(
-    checks: Sequence[Mapping[str, Any]], policy: Policy, recount: Sequence[Check], *, is_ours: bool
+    checks: Sequence[Mapping[str, Any]],
+    policy: Policy,
+    recount: Sequence[Check],
+    described: Mapping[str, Any] | None,
+    is_ours: bool,
 ) -> bool:
     """Tell whether a stated check has another outcome here; of one that this version wrote, also other words."""
     own = {check.name: check for check in recount}
+    more = {} if described is None else _words_without_policy(described)
     for said in checks:
         name = said["name"]
         if name in own:
             if said["passed"] is not own[name].passed or (is_ours and said["detail"] != own[name].detail):
                 return True
-        elif is_ours and not _is_of_people(said, policy):
+        elif is_ours and not (_is_of_people(said, policy) or (name in more and more[name].fullmatch(said["detail"]))):
             return True
     return False
+
+
+def _words_without_policy(described: Mapping[str, Any]) -> dict[str, re.Pattern[str]]:
+    """Give the checks that only who has the policy can make, and what they may say.
+
+    They ask for hierarchies, for codes that mean a missing cell, for a population or for limits of single values.
+    """
+    models = {
+        stated_words(terms, where): MODEL_DETAILS
+        for terms in described["privacy"]
+        for where in described["quasi_identifiers"]
+    }
+    columns = described["columns"].items()
+    levels = {name: said.get("min_level", said.get("recode", {}).get("level")) for name, said in columns}
+    return (
+        models
+        | {f"level of {name}": _level_details(level) for name, level in levels.items() if level is not None}
+        | {f"missing cells in {name}": CODE_DETAILS for name, said in columns if "missing_codes" in said}
+    )
+
+
+def _level_details(level: int | str) -> re.Pattern[str]:
+    """Give what the check of a level that a policy demands may say."""
+    return re.compile(
+        rf"no value of the table is shown below level {re.escape(str(level))}|"
+        rf"[\d,]+ labels? (is|are) finer than {re.escape(repr(level))}, which the policy demands"
+    )
 
 
 def _is_of_people(said: Mapping[str, Any], policy: Policy) -> bool:

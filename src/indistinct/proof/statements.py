@@ -16,18 +16,17 @@ from typing import Any
 
 from indistinct.policy import PSEUDONYM, Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
+from indistinct.policy.stated_shapes import PREFIX_NAMES, is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
-from indistinct.proof.stated_search import is_search
+from indistinct.proof.stated_search import is_search, option_mistakes
 from indistinct.proof.stated_verdict import is_of_this_version, verdict_mistakes
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
 from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest, verifier_text
 from indistinct.showing.words import counted
 
 HEX = re.compile("[0-9a-f]+")
-PLAIN_NAME = re.compile("[a-z][a-z0-9_-]{0,39}")
-"""What models, measures, algorithms and their options are called: no place for a sentence."""
 PEOPLE = {"eligible", "released", "lost_rows", "lost_all_rows", "smallest_group", "smallest_profile"}
 Shape = Callable[[Any], bool]
 
@@ -53,14 +52,9 @@ def _is_hex(digits: int) -> Shape:
     return lambda said: isinstance(said, str) and len(said) == digits and HEX.fullmatch(said) is not None
 
 
-def _is_plain(said: Any) -> bool:
-    """Tell whether something is a name such as those of algorithms, or a key of the kind of options."""
-    return isinstance(said, str) and PLAIN_NAME.fullmatch(said) is not None
-
-
 def _are_options(said: Any) -> bool:
     """Tell whether options have names of the kind that options have, and values that are no sentences."""
-    return isinstance(said, dict) and all(map(_is_plain, said)) and all(map(_is_option, said.values()))
+    return isinstance(said, dict) and all(map(is_plain, said)) and all(map(_is_option, said.values()))
 
 
 def _is_option(said: Any) -> bool:
@@ -69,7 +63,7 @@ def _is_option(said: Any) -> bool:
         return all(isinstance(one, str) or _is_option(one) for one in inside)  # names of columns
     if isinstance(said, float):
         return math.isfinite(said)
-    return said is None or isinstance(said, bool | int) or _is_plain(said)
+    return said is None or isinstance(said, bool | int) or is_plain(said)
 
 
 def _is_moment(said: Any) -> bool:
@@ -112,11 +106,11 @@ STATEMENTS: dict[str, Shape] = {
     "bottom": _by_name(_is_count),
     "dates_moved": _by_name(_is_count),
     "unreadable": _by_name(_is_count),
-    "is_proven": lambda said: said in (True, False),
+    "is_proven": lambda said: type(said) is bool,
     "gap": lambda said: said is None or (_is_number(said) and said <= 1),
-    "bound": lambda said: _by_name(_is_share)(said) and len(said) == 1 and all(map(_is_plain, said)),
+    "bound": lambda said: _by_name(_is_share)(said) and len(said) == 1 and all(map(is_plain, said)),
     "is_cut_short": lambda said: said is True,
-    "measures": lambda said: _by_name(_is_number)(said) and all(map(_is_plain, said)),
+    "measures": lambda said: _by_name(_is_number)(said) and all(map(is_plain, said)),
     "form": lambda said: said in (TWO_TABLES, LINKED_TABLES),
     "linked_tables": _by_name(lambda said: isinstance(said, dict) and all(map(_is_of_table, said.items()))),
     "link": lambda said: said == LINK,
@@ -130,10 +124,10 @@ STATEMENTS: dict[str, Shape] = {
     "limits": _by_name(_is_number, {"max_tuples", "time_limit"}),
     "about": _by_name(_is_text, ABOUT.keys()),
     "perturbations": _by_name(_by_name(lambda said: isinstance(said, dict))),
-    "drawn": lambda said: _by_name(_is_number)(said) and all(map(_is_plain, said)),
+    "drawn": lambda said: _by_name(_is_number)(said) and all(map(is_plain, said)),
     "based": lambda said: said is True,
     "delimiter": lambda said: _is_text(said) and len(said) == 1,
-    "algorithm": _is_plain,
+    "algorithm": is_plain,
     "search": is_search,
     "policy": lambda said: isinstance(said, dict),
     "policy_sha256": _is_hex(64),
@@ -186,16 +180,20 @@ def manifest_check(
     wrong = statement_mistakes(manifest) or _level_mistakes(manifest, policy)
     if not wrong:
         is_removed = manifest.get("form") == TWO_TABLES or policy.suppressed_rows == "remove"
+        described = manifest["policy"] if is_stated else None
         is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)  # if not, that is said already
         wrong = [
             *_count_mistakes(manifest, found, is_removed=is_removed),
             *_perturbation_mistakes(manifest, policy),
             *_shift_mistakes(manifest, policy),
             *_name_mistakes(manifest, policy),
+            *option_mistakes(manifest, policy),
             *bound_mistakes(manifest),
             *(_policy_mistakes(manifest, policy) if is_of_policy else []),
+            *(_protection_mistakes(manifest, policy) if is_of_policy or is_stated else []),
+            *(_hierarchy_mistakes(manifest, _stated_hierarchies(manifest, policy)) if is_stated else []),
             *verdict_mistakes(
-                manifest, policy, found, recount if is_of_policy or is_stated else [], is_of_policy=is_of_policy
+                manifest, policy, found, recount if is_of_policy or is_stated else None, described=described
             ),
         ]
         if not wrong and (is_of_policy or is_stated) and "measures" in manifest and "heights" in manifest:
@@ -246,9 +244,8 @@ def mistakes_of_tables(
         return wrong
     is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)
     if is_of_policy:
-        wrong += [*_hierarchy_mistakes(manifest, joint), *_description_mistakes(manifest, policy)]
-    own = recount if is_of_policy else []
-    return wrong + verdict_mistakes(manifest, joint, found, own, is_of_policy=is_of_policy)
+        wrong += _hierarchy_mistakes(manifest, _own_hierarchies(joint)) + _description_mistakes(manifest, policy)
+    return wrong + verdict_mistakes(manifest, joint, found, recount if is_of_policy else None)
 
 
 def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: bool) -> list[str]:
@@ -263,6 +260,8 @@ def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: 
     wrong = [f"{name} is {count}, not {manifest[name]}" for name, count in claims.items() if manifest[name] != count]
     if "eligible" in manifest and manifest["eligible"] != manifest["released"] + manifest["suppressed"]:
         wrong.append("eligible is not released and suppressed together")
+    if "is_proven" in manifest and manifest["is_proven"] is not (manifest.get("gap") == 0):
+        wrong.append("is_proven and gap do not go together")
     return wrong + _people_mistakes(manifest)
 
 
@@ -329,29 +328,45 @@ def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     return wrong
 
 
-def _hierarchy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare heights and names of levels with the hierarchies of the policy."""
+def _hierarchy_mistakes(manifest: Mapping[str, Any], hierarchies: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Compare heights and names of levels with the hierarchies, as they are described."""
     heights, names = manifest.get("heights", {}), manifest.get("level_names", {})
     wrong = []
-    for name in policy.quasi:
-        hierarchy = policy.columns[name].hierarchy
-        if hierarchy.height is None:
-            continue  # it follows from the values
-        if heights and heights[name] != hierarchy.height:
+    for name, described in hierarchies.items():
+        if described["height"] is None:  # it follows from the values
+            is_called = described["kind"] != "prefix" or PREFIX_NAMES.fullmatch(names.get(name, "value")) is not None
+        elif heights and heights[name] != described["height"]:
             wrong.append(f"heights of {name!r} is not that of its hierarchy")
-        elif names and names[name] != hierarchy.level_names[manifest["node"][name]]:
+            continue
+        else:
+            is_called = not names or names[name] == described["levels"][manifest["node"][name]]
+        if not is_called:
             wrong.append(f"level_names of {name!r} is not what its hierarchy calls the level")
     return wrong
 
 
+def _own_hierarchies(policy: Policy) -> dict[str, dict[str, Any]]:
+    """Give the hierarchies of a policy as a manifest describes them."""
+    return {name: policy.columns[name].hierarchy.describe() for name in policy.quasi}
+
+
+def _stated_hierarchies(manifest: Mapping[str, Any], policy: Policy) -> dict[str, dict[str, Any]]:
+    """Give the hierarchies as the manifest itself describes them; the policy is the one that it states."""
+    return {name: manifest["policy"]["columns"][name]["hierarchy"] for name in policy.quasi}
+
+
 def _policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Compare what a manifest says of its policy with the policy; the algorithm may be another."""
-    wrong = [*_hierarchy_mistakes(manifest, policy), *_description_mistakes(manifest, policy)]
+    wrong = _hierarchy_mistakes(manifest, _own_hierarchies(policy)) + _description_mistakes(manifest, policy)
     if {**manifest.get("drawn", {}), "candidates": 0} != {"candidates": 0, **_drawn_by(policy)}:
         wrong.append("drawn is not what the policy asks for")
-    if manifest.get("form") == TWO_TABLES and manifest.get("not_protected") != not_protected(policy):
-        wrong.append("not_protected is not what two tables leave open")
     return wrong
+
+
+def _protection_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Compare what two tables are said to leave open with what the models of the policy leave open."""
+    is_same = manifest.get("form") != TWO_TABLES or manifest.get("not_protected") == not_protected(policy)
+    return [] if is_same else ["not_protected is not what two tables leave open"]
 
 
 def _description_mistakes(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) -> list[str]:
@@ -360,7 +375,7 @@ def _description_mistakes(manifest: Mapping[str, Any], policy: Policy | TablesPo
     if stated is None:
         return []
     is_same = _without_algorithm(stated) == _without_algorithm(policy_described(policy))
-    return [] if is_same and _is_plain(stated.get("algorithm")) else ["policy is not the policy"]
+    return [] if is_same and is_plain(stated.get("algorithm")) else ["policy is not the policy"]
 
 
 def _drawn_by(policy: Policy) -> dict[str, Any]:

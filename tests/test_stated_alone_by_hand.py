@@ -1,0 +1,266 @@
+"""What a recipient is told who has a release folder and nothing else: no statement may be a remark."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ix
+from indistinct.errors import TableError
+from indistinct.policy.stated_shapes import is_stated_policy
+from indistinct.proof import statements
+from indistinct.proof.checks import Check, Recount
+from indistinct.proof.stated_search import option_mistakes
+from indistinct.proof.stated_verdict import verdict_mistakes
+from indistinct.recoding.classes import NOT_PROTECTED
+from indistinct.released.manifest import policy_described
+from test_verify_by_hand import COLUMNS_CHECK, FOUND, MANIFEST, POLICY, numbers, told, verdict
+
+NOTE = "Ann has it"
+DIGEST = "0" * 64
+WHOLE = ix.Policy(
+    {
+        "id": ix.identifier(pseudonym=True),
+        "age": ix.quasi(ix.intervals(5, 10), min_level=1, missing={"rule": "value", "codes": ["99", "98"]}),
+        "zip": ix.quasi(ix.prefix()),
+        "born": ix.sensitive(),
+        "pay": ix.other(perturb=ix.Noise(2.0)),
+        "work": ix.other(recode=ix.levels([["nurse", "care", "*"], ["baker", "food", "*"]]), recode_level=1),
+        "ill": ix.sensitive(),
+    },
+    [ix.KAnonymity(2), ix.AlphaK(0.5, 2, column="ill"), ix.KMap(3, "people.csv", link={"age": "Age in years"})],
+    max_suppression=0.1,
+    quasi_identifiers={"all of them": ["age", "zip"]},
+    eligible=[ix.where("age", ">", 17)],
+)
+
+
+def described() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(json.dumps(policy_described(WHOLE)))
+    made["columns"]["born"]["shift"] = {"days": 30}
+    return made
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """Give the described policy with another value at a path; an ellipsis takes it out."""
+    said = described()
+    *above, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+    holder: Any = said
+    for part in above:
+        holder = holder[part]
+    if value is ...:
+        del holder[last]
+    elif isinstance(holder, list):
+        holder[last:] = [value]
+    else:
+        holder[last] = value
+    return said
+
+
+def test_what_ours_say_of_their_policy_can_be_read() -> None:
+    assert is_stated_policy(described())
+    assert is_stated_policy(changed("columns.id.pseudonym", "stable"))
+    assert is_stated_policy(changed("columns.age.max_level", "10"))
+    assert is_stated_policy(
+        changed("privacy.3", {"model": "of-others", "share": 0.5, "column": "ill", "by": [1, None]})
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("note", NOTE),
+        ("algorithm", NOTE),
+        ("algorithm", None),
+        ("columns.id.role", NOTE),
+        ("columns.id.pseudonym", False),
+        ("columns.id.pseudonym", NOTE),
+        ("columns.id.note", NOTE),
+        ("columns.age.hierarchy", ...),
+        ("columns.age.weight", ...),
+        ("columns.age.missing", ...),
+        ("columns.age.missing", NOTE),
+        ("columns.age.weight", True),
+        ("columns.age.min_level", -1),
+        ("columns.age.min_level", True),
+        ("columns.age.missing_codes", 0),
+        ("columns.age.missing_codes", True),
+        ("columns.age.unreadable", NOTE),
+        ("columns.age.rename", 5),
+        ("columns.age.hierarchy", []),
+        ("columns.age.hierarchy.note", NOTE),
+        ("columns.age.hierarchy.kind", NOTE),
+        ("columns.age.hierarchy.kind", 5),
+        ("columns.age.hierarchy.height", 9),
+        ("columns.age.hierarchy.height", 3.0),
+        ("columns.age.hierarchy.height", None),
+        ("columns.age.hierarchy.levels.0", 5),
+        ("columns.age.hierarchy.levels", "abcd"),
+        ("columns.age.hierarchy.sha256", "0" * 63),
+        ("columns.age.hierarchy.sha256", 5),
+        ("columns.zip.hierarchy.levels", [NOTE]),
+        ("columns.born.shift", 30),
+        ("columns.born.shift.days", 30.0),
+        ("columns.pay.noise", NOTE),
+        ("columns.work.recode.level", None),
+        ("columns.work.recode.level", ...),
+        ("columns.work.recode", NOTE),
+        ("columns.work.recode.note", NOTE),
+        ("privacy.0.model", NOTE),
+        ("privacy.0.k", NOTE),
+        ("privacy.1.column", NOTE),
+        ("privacy.1.alpha", [0.5, NOTE]),
+        ("privacy.1.alpha", {NOTE: 0.5}),
+        ("privacy.3", {"model": "of-others", NOTE: 1}),
+        ("eligible.0.note", NOTE),
+        ("eligible.0.column", NOTE),
+        ("eligible.0.op", NOTE),
+    ],
+)
+def test_what_no_policy_of_ours_says_is_refused(path: str, value: Any) -> None:
+    said = changed(path, value)
+    try:
+        assert not is_stated_policy(said)
+    except ix.PolicyError:  # of a shift that is none
+        assert "shift" in path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a release that a recipient may get."""
+    place = tmp_path_factory.mktemp("alone") / "release"
+    cells = {"age": ["31", "32", "41", "42"] * 2, "zip": ["1011", "1012", "1011", "1012"] * 2, "ill": ["a", "b"] * 4}
+    columns = {"age": ix.quasi(ix.intervals(5, 10)), "zip": ix.quasi(ix.prefix()), "ill": ix.sensitive()}
+    with ix.anonymize(pa.table(cells), ix.Policy(columns, [ix.KAnonymity(2)])) as release:
+        release.write(place)
+    return place
+
+
+def alone(folder: Path, into: Path, *path: str | int, value: Any) -> str:
+    """Give what a recipient is told of a release whose manifest says something else at a path."""
+    said: Any = json.loads((folder / "manifest.json").read_text("utf-8"))
+    holder = said
+    for part in path[:-1]:
+        holder = holder[part]
+    holder[path[-1]] = value
+    for file in folder.iterdir():
+        (into / file.name).write_bytes(file.read_bytes())
+    (into / "manifest.json").write_text(json.dumps(said), "utf-8")
+    try:
+        return "; ".join(check.detail for check in ix.verify(into).checks if not check.passed)
+    except TableError as error:
+        return str(error)
+
+
+def test_a_recipient_finds_no_remark_in_a_policy(folder: Path, tmp_path: Path) -> None:
+    assert alone(folder, tmp_path, "format", value=1) == ""
+    for path in (("columns", "age", "note"), ("columns", "zip", "role"), ("algorithm",), ("privacy", 0, "model")):
+        assert "no policy that can be read" in alone(folder, tmp_path, "policy", *path, value=NOTE)
+
+
+def test_a_recipient_finds_no_remark_in_levels_and_checks(folder: Path, tmp_path: Path) -> None:
+    called = "is not what its hierarchy calls the level"
+    assert alone(folder, tmp_path, "level_names", "age", value=NOTE) == f"level_names of 'age' {called}"
+    assert alone(folder, tmp_path, "level_names", "zip", value=NOTE) == f"level_names of 'zip' {called}"
+    otherwise = "verdict has a check that comes out otherwise"
+    assert alone(folder, tmp_path, "verdict", "checks", 0, "detail", value=NOTE) == otherwise
+    assert alone(folder, tmp_path, "verdict", "checks", 1, "name", value=NOTE) == otherwise
+    assert "not what it says" in alone(folder, tmp_path, "verdict", "rows", value=8.0)
+
+
+# The same by hand
+
+
+def stated(**more: Any) -> str:
+    """Give what is wrong with the manifest for whom its policy is the only one."""
+    said = MANIFEST | {"policy": policy_described(POLICY), "policy_sha256": DIGEST} | more
+    check = statements.manifest_check(said, POLICY, FOUND, [COLUMNS_CHECK], is_stated=True)
+    return "" if check.passed else check.detail
+
+
+def test_heights_and_names_are_those_of_the_hierarchies_that_are_stated() -> None:
+    assert stated() == ""
+    assert stated(heights={"age": 3, "sex": 1}) == "heights of 'age' is not that of its hierarchy"
+    names = MANIFEST["level_names"]
+    assert stated(level_names=names | {"sex": NOTE}) == "level_names of 'sex' is not what its hierarchy calls the level"
+    assert stated(level_names=..., node=None) != ""
+
+
+def test_what_two_tables_leave_open_is_said_in_our_words_alone() -> None:
+    apart: dict[str, Any] = {"form": "two-tables", "level_names": ..., "suppressed": 0, "eligible": 5}
+    said = {name: value for name, value in (MANIFEST | apart).items() if value is not ...}
+    by = dataclasses.replace(POLICY, privacy=(ix.LDiversity(2),))
+    said |= {"policy": policy_described(by), "policy_sha256": DIGEST, "node": {"age": 0, "sex": 0}}
+    for words, is_ours in ((NOT_PROTECTED, True), (NOTE, False)):
+        found = statements.manifest_check(said | {"not_protected": words}, by, FOUND, [COLUMNS_CHECK], is_stated=True)
+        assert found.passed is is_ours
+        assert is_ours or found.detail == "not_protected is not what two tables leave open"
+
+
+def test_levels_of_leading_characters_have_their_names_alone() -> None:
+    by = ix.Policy({"age": ix.quasi(ix.prefix()), "sex": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
+    hierarchies = statements._own_hierarchies(by)
+    for name in ("value", "1 character", "12 characters", "suppressed"):
+        said = {"heights": {"age": 9, "sex": 1}, "level_names": {"age": name, "sex": "value"}, "node": {"sex": 0}}
+        assert statements._hierarchy_mistakes(said, hierarchies) == []
+    said = {"level_names": {"age": f"1 character, {NOTE}", "sex": "value"}, "node": {"age": 1, "sex": 0}}
+    wrong = ["level_names of 'age' is not what its hierarchy calls the level"]
+    assert statements._hierarchy_mistakes(said, hierarchies) == wrong
+    own = copy.deepcopy(hierarchies)
+    own["age"]["kind"] = "of-others"
+    assert statements._hierarchy_mistakes(said, own) == []
+    assert statements._hierarchy_mistakes({"node": None}, hierarchies) == []
+
+
+def test_what_is_proven_has_no_gap() -> None:
+    together = "is_proven and gap do not go together"
+    assert told(is_proven=True, gap=0.0) == told(is_proven=False, gap=0.5) == told(is_proven=False, gap=None) == ""
+    assert told(is_proven=True, gap=0.5) == told(is_proven=True, gap=None) == told(is_proven=False, gap=0) == together
+
+
+def test_options_are_those_of_the_algorithm() -> None:
+    def wrong(algorithm: str, options: dict[str, Any]) -> bool:
+        return bool(option_mistakes({"algorithm": algorithm, "options": options}, POLICY))
+
+    assert not wrong("lattice", {"measure": "loss"})
+    assert wrong("lattice", {"note": 1})
+    assert not wrong("chosen", {"node": {"age": 1, "sex": 0}})
+    assert wrong("chosen", {"node": {NOTE: 1}})
+    assert wrong("mu-argus", {"combinations": [["age", NOTE]]})
+    assert not wrong("of-others", {"note": 1, "set": ["age", "plain-word", 5]})
+    assert wrong("of-others", {"set": [NOTE]})
+    assert not option_mistakes({}, POLICY)
+
+
+def words(name: str, detail: str, **more: Any) -> list[str]:
+    """Give what is wrong with a check that only who has the policy can make."""
+    said = verdict(checks=[{"name": name, "passed": True, "detail": detail}])
+    found = Recount((), numbers(2, 3), 5)
+    manifest = MANIFEST | {"verdict": said} | more
+    return verdict_mistakes(manifest, POLICY, found, [Check("columns", True, "3")], described=described())
+
+
+def test_checks_that_only_a_policy_can_make_have_their_words() -> None:
+    otherwise = ["verdict has a check that comes out otherwise"]
+    k_map = "k-map (k = 3, population = people.csv, link = {'age': 'Age in years'}) on all of them"
+    assert words(k_map, "2 groups, the smallest of 2 rows") == []
+    assert words(k_map, "1 of 2 groups fail, 1 row in them") == []
+    assert words(k_map, f"2 groups, the smallest of 2 rows, {NOTE}") == otherwise
+    assert words(k_map.replace("all of them", NOTE), "2 groups, the smallest of 2 rows") == otherwise
+    assert words("level of age", "no value of the table is shown below level 1") == []
+    assert words("level of age", "2 labels are finer than 1, which the policy demands") == []
+    assert words("level of age", f"no value of the table is shown below level {NOTE}") == otherwise
+    assert words("level of work", "no value of the table is shown below level 1") == []
+    assert words("level of zip", "no value of the table is shown below level 1") == otherwise
+    assert words("missing cells in age", "no cell shows a code that means missing") == []
+    assert words("missing cells in age", "1 cell shows a code that means missing, instead of none") == []
+    assert words("missing cells in age", NOTE) == otherwise
+    assert words("missing cells in zip", "no cell shows a code that means missing") == otherwise
+    assert words(NOTE, NOTE) == otherwise
+    assert words(NOTE, NOTE, made_by="indistinct 0.0.1") == []
