@@ -28,6 +28,11 @@ STOWAWAYS = {
     "columns that list their values": f"SELECT count(*) FROM duckdb_columns() WHERE {_OWN} AND data_type LIKE 'ENUM%'",
 }
 """What a database of one released table never has, each with the query that counts it."""
+HEADERS = 3 * 4096
+"""Bytes before the first block of a database."""
+BLOCKS = (
+    "SELECT block_size, total_blocks, free_blocks FROM pragma_database_size() WHERE database_name = current_database()"
+)
 
 
 class DuckDBDatabase(FileFormat):
@@ -54,9 +59,12 @@ class DuckDBDatabase(FileFormat):
         try:
             with duckdb.connect(str(path), read_only=True) as database:
                 counted = {words: database.execute(query).fetchone() for words, query in STOWAWAYS.items()}
+                size, total, free = database.execute(BLOCKS).fetchall()[0]
         except duckdb.Error:
             raise TableError(f"{path.name}: is not a DuckDB database, or another program uses it") from None
-        return [words for words, number in counted.items() if number is not None and number[0]]
+        found = [words for words, number in counted.items() if number is not None and number[0]]
+        is_written_once = free == 0 and path.stat().st_size == HEADERS + total * size
+        return found if is_written_once else [*found, "room that no row uses, in which removed rows can lie"]
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         session = source.session

@@ -15,6 +15,11 @@ from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
+WRITERS = re.compile(
+    r"(DuckDB|parquet-mr|parquet-cpp-arrow) version v?[0-9][0-9A-Za-z.+-]{0,30}( \(build [0-9a-f]{6,40}\))?"
+)
+"""How DuckDB, Spark and Arrow name themselves in the files that they write; nobody else has a say there."""
+
 
 class Parquet(FileFormat):
     """Parquet, the only format of which many files may be one table."""
@@ -49,9 +54,11 @@ class Parquet(FileFormat):
         found = []
         for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
             try:
-                said = pyarrow.parquet.read_metadata(part).metadata or {}
+                file = pyarrow.parquet.read_metadata(part)
             except (OSError, pa.ArrowException):
                 raise TableError(f"{part.name}: is not a Parquet file") from None
+            said = file.metadata or {}
+            found += [] if WRITERS.fullmatch(file.created_by) else [f"{part.name}: was written by another program"]
             found += [f"{part.name}: metadata of its own" for key, text in said.items() if not _is_of_spark(key, text)]
         return found
 
