@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from indistinct import Ledger, cli, parse_policy, prefix
+from indistinct import Ledger, cli, parse_policy, prefix, profile, risk
 from indistinct.cli import app
 from indistinct.engine import use_table
 from indistinct.engine.duckdb import DuckRows
@@ -516,3 +516,10 @@ def test_an_output_that_takes_nothing_ends_the_command(
     assert ended.value.code == 2
     assert duplicated == [1, 2]
     assert "cannot be written: No space left" in capsys.readouterr().err
+
+
+def test_a_column_whose_name_has_no_word_is_looked_at(tmp_path: Path) -> None:
+    """So is every file without a header: its first row is taken for names, 31 and % among them."""
+    (tmp_path / "people.csv").write_text("Ann,31,%,flu\nBob,32,m,flu\nCid,31,f,flu\nDan,32,m,hiv\n")
+    assert "31" in {column.name for column in profile(tmp_path / "people.csv").columns}
+    assert risk(tmp_path / "people.csv").rows == 3

@@ -133,7 +133,7 @@ def _may_number(name: str, look: Look) -> bool:
     if any(is_one_of(word, OTHERS_WORDS) for word in words):
         return False
     is_of_people = any(is_one_of(word, PERSON_WORDS) for word in words)
-    if words[0] in COUNTING and len(words) > 1 and not is_of_people and are_counts(look):
+    if len(words) > 1 and words[0] in COUNTING and not is_of_people and are_counts(look):
         return False  # how many accounts somebody has
     if names_people(name) == "number":
         return True
