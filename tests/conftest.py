@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.rich_utils  # it asks for colours when it is loaded: now, and not in a test that wants them
 import typer.testing
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -458,7 +458,7 @@ def test_killed_in_the_middle_of_a_release_it_is_whole_or_was_never_there(tmp_pa
         for number in entries:
             ledger.export(number, tmp_path / "again" / str(number))
             assert ix.verify(tmp_path / "again" / str(number), simple(), threads=1).passed
-    assert 1 <= len(finished) < 2 * KILLED, done.stderr  # some got through, and not all had the time
+    assert finished, done.stderr  # some got through; each process was killed while it made one more
 
 
 @pytest.fixture
