@@ -13,7 +13,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,13 +28,14 @@ TYPES = ["mypy"]
 WORKERS = (os.cpu_count() or 1) + 2
 """More than there are cores: some wait for a browser, for Spark or for processes that they started."""
 TESTS = ["pytest", "-n", str(WORKERS), "-q"]
+COLLECT = ["pytest", "-p", "no:xdist", "--collect-only", "-q"]
 QUICK = ["-m", "not slow"]
 COVERED = ["ledger", "privacy", "proof", "recoding"]
 """Parts of the package of which every branch is tested."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run lint, then types and tests at once; give an exit code that is not 0 if one of them fails."""
+    """Run lint, types and tests, some of them at once; give an exit code that is not 0 if one of them fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="slow tests as well, and all random tables")
     parser.add_argument("--coverage", action="store_true", help="--all, and fail if the core has a branch untested")
@@ -46,7 +49,10 @@ def main(arguments: list[str]) -> int:
     if asked.coverage:
         covered = [*TESTS, "--cov=indistinct", "--cov-branch", "--cov-report=", *more]
         return run_in_order([covered, *coverage_reports()])
-    return run_in_order([*LINT, SAFETY] if asked.all else LINT) or run_beside(TYPES, [*TESTS, *more])
+    if not asked.all:
+        return run_in_order(LINT) or run_beside(TYPES, [[*TESTS, *more]])
+    # What is collected once lies compiled for all workers, which would else do it at the same time, each for itself.
+    return run_in_order(LINT) or run_beside(COLLECT, [TYPES, SAFETY]) or run([*TESTS, *more])
 
 
 def coverage_reports() -> list[list[str]]:
@@ -69,26 +75,30 @@ def run_in_order(commands: list[list[str]]) -> int:
     return next((code for command in commands if (code := run(command))), 0)
 
 
-def run_beside(quiet: list[str], shown: list[str]) -> int:
-    """Run two commands at once, show what the quiet one said when both are done, and fail if one of them does."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        beside = subprocess.Popen([sys.executable, "-m", *quiet], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
-        code = run(shown)
-        beside_code = beside.wait()
-        said.seek(0)
-        show(f"\n$ {' '.join(quiet)}\n{said.read()}")
-    return code or beside_code
+def run_beside(quiet: list[str], shown: list[list[str]]) -> int:
+    """Run a command beside others, show what it said if it failed, and fail if one of them does."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said, ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(run, quiet, said)
+        code = run_in_order(shown)
+        if beside.result():
+            said.seek(0)
+            show(said.read())
+    return code or beside.result()
 
 
-def run(command: list[str]) -> int:
-    """Run a module of this Python, and give its exit code."""
-    show(f"\n$ {' '.join(command)}\n")
-    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
+def run(command: list[str], to: IO[str] | None = None) -> int:
+    """Run a module of this Python, which says what it has to say here or to a file, and give its exit code."""
+    show(f"\n$ {' '.join(command)}\n", to)
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, check=False, stdout=to, stderr=to and subprocess.STDOUT
+    )
+    return done.returncode
 
 
-def show(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+def show(text: str, to: IO[str] | None = None) -> None:
+    to = to or sys.stderr
+    to.write(text)
+    to.flush()
 
 
 if __name__ == "__main__":
