@@ -15,7 +15,7 @@ from indistinct.kernels.kernel import Interpreter, kernel
 
 USE = (
     "import pyarrow as pa, indistinct as ix, sys; stages = [];"
-    "policy = ix.Policy(columns={'a': ix.quasi(ix.intervals(2))}, privacy=[ix.KAnonymity(2)]);"
+    "policy = ix.Policy(columns={'a': ix.quasi(ix.intervals(2))}, privacy=[ix.KAnonymity(2)], algorithm='datafly');"
     "watch = ix.Watch(progress=lambda stage, done, total: stages.append(stage));"
     "ix.anonymize(pa.table({'a': range(%d)}), policy, watch=watch).close();"
     "print(stages.count('compile'), 'numba' in sys.modules)"

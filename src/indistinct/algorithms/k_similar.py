@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
+from indistinct.algorithms.algorithm import Kind, LabelPromise
 from indistinct.algorithms.doubt import check_doubt, raise_labels, refuse_doubt
-from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
+from indistinct.algorithms.partition import Partition, WithinBlocks, partition_tuples
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
@@ -15,12 +15,11 @@ from indistinct.errors import PolicyError
 from indistinct.quality import Precision, QualityMeasure
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.recoding import LocalRecoding
-from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class KSimilar(Algorithm):
+class KSimilar(WithinBlocks):
     """Groups rows by how little their cells must be generalized to be alike; each cell gets the lowest common label.
 
     Equal rows are taken together. k of them or more may stay as they are, or lend those above k to others. Two rows
@@ -52,13 +51,6 @@ class KSimilar(Algorithm):
         if isinstance(self.program_size, bool) or not isinstance(self.program_size, int) or self.program_size < 0:
             raise PolicyError(f"program_size: must be a whole number, 0 or more, got {self.program_size!r}")
         check_doubt(self.doubt)
-
-    @property
-    def label_kind(self) -> LabelKind:
-        return "hierarchy"
-
-    def check_feasible(self, task: Task, watch: Watch) -> None:
-        blocks_of(task)
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Groups are similar rows, and not always as small as they could be."""

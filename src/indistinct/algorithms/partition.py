@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
@@ -51,6 +52,19 @@ def apart(frequencies: FrequencyList) -> tuple[list[int], IntArray]:
     codes = np.stack([tops[column][frequencies.entry_codes(column)] for column in fixed])
     _, block_of = np.unique(codes, axis=1, return_inverse=True)
     return fixed, block_of.ravel().astype(np.int64)
+
+
+class WithinBlocks(Algorithm):
+    """Divides each block of tuples that may share a group, and gives its groups labels of the hierarchies."""
+
+    __slots__ = ()
+
+    @property
+    def label_kind(self) -> LabelKind:
+        return "hierarchy"
+
+    def check_feasible(self, task: Task, watch: Watch) -> None:
+        blocks_of(task)
 
 
 def blocks_of(task: Task) -> tuple[IntArray, int]:

@@ -7,20 +7,20 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
-from indistinct.algorithms.partition import blocks_of, stay_safe
+from indistinct.algorithms.algorithm import Kind, LabelPromise
+from indistinct.algorithms.partition import WithinBlocks, blocks_of, stay_safe
 from indistinct.algorithms.pulling_back import Cases, Kinds, PullingBack, number_pairs, sums
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import LabelKind, Labels
+from indistinct.recoding.group_labels import Labels
 from indistinct.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class TopDown(Algorithm):
+class TopDown(WithinBlocks):
     """Wong's top-down local recoding, for every privacy model: quick, always safe, not always the least distorted.
 
     All rows start in one class with the top label in every column. In a class every column is tried one level down:
@@ -58,13 +58,6 @@ class TopDown(Algorithm):
     def __post_init__(self) -> None:
         if not isinstance(self.tighten, bool):
             raise PolicyError(f"tighten: must be true or false, got {self.tighten!r}")
-
-    @property
-    def label_kind(self) -> LabelKind:
-        return "hierarchy"
-
-    def check_feasible(self, task: Task, watch: Watch) -> None:
-        blocks_of(task)
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Labels are as low as they can be only if it tightens them."""

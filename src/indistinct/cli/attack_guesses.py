@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,12 +39,8 @@ def inference(
 
     Exit code 0 also with findings.
     """
-    from indistinct.attacks import inference as guess
-    from indistinct.policy.policy_file import read_policy
-
-    policy = read_policy(policy_path)
-    report = guess(release, policy, original, control=control, known=known or None, **reading.arguments())
-    show.either(report, _show, as_json)
+    more = {"control": control, "known": known or None}
+    _guess("inference", policy_path, release, original, as_json, **more, **reading.arguments())
 
 
 def minimality(
@@ -53,11 +50,7 @@ def minimality(
 
     Exit code 0 also with findings.
     """
-    from indistinct.attacks import minimality as guess
-    from indistinct.policy.policy_file import read_policy
-
-    report = guess(release, read_policy(policy_path), original, **reading.arguments())
-    show.either(report, _show, as_json)
+    _guess("minimality", policy_path, release, original, as_json, **reading.arguments())
 
 
 def definetti(
@@ -67,11 +60,7 @@ def definetti(
 
     Exit code 0 also with findings.
     """
-    from indistinct.attacks import definetti as guess
-    from indistinct.policy.policy_file import read_policy
-
-    report = guess(release, read_policy(policy_path), original, **reading.arguments())
-    show.either(report, _show, as_json)
+    _guess("definetti", policy_path, release, original, as_json, **reading.arguments())
 
 
 def singling_out(
@@ -90,13 +79,18 @@ def singling_out(
 
     Exit code 0 also with findings.
     """
-    from indistinct.attacks import singling_out as guess
     from indistinct.attacks.singling_out import CELLS
+
+    more = {"control": control, "cells": cells or CELLS}
+    _guess("singling_out", policy_path, release, original, as_json, **more, **reading.arguments())
+
+
+def _guess(attack: str, policy_path: Path, release: str, original: str, as_json: bool, **more: Any) -> None:
+    """Run an attack and show what it found."""
+    from indistinct import attacks
     from indistinct.policy.policy_file import read_policy
 
-    policy = read_policy(policy_path)
-    report = guess(release, policy, original, control=control, cells=cells or CELLS, **reading.arguments())
-    show.either(report, _show, as_json)
+    show.either(getattr(attacks, attack)(release, read_policy(policy_path), original, **more), _show, as_json)
 
 
 def _show(report: GuessReport) -> None:

@@ -11,17 +11,7 @@ import numpy as np
 
 from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
-from indistinct.kernels.rule_kinds import (
-    CLOSE,
-    DISTINCT,
-    ENTROPY,
-    LIKE,
-    NEAR,
-    ORDERED,
-    RECURSIVE,
-    SHARES,
-    TOLERANCE,
-)
+from indistinct.kernels.rule_kinds import CLOSE, DISTINCT, ENTROPY, LIKE, NEAR, ORDERED, RECURSIVE, SHARES, TOLERANCE
 from indistinct.kernels.value_counts import find_limits, is_diverse
 
 
