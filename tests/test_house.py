@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import indistinct
+from syntax_trees import tree_of
 
 SOURCE = Path(indistinct.__file__).parent
 MAP = Path(__file__).parent.parent / "docs" / "how-it-works.md"
@@ -63,12 +64,7 @@ def files() -> Iterator[tuple[str, Path]]:
 @cache
 def functions() -> list[tuple[str, Function]]:
     """Give every function with the file that it stands in."""
-    return [
-        (name, node)
-        for name, path in files()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, Function)
-    ]
+    return [(name, node) for name, path in files() for node in ast.walk(tree_of(path)) if isinstance(node, Function)]
 
 
 def number_of_parameters(function: Function) -> int:

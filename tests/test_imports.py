@@ -13,6 +13,7 @@ import pytest
 
 import indistinct
 from indistinct.examples import save_examples
+from syntax_trees import tree_of
 
 SOURCE = Path(indistinct.__file__).parent
 LAZY = ["indistinct", *(f"indistinct.{name}" for name in ("algorithms", "counting", "pipeline", "privacy", "quality"))]
@@ -196,12 +197,6 @@ def modules():
     """Give every source file with the room that it belongs to."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield room_of(".".join(path.relative_to(SOURCE).with_suffix("").parts)), path
-
-
-@cache
-def tree_of(path):
-    """Give the syntax tree of a source file, which several tests look at."""
-    return ast.parse(path.read_text("utf-8"))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -25,8 +25,7 @@ def test_most_tests_are_quick() -> None:
 def functions() -> set[str]:
     """Give file and name of every test function."""
     return {
-        f"tests/{path.name}::{node.name}"
+        f"tests/{path.name}::{name}"
         for path in TESTS.glob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text("utf-8"), re.MULTILINE)
     }

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from syntax_trees import tree_of
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "indistinct"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -21,17 +23,13 @@ SQL = re.compile(
 Function = ast.FunctionDef | ast.Module
 
 
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
 def name_of(node: ast.AST) -> str:
     return ast.unparse(node)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_nothing_is_run_that_came_as_data(path: Path) -> None:
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call):
             assert name_of(node.func) not in FORBIDDEN_CALLS
             shells = [word for word in node.keywords if word.arg == "shell"]
@@ -177,7 +175,7 @@ def _is_safe(function: str) -> bool:
 
 
 def functions_of(path: Path) -> Iterator[Function]:
-    tree = parsed(path)
+    tree = tree_of(path)
     yield tree
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 

@@ -11,9 +11,11 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 GROUP_OF_FILE = {
     "tests/test_benchmarks.py": "benchmarks",
-    "tests/test_imports.py": "imports",
+    "tests/test_house.py": "sources",
+    "tests/test_imports.py": "sources",
     "tests/test_spark.py": "spark",
     "tests/test_studio.py": "browser",
+    "tests/test_trust.py": "sources",
 }
 GROUP_OF_PARAMETER = {"spark": "spark"}
 GROUP_OF_FIXTURE = {"spark": "spark", "window": "browser"}
