@@ -27,6 +27,7 @@ from indistinct.errors import HierarchyError as HierarchyError
 from indistinct.errors import IndistinctError as IndistinctError
 from indistinct.errors import InfeasibleError as InfeasibleError
 from indistinct.errors import InterruptedSearchError as InterruptedSearchError
+from indistinct.errors import KeyFileError as KeyFileError
 from indistinct.errors import LedgerError as LedgerError
 from indistinct.errors import MissingExtraError as MissingExtraError
 from indistinct.errors import OutputError as OutputError
@@ -104,6 +105,9 @@ from indistinct.quality import Precision as Precision
 from indistinct.quality import RelativeDistance as RelativeDistance
 from indistinct.registry import register as register
 from indistinct.release import Release as Release
+from indistinct.release.signing import sign as sign
+from indistinct.released.signature import KeyPair as KeyPair
+from indistinct.released.signature import new_keys as new_keys
 from indistinct.study.profiling import Profile as Profile
 from indistinct.study.profiling import profile as profile
 from indistinct.study.query_errors import QueryErrors as QueryErrors

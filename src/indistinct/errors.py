@@ -5,6 +5,7 @@
     │   └── HierarchyError          2  a hierarchy is not one, or lacks a value of the table
     ├── TableError                  2  the table cannot be read
     ├── OutputError                 2  the release cannot be written where it was asked for
+    ├── KeyFileError                2  the key of a signature cannot be read, is of another kind, or would be lost
     ├── MissingExtraError           2  an optional part is not installed
     ├── LedgerError                 2  the ledger cannot be opened or written, or is not one
     ├── InfeasibleError             3  no release of this table can satisfy the policy
@@ -59,6 +60,12 @@ class TableError(IndistinctError):
 
 class OutputError(IndistinctError):
     """The release cannot be written where it was asked for; nothing was left behind."""
+
+    exit_code = 2
+
+
+class KeyFileError(IndistinctError):
+    """The key of a signature cannot be read or written, or is not of the kind that is needed."""
 
     exit_code = 2
 

@@ -54,6 +54,14 @@ def anonymize(
         bool,
         typer.Option("--with-verifier", help="Add verify.py: a recipient recounts the release with Python alone."),
     ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="KEY",
+            help="Sign it with this private key, made by 'keys new'; recipients verify --key.",
+            show_default=False,
+        ),
+    ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +100,7 @@ def anonymize(
     refuse_occupied(output, replace)
     policy = read_any_policy(policy_path)
     given = tables_given(policy, tables)
+    key = None if sign is None else _signing_key(sign, allow_unsafe)
     chosen = _algorithm_asked_for(policy, algorithm, measure)
     if seed is not None:
         _warn_of_seed(ledger)
@@ -117,7 +126,7 @@ def anonymize(
                 rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **how
             ) as release:
                 watch.report("write")
-                release.write(output, replace=replace, allow_unsafe=allow_unsafe, verifier=with_verifier)
+                release.write(output, replace=replace, allow_unsafe=allow_unsafe, verifier=with_verifier, sign=key)
         else:
             from indistinct.ledger import Ledger
 
@@ -133,6 +142,7 @@ def anonymize(
                     algorithm=chosen,
                     folder=output,
                     replace=replace,
+                    sign=key,
                     watch=watch,
                     **terms.arguments(),
                     **reading.engine_arguments(),
@@ -151,6 +161,16 @@ def anonymize(
     where += [] if reading.master is None else ["--master", reading.master]
     originals = [part for table in tables for part in ("--original", table)]
     show.next_steps(["verify", policy_path, output, *originals, *where])
+
+
+def _signing_key(path: Path, allow_unsafe: bool) -> Any:
+    """Give the key to sign with, before a long search; raise if what is signed might be unsafe."""
+    from indistinct.errors import PolicyError
+    from indistinct.released.signature import private_key
+
+    if allow_unsafe:
+        raise PolicyError("--allow-unsafe: only a release that verifies is signed; leave out --sign or --allow-unsafe")
+    return private_key(path)
 
 
 def _refuse_with_ledger(with_verifier: bool) -> None:
@@ -224,6 +244,7 @@ def release_facts(release: Release, written: Path) -> dict[str, object]:
     return {
         "written": str(written),
         **({} if release.entry is None else {"entry": release.entry}),
+        **({} if release.signed_by is None else {"signed_by": release.signed_by}),
         **release.facts,
         "verdict": release.verdict.to_dict(),
     }
@@ -307,6 +328,8 @@ def summarize(release: Release, written: Path) -> None:
         show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)
         return
     show.say(f"verified and written to {written}", show.GOOD)
+    if release.signed_by is not None:
+        show.say(f"signed by the key {release.signed_by}", show.GOOD)
     if release.entry is not None:
         show.say(f"entered in the ledger as entry {release.entry}: it undoes no earlier release", show.GOOD)
     if "not_protected" in facts:

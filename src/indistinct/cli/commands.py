@@ -19,6 +19,8 @@ COMMANDS = (
     "check",
     "anonymize",
     "verify",
+    "sign",
+    "keys",
     "solutions",
     "best-tables",
     "distance-matrix",

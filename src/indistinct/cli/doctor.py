@@ -25,6 +25,7 @@ else:
 
 NEEDED = ("duckdb", "jinja2", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
 OPTIONAL = {
+    "cryptography": "signatures",
     "nicegui": "the studio",
     "pandas": "pandas frames",
     "polars": "polars frames",

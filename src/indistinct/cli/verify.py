@@ -39,6 +39,14 @@ def verify(
         bool,
         typer.Option("--canonical", help="Also compare each file with the one canonical writing of its rows."),
     ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The public key of whoever made it: that she signed this very release.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     reading: ReadingAnywhere,
     as_json: AsJson = False,
@@ -51,7 +59,7 @@ def verify(
     from indistinct.policy.tables_file import read_any_policy
     from indistinct.proof.verdict import verify as recount
 
-    policy_path, release = _both(policy_and_release)
+    policy_path, release = policy_and_release_of(policy_and_release)
     policy = None if policy_path is None else read_any_policy(Path(policy_path))
     given: Any = original or None
     if policy is not None and original:
@@ -60,7 +68,7 @@ def verify(
     tables = release if sensitive is None else {"quasi": release, "sensitive": sensitive}
     with show.progress() as watch:
         watch.report("verify")
-        verdict = recount(tables, policy, original=given, canonical=canonical, **options)
+        verdict = recount(tables, policy, original=given, key=key, canonical=canonical, **options)
     if as_json:
         show.document(verdict.to_dict())
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)
@@ -79,7 +87,7 @@ def verify(
         show.next_steps(["verify", policy_path, release, *second, "--original", "TABLE"])
 
 
-def _both(given: list[str]) -> tuple[str | None, str]:
+def policy_and_release_of(given: list[str]) -> tuple[str | None, str]:
     """Give the path of the policy, if there is one, and that of the release."""
     if len(given) > 2:
         raise PolicyError(f"verify takes a policy and a release, or a release alone; got {len(given)} paths")

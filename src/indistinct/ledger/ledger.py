@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from indistinct.algorithms import Algorithm
 from indistinct.counting import as_declared
@@ -29,6 +29,7 @@ from indistinct.private_folders import private_folder
 from indistinct.proof.verdict import verify
 from indistinct.release import Release
 from indistinct.released.manifest import read_manifest, refuse_occupied
+from indistinct.released.signature import private_key
 from indistinct.watch import Watch
 
 
@@ -99,6 +100,7 @@ class Ledger:
         algorithm: Algorithm | str | None = None,
         folder: str | Path | None = None,
         replace: bool = False,
+        sign: Any = None,
         watch: Watch | None = None,
         **reading: Any,
     ) -> Release:
@@ -110,24 +112,25 @@ class Ledger:
         people are recognised by that, and ``key`` tells the rows of a person apart. ``again="consistent"`` has the
         search keep to what was released before, ``again="based"`` also lets nothing become more specific than it was
         in the latest of those releases. ``review`` is the day when the release is to be looked at again. With
-        ``folder`` the release is written there as well, whole or not at all.
+        ``folder`` the release is written there as well, whole or not at all; ``sign`` is a private key, or its file.
         """
         policy = one_policy(policy)
         chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
             refuse_occupied(Path(folder), replace)
+        goal = _Goal(folder, replace, None if sign is None else private_key(sign))
         terms = Terms(policy, recipient, source, purpose, key, colluding, again, review)
         self._refuse_overspending(terms)
         if policy.is_drawn:
             watch = watch or Watch()
             release = make_release(table, policy, algorithm=chosen, watch=watch, **reading)
-            return self._give_drawn(release, terms, folder, replace)
+            return self._give_drawn(release, terms, goal)
         with use_table(table, **reading) as given, as_declared(given, policy) as rows:
             while True:
                 with private_folder() as private:
                     offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
                     try:
-                        return self._give(offer, folder, replace)
+                        return self._give(offer, goal)
                     except _OvertakenError:
                         continue  # somebody else released in the meantime, and what was found does not hold any more
 
@@ -221,7 +224,7 @@ class Ledger:
         entries = terms.entries_held(every)
         return Earlier.of(entries, self.store.files, reading, names_rows=terms.names_rows)
 
-    def _give(self, offer: Offer, folder: str | Path | None, replace: bool) -> Release:
+    def _give(self, offer: Offer, goal: _Goal) -> Release:
         """Make a release, check it, enter it and give it; raise _OvertakenError if it must be made anew."""
         earlier = self._earlier(offer.terms, offer.reading)
         release = offer.make(earlier, self.store.secret)
@@ -236,10 +239,7 @@ class Ledger:
             _refuse_undoing(found, offer.terms)
             offer.watch.report("write")
             release.ledger_head = self.head
-            if folder is None:
-                release.write(offer.private / RELEASE, before_naming=enter)
-            else:
-                release.write(folder, replace=replace, before_naming=enter)
+            goal.write(release, offer.private, enter)
         except BaseException:
             release.close()
             raise
@@ -250,7 +250,7 @@ class Ledger:
         own = next((Spending(m.epsilon, m.delta) for m in terms.policy.privacy if isinstance(m, Private)), None)
         refuse_overspending(terms.source, own, self.store.entries(source=terms.source), self.store.budget)
 
-    def _give_drawn(self, release: Release, terms: Terms, folder: str | Path | None, replace: bool) -> Release:
+    def _give_drawn(self, release: Release, terms: Terms, goal: _Goal) -> Release:
         """Enter a release whose rows were drawn, and give it; it needs no look at earlier ones, only at the budget."""
 
         def enter(written: Path) -> None:
@@ -258,7 +258,7 @@ class Ledger:
 
         try:
             with private_folder() as private:
-                release.write(folder or private / RELEASE, replace=replace, before_naming=enter)
+                goal.write(release, private, enter)
         except BaseException:
             release.close()
             raise
@@ -327,6 +327,21 @@ class Ledger:
 
 ALONE = Linked((), 0, 0, 0, 0, ())
 """What a release whose rows were drawn reveals with others: no more than it spends."""
+
+
+class _Goal(NamedTuple):
+    """Where a release is written beside the ledger's store, if anywhere, and the private key that signs it."""
+
+    folder: str | Path | None
+    replace: bool
+    key: Any
+
+    def write(self, release: Release, private: Path, enter: Callable[[Path], None]) -> None:
+        """Write a release, or else put it into a private folder, and enter it before it gets its name."""
+        if self.folder is None:
+            release.write(private / RELEASE, sign=self.key, before_naming=enter)
+        else:
+            release.write(self.folder, replace=self.replace, sign=self.key, before_naming=enter)
 
 
 class _OvertakenError(Exception):

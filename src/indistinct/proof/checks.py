@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.engine import Rows
-from indistinct.errors import VerificationError
-from indistinct.policy import Policy, sensitive_columns
+from indistinct.errors import TableError, VerificationError
+from indistinct.policy import Policy, TablesPolicy, sensitive_columns
 from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
+from indistinct.released.manifest import SIGNATURE, read_manifest
+from indistinct.released.released_tables import ReleasedTables, strange_parts
 from indistinct.showing.words import counted
 
 PSEUDONYM_SHAPE = re.compile("[0-9a-f]{32}")
@@ -211,3 +214,71 @@ def count_blank_rows(released: Rows, policy: Policy) -> int:
         return 0
     with released.encode(policy.quasi, [(name, "missing", None) for name in policy.quasi]) as blank:
         return blank.rows
+
+
+def folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy | None, key: Any = None) -> list[Check]:
+    """Check that the tables of a release folder are those of its manifest, and that it was made for this policy.
+
+    With ``key``, a public key or its file, also that the manifest is signed by it.
+    """
+    if released.manifest is None:
+        if key is not None:
+            raise TableError("a key tells who signed a manifest: give the release folder, not a table without one")
+        return []
+    same, changed = ("the table is the one of", "the table was changed after")
+    if released.is_apart or released.is_linked:
+        same, changed = ("the tables are those of", "a table was changed after")
+    is_same_file = released.is_as_stated()
+    strange = released.strange_contents()
+    detail = f"{same if is_same_file else changed} the manifest"
+    detail += f"; the folder holds what no release has: {'; '.join(strange)}" if strange else ""
+    file = Check("file", is_same_file and not strange, detail)
+    signed = [] if key is None else [signature_check(released, key)]
+    if policy is None:
+        return [*signed, file]
+    is_same_policy = released.is_of(policy)
+    return [
+        *signed,
+        file,
+        Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
+    ]
+
+
+def signature_check(released: ReleasedTables, key: Any) -> Check:
+    """Check that the manifest of a release folder is signed by the owner of a public key."""
+    from indistinct.released.signature import fingerprint, public_key, signature_mistake
+
+    assert released.folder is not None  # it has a manifest
+    owner = public_key(key)
+    wrong = signature_mistake(released.folder, owner)
+    if wrong is None and read_manifest(released.folder) != released.said:
+        wrong = "the manifest changed while it was verified"
+    return Check("signature", wrong is None, wrong or f"the manifest is signed by the key {fingerprint(owner)}")
+
+
+def unchecked_signature(released: ReleasedTables, key: Any) -> tuple[str, ...]:
+    """Say that a release is signed where nobody gave the key that tells by whom."""
+    is_unread = key is None and released.folder is not None and (released.folder / SIGNATURE).exists()
+    return ("who signed it: that needs her public key (--key)",) if is_unread else ()
+
+
+def reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
+    """Check that other readers get the rows that were counted; shown only where they would not.
+
+    Rows that are open were made here, with one form of missing.
+    """
+    if isinstance(source, Rows):
+        return []
+    inside = (*rows.columns(), *policy.renamed.values())
+    strange = strange_parts(Path(source), inside) if _is_folder(source) else []
+    mixed = rows.mixed_missing([name for name in policy.with_role("quasi", "sensitive") if name in rows.columns()])
+    checks = [Check("file", False, f"readers do not agree on its rows: {'; '.join(strange)}")] if strange else []
+    if mixed:
+        names = ", ".join(map(repr, mixed))
+        detail = f"{names}: null beside empty text or no number; here they are one value, to other readers several"
+        checks.append(Check("missing cells", False, detail))
+    return checks
+
+
+def _is_folder(source: object) -> bool:
+    return isinstance(source, str | Path) and Path(source).is_dir()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -31,10 +30,13 @@ from indistinct.proof.checks import (
     code_checks,
     columns_check,
     counted_groups,
+    folder_checks,
     level_checks,
     limit_checks,
     model_check,
     pseudonym_checks,
+    reader_checks,
+    unchecked_signature,
     unreadable_checks,
 )
 from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
@@ -47,7 +49,7 @@ from indistinct.proof.statements import (
     manifest_check,
     unchecked_statements,
 )
-from indistinct.released.released_tables import ReleasedTables, strange_parts
+from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
 
@@ -117,11 +119,9 @@ def verify(
     policy: Policy | TablesPolicy | str | os.PathLike[str] | None = None,
     *,
     original: Any = None,
-    suppressed: int | None = None,
-    node: Mapping[str, int] | None = None,
-    is_local: bool | None = None,
+    key: Any = None,
     canonical: bool = False,
-    **reading: Any,
+    **how: Any,
 ) -> Verdict:
     """Judge any table, or a release folder, by a policy or its path; with ``original`` also whether it is true.
 
@@ -130,21 +130,25 @@ def verify(
 
     From the cells alone: the columns are those that the policy releases, and every model holds. A folder is also
     compared with its manifest. With the original: every released row generalizes a row of the original, one to one,
-    and no more rows were suppressed than must be. ``suppressed``, ``node`` and ``is_local`` (cells were generalized
-    one by one) are what the release says of itself; ``node`` is only a hint and is not believed. ``reading`` goes to
-    the engine: memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says
-    how its own table is written. Several tables that belong together, and their originals, are given by name.
-    ``canonical`` also compares each file with the one canonical writing of its rows, in their order.
+    and no more rows were suppressed than must be. With ``key``, the public key of whoever made it or its file: that she
+    signed this very manifest. ``canonical`` also compares each file with the one canonical writing of its rows, in
+    their order. Several tables that belong together, and their originals, are given by name.
+
+    ``how`` is what a table without a manifest says of itself, ``suppressed``, ``node`` and ``is_local`` (cells were
+    generalized one by one); ``node`` is only a hint and is not believed. What else it has goes to the engine:
+    memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says how its own
+    is written.
     """
+    claimed, reading = _Claims.taken_from(how)
     policy = None if policy is None else any_policy(policy)
     if isinstance(policy, TablesPolicy):
-        return _verify_tables(table, policy, original, suppressed, reading | {"canonical": canonical})
+        return _verify_tables(table, policy, original, claimed, reading | {"canonical": canonical, "key": key})
     released = ReleasedTables.of(table, **reading)
     if policy is not None:
         released = released.named_by(policy, is_release=True)
     if released.is_linked:
         raise TableError("the release holds several tables that belong together; give the policy of all of them")
-    claims = _Claims.of(released, suppressed, node, is_local)
+    claims = claimed.or_stated_by(released)
     not_checked: tuple[str, ...] = ()
     if policy is None and original is not None:
         raise PolicyError(
@@ -152,13 +156,13 @@ def verify(
         )
     if is_stated := policy is None:
         policy, not_checked = stated_policy(released.manifest)
-    checks = _folder_checks(released, None if is_stated else policy)
+    checks = folder_checks(released, None if is_stated else policy, key)
     is_removed = released.is_apart or policy.suppressed_rows == "remove"
     with released.rows() as tables:
         found = _judge_apart(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
         checks += found.checks
         for name, rows in tables.items():
-            checks += _reader_checks(released.sources[name], rows, policy)
+            checks += reader_checks(released.sources[name], rows, policy)
         if canonical:
             more, unsaid = canonical_checks(released, tables, dict.fromkeys(tables, policy))
             checks, not_checked = [*checks, *more], (*not_checked, *unsaid)
@@ -195,32 +199,34 @@ def verify(
     if released.manifest is not None:
         measured = (*OF_ALL_RELEASES, *(OF_ORIGINAL if figures is not None else ()))
         not_checked += unchecked_statements(released.manifest, has_original=original is not None, measured=measured)
+        not_checked += unchecked_signature(released, key)
     return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked, found.known)
 
 
 def _verify_tables(
-    table: Any, policy: TablesPolicy, original: Any, suppressed: int | None, reading: Mapping[str, Any]
+    table: Any, policy: TablesPolicy, original: Any, claimed: _Claims, reading: Mapping[str, Any]
 ) -> Verdict:
     """Judge several tables that belong together."""
     from indistinct.proof.tables_verdict import judge_tables
 
     if original is not None and not isinstance(original, Mapping):
         raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
-    canonical = reading.get("canonical")
-    reading = {name: value for name, value in reading.items() if name != "canonical"}
+    canonical, key = reading["canonical"], reading["key"]
+    reading = {name: value for name, value in reading.items() if name not in ("canonical", "key")}
     released = ReleasedTables.of_linked(table, policy, **reading).named_by(policy, is_release=True)
-    checks = _folder_checks(released, policy)
+    checks = folder_checks(released, policy, key)
     unsaid: tuple[str, ...] = ()
     with released.rows() as tables:
         for name, part in policy.parts.items():
             if name in tables:
-                checks += _reader_checks(released.sources[name], tables[name], part.policy)
+                checks += reader_checks(released.sources[name], tables[name], part.policy)
         if canonical:
             more, unsaid = canonical_checks(released, tables, {n: part.policy for n, part in policy.parts.items()})
             checks += more
-        found, rows, sizes = judge_tables((released, tables), policy, original, suppressed, **reading)
+        found, rows, sizes = judge_tables((released, tables), policy, original, claimed.suppressed, **reading)
     if released.manifest is not None:
         unsaid += unchecked_statements(released.manifest, has_original=original is not None, measured=())
+        unsaid += unchecked_signature(released, key)
     smallest = int(sizes.min()) if len(sizes) else 0
     return Verdict((*checks, *found), rows, len(sizes), smallest, "profile", unsaid)
 
@@ -235,64 +241,24 @@ class _Claims(NamedTuple):
     """Cells were generalized one by one; None if nothing says so."""
 
     @classmethod
-    def of(
-        cls, released: ReleasedTables, suppressed: int | None, node: Mapping[str, int] | None, is_local: bool | None
-    ) -> _Claims:
-        """Take what the caller says, and else what the release says."""
+    def taken_from(cls, how: Mapping[str, Any]) -> tuple[_Claims, dict[str, Any]]:
+        """Give what the caller says of a table, apart from how it is read."""
+        claimed = cls(*(how.get(name) for name in cls._fields))
+        return claimed, {name: value for name, value in how.items() if name not in cls._fields}
+
+    def or_stated_by(self, released: ReleasedTables) -> _Claims:
+        """Give what the caller says, and else what the release says."""
         if not released.said:
-            return cls(suppressed, node, is_local)
-        node = released.said["node"] if node is None else node
+            return self
+        node = released.said["node"] if self.node is None else self.node
         stated = None if "drawn" in released.said else released.said["suppressed"]  # of drawn rows it is not told
-        return cls(stated if suppressed is None else suppressed, node, node is None)
-
-
-def _folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy | None) -> list[Check]:
-    """Check that the tables of a release folder are those of its manifest, and that it was made for this policy."""
-    if released.manifest is None:
-        return []
-    same, changed = ("the table is the one of", "the table was changed after")
-    if released.is_apart or released.is_linked:
-        same, changed = ("the tables are those of", "a table was changed after")
-    is_same_file = released.is_as_stated()
-    strange = released.strange_contents()
-    detail = f"{same if is_same_file else changed} the manifest"
-    detail += f"; the folder holds what no release has: {'; '.join(strange)}" if strange else ""
-    file = Check("file", is_same_file and not strange, detail)
-    if policy is None:
-        return [file]
-    is_same_policy = released.is_of(policy)
-    return [
-        file,
-        Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
-    ]
-
-
-def _reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
-    """Check that other readers get the rows that were counted; shown only where they would not.
-
-    Rows that are open were made here, with one form of missing.
-    """
-    if isinstance(source, Rows):
-        return []
-    inside = (*rows.columns(), *policy.renamed.values())
-    strange = strange_parts(Path(source), inside) if _is_folder(source) else []
-    mixed = rows.mixed_missing([name for name in policy.with_role("quasi", "sensitive") if name in rows.columns()])
-    checks = [Check("file", False, f"readers do not agree on its rows: {'; '.join(strange)}")] if strange else []
-    if mixed:
-        names = ", ".join(map(repr, mixed))
-        detail = f"{names}: null beside empty text or no number; here they are one value, to other readers several"
-        checks.append(Check("missing cells", False, detail))
-    return checks
+        return _Claims(stated if self.suppressed is None else self.suppressed, node, node is None)
 
 
 def _stated_unreadable(released: ReleasedTables) -> Mapping[str, int] | None:
     """Give what a release says of cells that could not be read; one whose rows were drawn does not say it."""
     is_silent = not released.said or "drawn" in released.said
     return None if is_silent else released.said.get("unreadable", {})
-
-
-def _is_folder(source: object) -> bool:
-    return isinstance(source, str | Path) and Path(source).is_dir()
 
 
 def _judge_apart(tables: Mapping[str, Rows], policy: Policy) -> Recount:

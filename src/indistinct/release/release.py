@@ -34,6 +34,7 @@ from indistinct.released.manifest import (
     verifier_text,
 )
 from indistinct.released.released_tables import ReleasedTables
+from indistinct.released.signature import private_key, sign_manifest
 from indistinct.whole_files import drop_draft, flush_all, flush_name, give_name, make_draft
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Release:
         self._recount: Verdict | None = None
         """What the last recount without the original found: all that a recipient can find as well."""
         self.entry: int | None = None
+        self.signed_by: str | None = None
+        """The fingerprint of the key that the release was signed with when it was written."""
         self.ledger_head: str | None = None
         """The head of the ledger that the release is entered in, before its entry; its manifest states it."""
         self.node: Mapping[str, int] | None = recoding.levels
@@ -154,6 +157,7 @@ class Release:
         replace: bool = False,
         allow_unsafe: bool = False,
         verifier: bool = False,
+        sign: Any = None,
         before_naming: Callable[[Path], None] | None = None,
     ) -> Path:
         """Write the table and its manifest as a folder, whole or not at all.
@@ -161,11 +165,13 @@ class Release:
         What was written is read again and recounted before it gets its name, so a folder under that name is always a
         verified release. A folder that holds something already is refused, unless ``replace`` is given. A release that
         failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
-        With ``verifier`` the folder also holds ``verify.py``, which recounts it without this package.
+        With ``verifier`` the folder also holds ``verify.py``, which recounts it without this package; with ``sign``, a
+        private key or its file, ``manifest.json.sig``, which tells who made it. What is unsafe is never signed.
         ``before_naming`` is called with the finished folder before that gets its name; if it raises, nothing is left.
         """
         goal = Path(folder)
         refuse_occupied(goal, replace)
+        key = None if sign is None else private_key(sign)
         if self.verdict is None or self._recount is None:
             proved = self.verdict
             recounted = self.verify()
@@ -173,7 +179,7 @@ class Release:
         assert self.verdict is not None  # verify() sets it
         assert self._recount is not None
         is_unsafe = not self.verdict.passed
-        if not allow_unsafe:
+        if not allow_unsafe or key is not None:
             self.verdict.raise_if_failed()
         made = _missing_parents(goal)
         staging = _staging_folder(goal)
@@ -192,6 +198,7 @@ class Release:
             )
             path = staging / MANIFEST
             path.write_text(manifest_text(content), "utf-8", newline="")
+            self.signed_by = None if key is None else sign_manifest(staging, key)
             again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()

@@ -22,6 +22,9 @@ MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""
 VERIFIER = "verify.py"
 """What the program is called that a release may carry, so that a recipient can recount it without this package."""
+SIGNATURE = "manifest.json.sig"
+"""The Ed25519 signature over the bytes of the manifest, if whoever made a release signed it."""
+SIGNATURE_BYTES = 64
 FORMAT = 1
 PARTS = ("quasi", "sensitive")
 """The tables of a release that keeps quasi and sensitive columns apart."""
@@ -150,9 +153,9 @@ def _names_of_release(folder: Path) -> set[str]:
     """Give the names of the files that belong to the release in a folder."""
     try:
         said = json.loads((folder / MANIFEST).read_text("utf-8"))
-        return {MANIFEST, *said["files"], *([VERIFIER] if "verifier" in said else [])}
+        return {MANIFEST, SIGNATURE, *said["files"], *([VERIFIER] if "verifier" in said else [])}
     except (OSError, ValueError, KeyError, TypeError):
-        return {MANIFEST}
+        return {MANIFEST, SIGNATURE}
 
 
 def policy_described(policy: Policy | TablesPolicy) -> dict[str, Any]:

@@ -213,7 +213,7 @@ def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any],
 def verify(folder: Path) -> Findings:
     found, manifest = Findings(), json.loads((folder / "manifest.json").read_text("utf-8"))
     policy, form = manifest["policy"], manifest.get("form")
-    listed = {"manifest.json", *manifest["files"], *(["verify.py"] if "verifier" in manifest else [])}
+    listed = {"manifest.json", "manifest.json.sig", *manifest["files"], *["verify.py"] * ("verifier" in manifest)}
     others = [place for place in folder.iterdir() if place.name not in listed]
     found.check(not others, f"the folder holds the files of the manifest, and {len(others)} others")
     for name, digest in manifest["files"].items():
@@ -230,7 +230,7 @@ def verify(folder: Path) -> Findings:
         allowed = int(limit * eligible + NEAR) if isinstance(limit, float) else min(limit, eligible)
         found.check(manifest["suppressed"] <= allowed, f"{manifest['suppressed']} rows suppressed, {allowed} allowed")
     found.check(manifest["verdict"]["passed"] is True, "the manifest says that it verified")
-    found.leave("that cells are true, and that this is the policy that was agreed on: who has both can prove it")
+    found.leave("who signed it, that cells are true, that this policy was agreed on: that needs key, original, policy")
     return found
 
 

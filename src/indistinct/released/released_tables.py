@@ -21,6 +21,8 @@ from indistinct.released.manifest import (
     LINKED_TABLES,
     MANIFEST,
     PARTS,
+    SIGNATURE,
+    SIGNATURE_BYTES,
     VERIFIER,
     file_digest,
     has_manifest,
@@ -235,13 +237,15 @@ def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | 
     ``tables`` are those that its manifest lists, by what they are; a name of a file could tell something, too.
     ``verifier`` is the digest of the program for recipients, if the release says that it carries one.
     """
-    listed = {MANIFEST, *(path.name for path in tables.values()), *([] if verifier is None else [VERIFIER])}
+    listed = {MANIFEST, SIGNATURE, *(path.name for path in tables.values()), *([] if verifier is None else [VERIFIER])}
     others = [place for place in folder.iterdir() if place.name not in listed]
     linked = [name for name in sorted(listed) if (folder / name).is_symlink()]
     found = [f"{counted(len(others), 'file', 'files')} that the manifest does not list"] if others else []
     found += [f"{name} is a link to another place" for name in linked]
     if odd := sum(path.name != f"{part}{path.suffix}" for part, path in tables.items()):
         found.append(f"{counted(odd, 'table')} under a name that none of ours has")
+    if (folder / SIGNATURE).exists() and not _is_signature(folder / SIGNATURE):
+        found.append(f"{SIGNATURE} is no signature")
     if verifier is not None and _digest(folder / VERIFIER) != verifier:
         found.append(f"{VERIFIER} is not the program that the manifest names")
     for path in tables.values():
@@ -252,6 +256,10 @@ def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | 
         form = load_format("parquet") if path.is_dir() else format_of(path)
         found += [f"{path.name} holds {what}" for what in form.stowaways(path)]
     return found
+
+
+def _is_signature(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == SIGNATURE_BYTES
 
 
 def _digest(path: Path) -> str | None:
