@@ -124,6 +124,22 @@ def test_json_lines_and_new_names_are_read(tmp_path: Path, capsys: pytest.Captur
     assert "ok     l-diversity (l = 1)" in capsys.readouterr().out
 
 
+def test_the_k_of_a_model_is_counted_whose_limits_are_not_stated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A manifest does not tell limits of single values, which could be cells; found by the campaign."""
+    (tmp_path / "t.csv").write_text("age,ill\n" + "1,flu\n1,gout\n" * 2, "utf-8")
+    columns = {"age": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
+    ix.anonymize(tmp_path / "t.csv", ix.Policy(columns, [ix.AlphaK({"flu": 0.5}, 4)])).write(tmp_path / "out")
+    assert recount_alone.main([str(tmp_path / "out")]) == 0
+    said = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    said["policy"]["privacy"][0]["k"] = 5
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(said), "utf-8")
+    assert not ix.verify(tmp_path / "out").passed
+    assert recount_alone.main([str(tmp_path / "out")]) == 1
+    assert "FAILED what can be told of alpha-k" in capsys.readouterr().out
+
+
 def test_both_find_the_same_in_sound_and_in_broken_releases() -> None:
     found = alone.run(Options("alone", seed=0, inputs=scaled(150, opens_tables=True)))
     assert found.faults == []

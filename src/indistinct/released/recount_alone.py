@@ -22,7 +22,7 @@ NEAR = 1e-9  # shares that differ by less are equal: they differ by rounding onl
 ROLES = ("quasi", "sensitive", "other")
 SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 PERSON, CLASS = "pseudonym", "class_id"  # the columns that link the rows of a person, and two tables
-# What is demanded of rows where people are counted whose rows nobody can tell.
+# What is demanded of rows where people are counted whose rows nobody can tell, or limits are not stated.
 OF_ROWS: dict[str, Any] = {"k-anonymity": {}, "prosecutor-risk": {}, "p-sensitive": {}}
 OF_ROWS.update({"l-diversity": {"kind": "distinct"}, "alpha-k": {"model": "k-anonymity"}})
 Group = list[tuple[Any, dict[str, str]]]  # each member is a person and one of her rows
@@ -81,8 +81,7 @@ def having(group: Group, column: str | None = None) -> dict[Any, int]:
 def satisfies(size: int, here: dict[str, int], everybody: int, whole: dict[str, int], terms: dict[str, Any]) -> Any:
     """Tell whether a group satisfies a model, given how many people have each value here and in the whole table."""
     model, counts = terms["model"], sorted(here.values(), reverse=True)
-    is_known = {"alpha", "beta", "delta", "l", "m", "p", "t"} & set(terms)  # what a model about values sets a limit to
-    if not is_known or isinstance(terms.get("alpha"), list) or terms.get("distance") == "hierarchical":
+    if not {"alpha", "beta", "delta", "l", "m", "p", "t"} & set(terms) or terms.get("distance") == "hierarchical":
         raise ValueError("it needs more than the released cells")
     if model == "alpha-k":  # Wong et al. 2006
         return size >= terms["k"] and counts[0] / size <= terms["alpha"] * (1 + NEAR)
@@ -143,8 +142,9 @@ def judge_models(found: Findings, manifest: dict[str, Any], groups_by: Any, sens
             claim = f"{terms['model']} ({said}) on {name}"
             if terms.get("on") not in (None, name):
                 continue
-            if not told and terms["model"] in OF_ROWS:
-                terms = dict(terms, **OF_ROWS[terms["model"]])
+            is_partly = not told or isinstance(terms.get("alpha"), list)  # limits of single values are not stated
+            if is_partly and terms["model"] in OF_ROWS:
+                terms, claim = dict(terms, **OF_ROWS[terms["model"]]), f"what can be told of {claim}"
             elif not told:
                 found.leave(f"{claim}: it is counted in people, and whose rows they are is not released")
                 continue
