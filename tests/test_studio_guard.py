@@ -378,6 +378,21 @@ def test_a_port_that_is_taken_is_refused_with_advice(address):
         serve(port=address.port, opens_browser=False)
 
 
+@pytest.mark.parametrize("listen", [None, "127.0.0.2"])
+def test_it_listens_on_this_machine_alone_unless_a_container_is_asked(monkeypatch, listen):
+    """Whatever it listens on, the guard answers only who calls it by this machine's own name."""
+    from indistinct.studio import server
+
+    found = []
+    monkeypatch.setattr(
+        server, "_serve", lambda work, table, listening, *more: found.append(listening.getsockname()[0])
+    )
+    server.serve(opens_browser=False, **({} if listen is None else {"listen": listen}))
+    assert found == [listen or "127.0.0.1"]
+    with pytest.raises(OutputError, match="cannot be used"):
+        server.serve(listen="192.0.2.1", opens_browser=False)
+
+
 def test_without_the_extra_the_command_that_installs_it_is_named(monkeypatch):
     from indistinct.studio.server import serve
 

@@ -16,6 +16,12 @@ def studio(
         typer.Argument(metavar="[FILE]", help="The private table to open; or open one there.", show_default=False),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 0,
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Where to listen; for a container, whose port is published to 127.0.0.1 alone."
+        ),
+    ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     ledger: Annotated[
         str | None,
@@ -38,4 +44,4 @@ def studio(
                 "The address works once, in one browser. Ctrl-C ends the studio and removes its files.", show.QUIET
             )
 
-    serve(table, port=port, ledger=ledger, opens_browser=browser, on_ready=ready)
+    serve(table, port=port, listen=listen, ledger=ledger, opens_browser=browser, on_ready=ready)

@@ -29,14 +29,16 @@ def serve(
     *,
     port: int = 0,
     ledger: str | None = None,
+    listen: str = HOST,
     opens_browser: bool = True,
     on_ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve the studio until it is interrupted; ``on_ready`` is told the address with its token.
 
-    Port 0 takes one that is free. The folder of uploads is private, and removed at the end.
+    Port 0 takes one that is free. ``listen`` is for containers, whose own address nobody else reaches: requests must
+    name this machine all the same. The folder of uploads is private, and removed at the end.
     """
-    with _bind_socket(port) as listening, tempfile.TemporaryDirectory(prefix="indistinct-studio-") as private:
+    with _bind_socket(port, listen) as listening, tempfile.TemporaryDirectory(prefix="indistinct-studio-") as private:
         before = tempfile.tempdir, os.environ.get("NICEGUI_STORAGE_PATH")
         tempfile.tempdir = private  # what others put aside while they work is as private as the table
         os.environ["NICEGUI_STORAGE_PATH"] = private
@@ -97,12 +99,12 @@ def _note_others(note: Callable[[int, FrameType | None], Any]) -> Iterator[None]
             signal.signal(number, handler)
 
 
-def _bind_socket(port: int) -> socket.socket:
-    """Give a socket that listens on this machine's own address only."""
+def _bind_socket(port: int, host: str = HOST) -> socket.socket:
+    """Give a socket that listens on this machine's own address only, or where a container is asked."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((HOST, port))
+        made.bind((host, port))
         made.listen(128)
     except OSError as error:
         made.close()
