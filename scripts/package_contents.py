@@ -26,6 +26,8 @@ NEEDED_IN_WHEEL = (
 NEEDED_OF_METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 NEEDED_IN_SOURCE = (*("pyproject.toml", "PKG-INFO", "README.md", "LICENSE"), *("CHANGELOG.md", "CITATION.cff"))
 NEVER = ("__pycache__", ".git/", ".venv", ".nbi", ".nbc", ".pyc", ".env", ".key", ".db", ".ipynb_checkpoints")
+MADE_UP = "tests/zoo/"
+"""Releases and a ledger of people who never lived, which every version must go on reading."""
 MOST_BYTES = {".whl": 3_000_000, ".gz": 12_000_000}
 
 
@@ -63,7 +65,8 @@ def source_mistakes(names: Iterable[str], tracked: Iterable[str], included: Iter
 
 
 def _strange(names: Iterable[str]) -> list[str]:
-    return [f"{name} must never be published" for name in sorted(names) if any(part in name for part in NEVER)]
+    found = [name for name in sorted(names) if any(part in name for part in NEVER) and not name.startswith(MADE_UP)]
+    return [f"{name} must never be published" for name in found]
 
 
 def tracked_files() -> list[str]:
