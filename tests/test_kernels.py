@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import indistinct.kernels.kernel
+from indistinct.kernels import machine_code
 from indistinct.kernels.kernel import Interpreter, kernel
 
 USE = (
@@ -37,7 +38,7 @@ def run(code, cache, **more):
 def test_only_the_first_run_of_a_large_table_compiles_and_says_so(tmp_path):
     assert run(SMALL, tmp_path) == "0 False"
     assert run(LARGE, tmp_path) == "1 True"
-    assert run(LARGE, tmp_path) == "0 True"
+    assert run(LARGE, tmp_path) == f"0 {not machine_code.is_possible()}", "its code runs without numba"
 
 
 @pytest.fixture
@@ -111,7 +112,8 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     room.mkdir(parents=True)
     (room.parent / "__init__.py").touch()
     (room / "__init__.py").touch()
-    (room / "kernel.py").write_bytes(Path(indistinct.kernels.kernel.__file__).read_bytes())
+    for module in (indistinct.kernels.kernel, machine_code):
+        (room / Path(module.__file__).name).write_bytes(Path(module.__file__).read_bytes())
     (room / "above.py").write_text(
         "from indistinct.kernels.below import twice\nfrom indistinct.kernels.kernel import kernel\n\n"
         "@kernel\ndef twice_and_one(number):\n    return twice(number) + 1\n"

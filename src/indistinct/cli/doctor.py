@@ -151,7 +151,7 @@ def _self_test() -> list[Finding]:
             policy = read_policy(policy_path)
             with pipeline.anonymize(table, policy) as release:
                 verdict = release.verify(original=table)
-        kernels = _kernels(grouping.roll_up)
+        kernels = _kernels(grouping.merge_mapped)
     except Exception as error:
         advice = "install again with: python -m pip install --force-reinstall indistinct"
         return [Finding("self-test", f"failed: {type(error).__name__}", False, advice)]
@@ -160,14 +160,15 @@ def _self_test() -> list[Finding]:
     return [kernels, Finding("self-test", found, verdict.passed, advice)]
 
 
-def _kernels(roll_up: Any) -> Finding:
+def _kernels(kernel: Any) -> Finding:
     """Tell whether a kernel is compiled now or comes from the cache."""
     import numpy as np
 
-    if not hasattr(roll_up, "stats"):
+    if not hasattr(kernel, "stats"):
         return Finding("kernels", "not compiled: NUMBA_DISABLE_JIT is set", True, "unset it, or large tables are slow")
     numbers, codes = np.empty(0, np.int64), np.empty(0, np.uint64)
-    roll_up(codes.reshape(0, 1), numbers, numbers, numbers, codes, numbers, codes)  # compiled, since it was asked for
-    if roll_up.stats.cache_hits:
+    keys, fields = codes.reshape(0, 1), (numbers, numbers, codes, numbers)
+    kernel(keys, numbers, fields, codes, (np.full(16, -1), keys, numbers, numbers))  # compiled, since it was asked for
+    if kernel.stats.cache_hits:
         return Finding("kernels", "compiled, from the cache")
     return Finding("kernels", "compiled just now; the next run takes them from the cache")

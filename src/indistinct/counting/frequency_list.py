@@ -254,8 +254,12 @@ class FrequencyList:
         """Give the number of rows that carry each value of a column."""
         if self.value_rows:
             return self.value_rows[column]
-        codes = self.tuple_codes(column)
-        return np.bincount(codes, self.base.sizes, len(self.hierarchies[column].values)).astype(np.int64)
+
+        def count() -> IntArray:
+            codes = self.tuple_codes(column)
+            return np.bincount(codes, self.base.sizes, len(self.hierarchies[column].values)).astype(np.int64)
+
+        return self.remember(("value counts", column), count)
 
     def roll_up(self, node: Node, start: Groups | None = None) -> tuple[Groups, IntArray]:
         """Give the groups at a node and the group of each tuple of ``start``, any groups at a node below."""

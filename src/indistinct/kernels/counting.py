@@ -66,7 +66,7 @@ def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray)
             indices[row, out_word] += table[(keys[row, word] >> shift) & mask] * stride
 
 
-@kernel(rows="keys")
+@kernel(rows="keys", allocates=False)
 def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, sizes: Any) -> None:
     """Give each place its rows: ``locate`` without the tuples' places, for one word and ``FUSED_CHUNKS`` chunks.
 
@@ -89,7 +89,7 @@ def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, den
         sizes[place] += counts[row]
 
 
-@kernel(rows="keys")
+@kernel(rows="keys", allocates=False)
 def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, work: Any) -> int:
     """Give each tuple the place of its group at a node, and each place its rows; return the number of places.
 
@@ -193,7 +193,7 @@ def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough
     return merged_singles, merged_groups[:kept].copy(), merged_persons[:kept].copy()
 
 
-@kernel(rows="places", few=FEW_PLACES)
+@kernel(rows="places", few=FEW_PLACES, allocates=False)
 def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
     """Give the rows of groups whose crowd is smaller than ``k``, after ``locate``.
 
@@ -205,7 +205,7 @@ def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
     return rows
 
 
-@kernel(rows="places", few=FEW_PLACES)
+@kernel(rows="places", few=FEW_PLACES, allocates=False)
 def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float, float]:
     """Give the number of groups whose crowd is below ``k`` and of all others, and the sums of squared sizes of both."""
     small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
@@ -220,7 +220,7 @@ def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float
     return small, large, small_squares, large_squares
 
 
-@kernel(rows="keys")
+@kernel(rows="keys", allocates=False)
 def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, at: Any) -> float:
     """Sum a number per chunk value over all rows in groups whose crowd is smaller than ``k``, after ``locate``.
 
@@ -301,20 +301,23 @@ def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: In
         sums[position] = total
 
 
-@kernel(rows="keys")
 def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
     """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
 
     OUT  keys (groups, words) uint64 and counts (groups,), in order of first appearance
     OUT  work  its heads become the group of each place
     """
+    sizes = work[2]
+    groups = int(np.count_nonzero(sizes[:places]))
+    merged = np.empty((groups, keys.shape[1]), np.uint64), np.empty(groups, sizes.dtype)
+    _merge_tuples(keys, work, *merged)
+    return merged
+
+
+@kernel(rows="keys", allocates=False)
+def _merge_tuples(keys: UIntArray, work: Any, merged_keys: UIntArray, merged_counts: Any) -> None:
+    """Write the first tuple and the rows of each group."""
     _, place_of, sizes, heads = work
-    groups = 0
-    for place in range(places):
-        if sizes[place] != 0:
-            groups += 1
-    merged_keys = np.empty((groups, keys.shape[1]), np.uint64)
-    merged_counts = np.empty(groups, sizes.dtype)
     group = 0
     for row in range(keys.shape[0]):
         place = place_of[row]
@@ -325,4 +328,3 @@ def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
             for word in range(keys.shape[1]):
                 merged_keys[group, word] = keys[row, word]
             group += 1
-    return merged_keys, merged_counts

@@ -39,7 +39,6 @@ def unpack(keys: UIntArray, word: int, shift: int, mask: int) -> IntArray:
     return codes.view(np.int64)
 
 
-@kernel(rows="keys")
 def roll_up(
     keys: UIntArray,
     counts: IntArray,
@@ -59,18 +58,31 @@ def roll_up(
     OUT  keys (groups, words), counts (groups,) in order of first appearance,
          and group_of (tuples,) int64: the group that each tuple went to
     """
-    tuples, number_of_words = keys.shape
+    tuples = keys.shape[0]
     capacity = 16
     while capacity < 2 * tuples:
         capacity *= 2
-    slot_mask = np.uint64(capacity - 1)
-    slots = np.full(capacity, -1, np.int64)
-    group_keys = np.empty((tuples, number_of_words), np.uint64)
-    group_counts = np.zeros(tuples, np.int64)
+    group_keys, group_counts = np.empty_like(keys, order="C"), np.zeros(tuples, np.int64)
     group_of = np.empty(tuples, np.int64)
-    key = np.empty(number_of_words, np.uint64)
+    into = np.full(capacity, -1, np.int64), group_keys, group_counts, group_of
+    groups = merge_mapped(keys, counts, (words, shifts, masks, offsets), maps, into)
+    return group_keys[:groups].copy(), group_counts[:groups].copy(), group_of
+
+
+@kernel(rows="keys", allocates=False)
+def merge_mapped(keys: UIntArray, counts: IntArray, fields: Any, maps: UIntArray, into: Any) -> int:
+    """Write the groups of ``roll_up``, and return their number.
+
+    IN   fields  words, shifts, masks, offsets
+    OUT  into    slots int64, all -1, a power of two and at least twice the tuples; keys, counts, group_of (tuples,)
+    """
+    words, shifts, masks, offsets = fields
+    slots, group_keys, group_counts, group_of = into
+    tuples, number_of_words = keys.shape
+    slot_mask = np.uint64(slots.shape[0] - 1)
     groups = 0
     for row in range(tuples):
+        key = group_keys[groups]  # of the next group, if this row begins one
         for word in range(number_of_words):
             key[word] = keys[row, word]
         for column in range(words.shape[0]):
@@ -90,10 +102,7 @@ def roll_up(
         while True:
             group = slots[slot]
             if group < 0:
-                slots[slot] = groups
-                for word in range(number_of_words):
-                    group_keys[groups, word] = key[word]
-                group = groups
+                slots[slot] = group = groups
                 groups += 1
                 break
             same = True
@@ -106,4 +115,4 @@ def roll_up(
             slot = (slot + np.uint64(1)) & slot_mask
         group_counts[group] += counts[row]
         group_of[row] = group
-    return group_keys[:groups].copy(), group_counts[:groups].copy(), group_of
+    return groups

@@ -17,6 +17,8 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from indistinct.kernels.machine_code import Kind, find_code, flatten, make_code
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FEW_ROWS = 1000
@@ -28,8 +30,10 @@ PLAIN_SECONDS = 0.25
 @overload
 def kernel(function: Function) -> Function: ...
 @overload
-def kernel(*, rows: str, few: int = ...) -> Callable[[Function], Function]: ...
-def kernel(function: Function | None = None, *, rows: str | None = None, few: int = FEW_ROWS) -> Any:
+def kernel(*, rows: str, few: int = ..., allocates: bool = ...) -> Callable[[Function], Function]: ...
+def kernel(
+    function: Function | None = None, *, rows: str | None = None, few: int = FEW_ROWS, allocates: bool = True
+) -> Any:
     """Compile a function of arrays when it is first called; type checkers see its own signature.
 
     The machine code is kept on disk, and the function runs without the interpreter's lock. With
@@ -38,6 +42,10 @@ def kernel(function: Function | None = None, *, rows: str | None = None, few: in
     A kernel whose time grows with a number of rows names the parameter that has them, or tells their number:
     ``@kernel(rows="keys")``. Where these are ``few`` it runs as it is written, so that nobody waits for numba because
     of a small table. Both ways give the same, number by number.
+
+    A kernel that says ``allocates=False`` makes no array: its code is also kept so that it runs without numba, where
+    that can be done (``machine_code.py``). To call it so takes some microseconds more; so after many calls, or if
+    another kernel needs numba anyway, it is called as numba does.
 
     numba compiles a function anew when its own file has changed. A kernel holds the code of those that it calls from
     other files as well, so here a change of any kernel counts.
@@ -49,7 +57,8 @@ def kernel(function: Function | None = None, *, rows: str | None = None, few: in
     def make(written: Callable[..., Any]) -> Any:
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             return written
-        return Kernel(written, None if rows is None else written.__code__.co_varnames.index(rows), few)
+        place = None if rows is None else written.__code__.co_varnames.index(rows)
+        return Kernel(written, place, few, allocates)
 
     return make if function is None else make(function)
 
@@ -57,12 +66,14 @@ def kernel(function: Function | None = None, *, rows: str | None = None, few: in
 class Kernel:
     """A function that is compiled when that pays; what numba's own have, such as ``stats``, it has as well."""
 
-    def __init__(self, function: Callable[..., Any], place: int | None, few: int) -> None:
+    def __init__(self, function: Callable[..., Any], place: int | None, few: int, allocates: bool = True) -> None:
         update_wrapper(self, function)
         self._function = function
         self._place = place
         """Which argument has the rows; None if it is not known, and nothing but compiled code will do."""
         self._few = few
+        self._codes: dict[Kind, Callable[[list[Any]], Any] | None] | None = None if allocates else {}
+        """What runs without numba, by the types of arguments; None where a type is not served, and for all."""
         self._compiled: Any = None
         self._run: Callable[..., Any] = self._choose
 
@@ -72,7 +83,8 @@ class Kernel:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked by whoever copies or inspects it
             raise AttributeError(name)
-        return getattr(self._compile(), name)
+        self._run = self._compile()
+        return getattr(self._run, name)
 
     @property
     def _numba_type_(self) -> Any:
@@ -84,15 +96,51 @@ class Kernel:
     def _choose(self, *given: Any) -> Any:
         if _interpreter.is_busy:  # called by a kernel that runs as it is written
             return self._function(*given)
-        if self._place is None or Interpreter.is_slow or _number(given[self._place]) > self._few:
-            return self._compile()(*given)
+        is_at_hand = self._codes is not None and WithoutNumba.is_used
+        if is_at_hand or self._place is None or Interpreter.is_slow or _number(given[self._place]) > self._few:
+            return self._run_compiled(given)
         return _interpreter.run(self._function, given)
+
+    def _run_compiled(self, given: tuple[Any, ...]) -> Any:
+        """Run the machine code by itself if that can be done, else under numba, which is loaded for it."""
+        if self._codes is not None and WithoutNumba.calls_left > 0:
+            kind, words = flatten(given)
+            if kind is not None:
+                if kind not in self._codes:
+                    self._codes[kind] = self._machine_code(kind, given)
+                if (code := self._codes[kind]) is not None:
+                    WithoutNumba.calls_left -= 1
+                    WithoutNumba.is_used = True
+                    return code(words)
+        WithoutNumba.calls_left = 0  # numba is here
+        Interpreter.is_slow = True
+        self._run = self._compile()
+        return self._run(*given)
+
+    def _machine_code(self, kind: Kind, given: tuple[Any, ...]) -> Callable[[list[Any]], Any] | None:
+        """Give what runs the code for arguments of some types, from the disk or compiled by one process at a time."""
+        found = find_code(self._function, kind, _sources())
+        if found is None:
+            with _lock(self._function.__code__.co_filename):
+                found = find_code(self._function, kind, _sources())
+                if found is None:
+                    _tell()
+                    _name_functions_apart()
+                    found = make_code(self._function, given, _sources())
+        return None if found is None else found.load(kind)
 
     def _compile(self) -> Any:
         if self._compiled is None:
-            Interpreter.is_slow = True  # numba is here
-            self._run = self._compiled = _dispatcher(self._function)
+            self._compiled = _dispatcher(self._function)
         return self._compiled
+
+
+class WithoutNumba:
+    """How often kernels may still be called without numba in this process, and whether one was."""
+
+    is_used = False
+    calls_left = 50_000
+    """A call takes some 15 µs more than under numba; to load that takes as long as all of these."""
 
 
 class Interpreter(threading.local):
@@ -139,6 +187,11 @@ def telling_of_compilation(tell: Callable[[], None]) -> Iterator[None]:
             _tellers.remove(tell)
 
 
+def _tell() -> None:
+    while _tellers:
+        _tellers.pop()()
+
+
 def _dispatcher(function: Callable[..., Any]) -> Any:
     """Give a function as numba compiles it: when it is called, from the cache, or by one process at a time."""
     from numba import njit
@@ -152,8 +205,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     compile_it = compiled._compiler.compile
 
     def tell_and_compile(*given: Any) -> Any:
-        while _tellers:
-            _tellers.pop()()
+        _tell()
         return compile_it(*given)
 
     compiled._compiler.compile = tell_and_compile

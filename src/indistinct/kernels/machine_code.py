@@ -1,0 +1,243 @@
+"""Machine code of kernels that own no memory: kept on disk beside numba's cache, and run without numba.
+
+To load numba takes longer than to search a million rows. The code of a kernel that allocates nothing needs none of it:
+LLVM, which comes with numba, loads the code, and the kernel is called as numba would call it, with the address and the
+shape of each array.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from platform import machine
+from tempfile import NamedTemporaryFile
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Function = Callable[..., Any]
+Kind = tuple[Any, ...]
+
+OWN_DATA = 4
+"""NumPy's flag of an array that owns its memory, which no kernel asks about."""
+NUMBERS = {"int64": "q", "float64": "d"}
+"""What a kernel may give, beside nothing and tuples of these: by numba's name, and by that of ``memoryview``."""
+SUCCEEDED = (0, -2)
+"""What numba's functions give that give something, or nothing; all else is an error."""
+NEVER_CALLED = "NRT_MemInfo_call_dtor"
+"""Frees what numba allocated, of which there is nothing; so it is never called, but code that has slices names it."""
+INSTRUCTIONS = "abs assume copysign ctlz ctpop cttz fabs fshl fshr masked mem smax smin umax umin vector x86.atomic"
+HARMLESS = tuple(f"llvm.{name}" for name in INSTRUCTIONS.split())
+"""What else code may call: what LLVM makes instructions of, or calls of the C library that move bytes."""
+
+
+class MachineCode(NamedTuple):
+    """The code of one kernel for arguments of some types."""
+
+    name: str
+    """What the function is called in it."""
+    returns: str
+    """What it gives, a letter of ``NUMBERS`` each."""
+    gives_tuple: bool
+    code: bytes
+
+    def load(self, kind: Kind) -> Callable[[Sequence[Any]], Any]:
+        """Give what runs it; arguments are given as ``flatten`` gives them."""
+        address = _loaded(self.name, self.code)
+        # a Python integer, given as an address, need not be made an object first
+        types = [ctypes.c_void_p if one == "ptr" else ctypes.c_int64 for one in _llvm_types(kind)]
+        run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
+        fields = [(f"r{n}", ctypes.c_double if one == "d" else ctypes.c_int64) for n, one in enumerate(self.returns)]
+        result: Any = type("Result", (ctypes.Structure,), {"_fields_": [*fields, ("told", ctypes.c_void_p)]})
+        told, name, gives_tuple = result.told.offset, self.name, self.gives_tuple
+
+        def call(words: Sequence[Any]) -> Any:
+            found = result()  # each thread has its own
+            address = ctypes.addressof(found)
+            if run(address, address + told, *words) not in SUCCEEDED:
+                raise RuntimeError(f"the machine code of {name} failed")
+            if not fields:
+                return None
+            return tuple([getattr(found, field) for field, _ in fields]) if gives_tuple else found.r0
+
+        return call
+
+
+def find_code(function: Function, kind: Kind, sources: str) -> MachineCode | None:
+    """Give the machine code of a function for arguments of some types, from the disk; None if it is not there."""
+    if not is_possible():
+        return None
+    for path in _paths(function, kind):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            header, _, code = path.read_bytes().partition(b"\n")
+            about = json.loads(header)
+            if about["made_for"] == _made_for(sources) and about["digest"] == sha256(code).hexdigest():
+                return MachineCode(about["name"], about["returns"], about["gives_tuple"], code)
+    return None
+
+
+def make_code(function: Function, given: Sequence[Any], sources: str) -> MachineCode | None:
+    """Compile a function for the types of some arguments and keep its code; None if it can only run under numba."""
+    kind, _ = flatten(given)
+    made = _compile(function, given, kind) if is_possible() and kind is not None else None
+    if made is None or kind is None:
+        return None
+    about = {
+        "name": made.name,
+        "returns": made.returns,
+        "gives_tuple": made.gives_tuple,
+        "made_for": _made_for(sources),
+        "digest": sha256(made.code).hexdigest(),
+    }
+    for path in _paths(function, kind):
+        with suppress(OSError):
+            _write(path, json.dumps(about).encode() + b"\n" + made.code)
+            break
+    return made
+
+
+def flatten(given: Sequence[Any]) -> tuple[Kind | None, list[Any]]:
+    """Give the types of arguments, None if no code is kept for them; and what code is given for them, a word each."""
+    kinds: list[Any] = []
+    words: list[Any] = []
+    for one in given:
+        if type(one) is np.ndarray:
+            kinds.append((one.dtype, one.ndim, one.flags.num & ~OWN_DATA))
+            words += 0, 0, one.size, one.itemsize, one.__array_interface__["data"][0], *one.shape, *one.strides
+        elif type(one) is int or type(one) is np.int64:
+            kinds.append("q")
+            words.append(one)
+        elif type(one) is tuple:
+            kind, some = flatten(one)
+            if kind is None:
+                return None, []
+            kinds.append(kind)
+            words += some
+        else:
+            return None, []
+    return tuple(kinds), words
+
+
+@cache
+def is_possible() -> bool:
+    """Tell whether code can be kept here: elsewhere it has not been tried."""
+    return sys.platform == "linux" and machine() == "x86_64" and sys.byteorder == "little"
+
+
+def _llvm_types(kind: Kind) -> list[str]:
+    """Give LLVM's type of each of those words."""
+    found: list[str] = []
+    for one in kind:
+        if one == "q":
+            found.append("i64")
+        elif isinstance(one[0], np.dtype):
+            found += ["ptr", "ptr", "i64", "i64", "ptr", *["i64"] * (2 * one[1])]
+        else:
+            found += _llvm_types(one)
+    return found
+
+
+def _paths(function: Function, kind: Kind) -> list[Path]:
+    """Give where the code may lie, the best place first: numba's rules."""
+    name = sha256(f"{_told(kind)} {_processor()}".encode()).hexdigest()[:16]
+    file = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{name}.code"
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        return [Path(folder) / "indistinct" / file]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [Path(function.__code__.co_filename).parent / "__pycache__" / file, home / "indistinct" / file]
+
+
+def _told(kind: Kind) -> str:
+    """Give the types of arguments as text that is the same in every process."""
+    parts = [
+        one if one == "q" else f"{one[0].str}{one[1:]}" if isinstance(one[0], np.dtype) else f"({_told(one)})"
+        for one in kind
+    ]
+    return ",".join(parts)
+
+
+@cache
+def _made_for(sources: str) -> str:
+    """Give what code depends on beside the types: the kernels' sources, this processor, numba and LLVM."""
+    stamps = []
+    for package in ("numba", "llvmlite"):
+        found = find_spec(package)
+        status = os.stat(found.origin) if found is not None and found.origin else None
+        stamps.append((package, status and (status.st_mtime_ns, status.st_size)))
+    return sha256(repr((sources, _processor(), stamps, sys.version)).encode()).hexdigest()
+
+
+@cache
+def _processor() -> str:
+    from llvmlite import binding
+
+    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+
+
+def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCode | None:
+    """Compile a function; None if its code would need anything that is not there without numba."""
+    from numba import typeof
+    from numba.core import compiler, errors
+    from numba.core.registry import cpu_target
+
+    typing, target = cpu_target.typing_context, cpu_target.target_context
+    typing.refresh()
+    target.refresh()
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    try:
+        made = compiler.compile_extra(typing, target, function, tuple(map(typeof, given)), None, flags, {})
+    except errors.NumbaError:  # such as one that allocates, which takes numba's runtime
+        return None
+    library, name, returned = made.library, made.fndesc.llvm_func_name, made.signature.return_type
+    gives_tuple = hasattr(returned, "types")
+    returns = [str(one) for one in (returned.types if gives_tuple else [returned]) if str(one) != "none"]
+    called = [one.name for one in library._final_module.functions if one.is_declaration]
+    needs_nothing = all(one == NEVER_CALLED or one.startswith(HARMLESS) for one in called)
+    arguments = [str(one.type) for one in library.get_function(name).arguments]
+    is_called_so = arguments == ["ptr", "ptr", *_llvm_types(kind)]
+    if not needs_nothing or not is_called_so or not set(returns) <= set(NUMBERS):
+        return None
+    code = library._codegen._tm.emit_object(library._final_module)
+    return MachineCode(name, "".join(NUMBERS[one] for one in returns), gives_tuple, code)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        try:
+            file.write(content)
+            file.close()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+_engines: list[Any] = []
+"""Own the code that was loaded, each its own: names in one say nothing of names in another."""
+
+
+def _loaded(name: str, code: bytes) -> int:
+    """Give the address of a function whose code LLVM has loaded."""
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    if "numba" not in sys.modules:
+        binding.add_symbol(NEVER_CALLED, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value)
+    target = binding.Target.from_default_triple().create_target_machine(jit=True)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    return int(engine.get_function_address(name))

@@ -1,0 +1,108 @@
+"""Kernels that own no memory run without numba: the same numbers, from code that is whole and made for this machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from indistinct.kernels import counting, grouping, machine_code
+from indistinct.kernels.kernel import _interpreter
+from indistinct.kernels.machine_code import find_code, flatten, make_code
+
+pytestmark = pytest.mark.skipif(not machine_code.is_possible(), reason="code is kept on Linux and x86-64 alone")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path / "indistinct"
+
+
+def sample(seed):
+    """Give arguments of every kernel that says that it allocates nothing, from a random list of tuples."""
+    random = np.random.default_rng(seed)
+    tuples, places = 50, 128
+    keys = random.integers(0, 64, (tuples, 1)).astype(np.uint64)
+    counts = random.integers(1, 9, tuples).astype(np.int32)
+    chunks = np.array([[0, 0, 7, 1, 1, 0], [0, 3, 7, 9, 8, 0], [0] * 6, [0] * 6])
+    tables = np.array([0, *np.tile(np.arange(8), 2)], np.uint32)
+    sizes, crowds = (random.integers(0, 9, places).astype(np.int32) for _ in range(2))
+    place_of = random.integers(0, places, tuples).astype(np.int32)
+    work = (np.zeros((tuples, 1), np.uint64), place_of, np.where(sizes, sizes, 1), np.zeros(places, np.int32))
+    fields = np.zeros(2, np.int64), np.array([0, 3]), np.array([7, 7], np.uint64), np.array([0, 8])
+    maps = random.integers(0, 3, 16).astype(np.uint64)
+    into = (np.full(128, -1), np.zeros_like(keys), np.zeros(tuples, np.int64), np.zeros(tuples, np.int64))
+    return {
+        counting.count_dense: (keys, counts, chunks, tables, places, sizes),
+        counting.locate: (keys, counts, chunks, tables, int(random.integers(2)) * places, work),
+        counting.rows_in_small: (sizes, crowds, places, 5),
+        counting.tally: (sizes, crowds, places, 5),
+        counting.sum_over_small: (keys, counts, chunks, random.random(17), 5, (place_of, crowds)),
+        counting._merge_tuples: (keys, work, np.zeros_like(keys), np.zeros(tuples, np.int32)),
+        grouping.merge_mapped: (keys, counts.astype(np.int64), fields, maps, into),
+    }
+
+
+def copied(given):
+    return tuple(copied(one) if isinstance(one, tuple) else np.copy(one) if np.ndim(one) else one for one in given)
+
+
+def flat(given):
+    return [one for some in given for one in (flat(some) if isinstance(some, tuple) else [np.asarray(some)])]
+
+
+def written(kernel, given):
+    """Run a kernel as it is written, and give its answer and what became of its arguments."""
+    own = copied(given)
+    return _interpreter.run(kernel._function, own), own
+
+
+def test_every_kernel_that_allocates_nothing_gives_the_same_without_numba(cache):
+    for kernel, given in sample(0).items():
+        made = make_code(kernel._function, given, "sources")
+        assert made is not None, f"{kernel.__name__} needs numba"
+        found = find_code(kernel._function, flatten(given)[0], "sources")
+        assert found == made, "what was kept is what was made"
+        run = found.load(flatten(given)[0])
+        for seed in range(20):
+            given = sample(seed)[kernel]
+            expected, after = written(kernel, given)
+            answer = run(flatten(given)[1])
+            assert answer == expected, kernel.__name__
+            assert type(answer) is type(expected) or np.ndim(expected) == 0
+            for one, other in zip(flat(given), flat(after), strict=True):
+                assert np.array_equal(one, other), f"{kernel.__name__} left other arrays"
+
+
+def test_a_kernel_that_allocates_stays_with_numba(cache):
+    def squares(numbers):
+        return (numbers * numbers).sum()
+
+    assert make_code(squares, (np.arange(3),), "sources") is None
+    assert not cache.exists()
+
+
+def test_arguments_of_other_types_stay_with_numba():
+    for given in ([True], [1.5], [None], [np.int32(1)], [(np.arange(2), "text")]):
+        assert flatten(given)[0] is None
+    narrow, wide = (flatten([np.zeros(3, kind)])[0] for kind in (np.int32, np.int64))
+    assert narrow != wide
+    assert flatten([np.zeros((4, 4))[:, :2]])[0] != flatten([np.zeros((4, 2))])[0], "gaps between rows"
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    assert flatten([frozen])[0] != flatten([np.zeros(3)])[0]
+
+
+def test_code_that_is_damaged_or_of_other_sources_is_not_loaded(cache):
+    kernel, given = counting.rows_in_small, sample(1)[counting.rows_in_small]
+    kind = flatten(given)[0]
+    assert make_code(kernel._function, given, "sources") is not None
+    assert find_code(kernel._function, kind, "other sources") is None
+    assert find_code(kernel._function, flatten(sample(1)[counting.tally][:2])[0], "sources") is None
+    (path,) = cache.iterdir()
+    whole = path.read_bytes()
+    for damaged in (whole[:-1], whole[:-1] + b"\0" + whole[-1:], b"", b"{}\n", b"no JSON", b"[]\n" + whole):
+        path.write_bytes(damaged)
+        assert find_code(kernel._function, kind, "sources") is None
+    path.write_bytes(whole)
+    assert find_code(kernel._function, kind, "sources") is not None
