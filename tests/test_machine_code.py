@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "indistinct"
 
 
-def sample(seed):
+def sample(seed: int) -> dict[Any, Any]:
     """Give arguments of every kernel that says that it allocates nothing, from a random list of tuples."""
     random = np.random.default_rng(seed)
     tuples, places = 50, 128
@@ -94,7 +96,8 @@ def test_arguments_of_other_types_stay_with_numba():
 
 
 def test_code_that_is_damaged_or_of_other_sources_is_not_loaded(cache):
-    kernel, given = counting.rows_in_small, sample(1)[counting.rows_in_small]
+    kernel: Any = counting.rows_in_small
+    given = sample(1)[kernel]
     kind = flatten(given)[0]
     assert make_code(kernel._function, given, "sources") is not None
     assert find_code(kernel._function, kind, "other sources") is None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from platform import machine
@@ -51,7 +52,7 @@ class MachineCode(NamedTuple):
 
     def load(self, kind: Kind) -> Callable[[Sequence[Any]], Any]:
         """Give what runs it; arguments are given as ``flatten`` gives them."""
-        address = _loaded(self.name, self.code)
+        address = _load_function(self.name, self.code)
         # a Python integer, given as an address, need not be made an object first
         types = [ctypes.c_void_p if one == "ptr" else ctypes.c_int64 for one in _llvm_types(kind)]
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
@@ -147,7 +148,7 @@ def _llvm_types(kind: Kind) -> list[str]:
 
 def _paths(function: Function, kind: Kind) -> list[Path]:
     """Give where the code may lie, the best place first: numba's rules."""
-    name = sha256(f"{_told(kind)} {_processor()}".encode()).hexdigest()[:16]
+    name = sha256(f"{_kind_text(kind)} {_processor()}".encode()).hexdigest()[:16]
     file = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{name}.code"
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         return [Path(folder) / "indistinct" / file]
@@ -155,10 +156,10 @@ def _paths(function: Function, kind: Kind) -> list[Path]:
     return [Path(function.__code__.co_filename).parent / "__pycache__" / file, home / "indistinct" / file]
 
 
-def _told(kind: Kind) -> str:
+def _kind_text(kind: Kind) -> str:
     """Give the types of arguments as text that is the same in every process."""
     parts = [
-        one if one == "q" else f"{one[0].str}{one[1:]}" if isinstance(one[0], np.dtype) else f"({_told(one)})"
+        one if one == "q" else f"{one[0].str}{one[1:]}" if isinstance(one[0], np.dtype) else f"({_kind_text(one)})"
         for one in kind
     ]
     return ",".join(parts)
@@ -185,9 +186,10 @@ def _processor() -> str:
 def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCode | None:
     """Compile a function; None if its code would need anything that is not there without numba."""
     from numba import typeof
-    from numba.core import compiler, errors
+    from numba.core import errors
     from numba.core.registry import cpu_target
 
+    compiler: Any = import_module("numba.core.compiler")  # of which numba tells no types
     typing, target = cpu_target.typing_context, cpu_target.target_context
     typing.refresh()
     target.refresh()
@@ -227,7 +229,7 @@ _engines: list[Any] = []
 """Own the code that was loaded, each its own: names in one say nothing of names in another."""
 
 
-def _loaded(name: str, code: bytes) -> int:
+def _load_function(name: str, code: bytes) -> int:
     """Give the address of a function whose code LLVM has loaded."""
     from llvmlite import binding
 
