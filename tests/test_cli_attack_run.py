@@ -124,9 +124,8 @@ def test_homogeneity_shows_groups_with_one_value(hospital: dict[str, Path], tmp_
     rows = [(*row[:4], "flu" if row[1] == "1967" else row[4]) for row in HOSPITAL_GT1]
     table = save(tmp_path / "same.csv", HOSPITAL_COLUMNS, rows)
     content = answer("homogeneity", hospital["policy"], table)
-    assert content["columns"] == [
-        {"column": "Problem", "same_groups": 1, "same_rows": 2, "alike_groups": 1, "alike_rows": 2, "common_rows": 0}
-    ]
+    counts = {"same_groups": 1, "same_rows": 2, "alike_groups": 1, "alike_rows": 2, "common_rows": 0, "empty_rows": 0}
+    assert content["columns"] == [{"column": "Problem", **counts}]
     assert content["findings"][0]["labels"]["BirthDate"] == "1967"
     told = run("homogeneity", hospital["policy"], table, "--share", "0.5").output
     assert "all have one and the same Problem" in " ".join(told.split())
@@ -144,6 +143,40 @@ def test_what_nearly_everybody_has_exposes_nobody(ill: int, is_broken: bool) -> 
     assert column.same_rows - column.common_rows == ill
     assert [finding.labels for finding in report.findings] == [{"town": "0"}] * is_broken
     assert "of these rows have what 90% of the whole release have" in report.summary
+
+
+@pytest.mark.parametrize("recorded", [0, 3])
+def test_groups_of_which_nothing_was_recorded_expose_nobody(recorded: int) -> None:
+    policy = ix.Policy({"town": ix.quasi(), "pay": ix.sensitive()}, [ix.KAnonymity(3)])
+    pay = ["9" if row < recorded else None if row < 6 else str(row) for row in range(30)]
+    table = pa.table({"town": [str(row // 3) for row in range(30)], "pay": pa.array(pay, pa.string())})
+    report = ix.attacks.homogeneity(table, policy)
+    (column,) = report.columns
+    assert (column.same_rows, column.empty_rows, column.exposed_rows) == (6, 6 - recorded, recorded)
+    assert report.is_broken == (recorded > 0)
+    assert "of these rows have no value" in report.summary
+
+
+def test_advice_on_groups_with_one_value_names_the_columns() -> None:
+    cells = {"ill": ["flu"] * 6, "pay": ["9"] * 3 + ["1", "2", "3"]}
+    policy = ix.Policy({"town": ix.quasi(), **dict.fromkeys(cells, ix.sensitive())}, [ix.KAnonymity(3)])
+    table = pa.table({"town": list("aaabbb"), **cells})
+    lines, drop, other = ix.attacks.homogeneity(table, policy).advice
+    assert 'column = "pay" in the policy' in lines  # everybody has flu: no release could hide that
+    assert 'pay = { role = "drop" }' in drop
+    assert 'pay = { role = "other" }' in other
+
+
+def test_a_group_of_many_columns_is_described_by_what_it_tells() -> None:
+    wide = {f"q{place}": ["*" if place < 9 else "x"] * 3 for place in range(12)}
+    policy = ix.Policy({**dict.fromkeys(wide, ix.quasi(ix.suppress())), "ill": ix.sensitive()}, [ix.KAnonymity(3)])
+    (finding,) = ix.attacks.homogeneity(pa.table({**wide, "ill": ["flu"] * 3}), policy, share=1.0).findings or (None,)
+    assert finding is None  # the whole release has it
+    table = pa.table({name: [*own, *(["y"] * 3)] for name, own in wide.items()} | {"ill": ["flu"] * 3 + list("abc")})
+    (finding,) = ix.attacks.homogeneity(table, policy).findings
+    assert finding is not None
+    assert finding.sentence == "Of the 3 rows with q9 x, q10 x, q11 x, and * in 9 all have one and the same ill."
+    assert len(finding.labels) == 12
 
 
 def test_a_summary_names_the_columns_that_tell_most() -> None:

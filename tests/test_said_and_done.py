@@ -94,6 +94,33 @@ def test_a_policys_own_options_stay_when_the_command_names_a_measure(files: tupl
     assert said_by(goal)["options"] == {"measure": "loss", "labels": "ranges"}
 
 
+def test_a_command_may_ask_for_doubt_and_its_report_says_so(files: tuple[Path, Path, Path]) -> None:
+    written, table, goal = files
+    written.write_text(policy_toml(policy(algorithm="regroup", options={"measure": "loss"})), "utf-8")
+    assert run("anonymize", written, table, "-o", goal, "--doubt", "0.2").exit_code == 0
+    assert said_by(goal)["options"] == {"measure": "loss", "doubt": 0.2}
+    command = report_facts(goal, ix.read_policy(written))["reproduce"]["commands"][0]["command"]
+    assert shlex.split(command)[6:] == ["--doubt", "0.2"]
+    lattice = run("anonymize", written, table, "-o", goal.with_name("no"), "--doubt", "0.2", "--algorithm", "lattice")
+    assert (lattice.exit_code, "--algorithm regroup" in lattice.stderr) == (2, True)
+    assert run("anonymize", written, table, "-o", goal.with_name("no"), "--doubt", "7").exit_code == 2
+
+
+@pytest.mark.parametrize("width", [4, 9])
+def test_of_many_quasi_columns_those_that_are_nearly_lost_are_named(tmp_path: Path, width: int) -> None:
+    written, table = tmp_path / "policy.toml", tmp_path / "people.csv"
+    cells = {f"q{place}": [str(row * 7 % (place + 11)) for row in range(24)] for place in range(width)}
+    columns = {name: ix.quasi(ix.suppress()) for name in cells}
+    written.write_text(
+        policy_toml(ix.Policy(columns=columns, privacy=[ix.KAnonymity(5)], algorithm="regroup")), "utf-8"
+    )
+    pyarrow.csv.write_csv(pa.table(cells), table)
+    made = run("anonymize", written, table, "-o", tmp_path / "release")
+    said = " ".join(made.stderr.split())
+    assert made.exit_code == 0
+    assert ("9 quasi columns are many to hide: nearly nothing is left of q" in said) == (width == 9)
+
+
 def test_a_comparison_by_a_measure_ranks_searches_that_optimized_it() -> None:
     # by loss: precision lets a lattice climb high in a column whose levels lose much
     found = ix.compare(TABLE, policy(), algorithms=["lattice", "datafly"], measure="loss")

@@ -106,7 +106,38 @@ def test_the_policy_file_names_what_goes_without_a_model(tmp_path: Path) -> None
     assert done.exit_code == 0
     text = (tmp_path / "policy.toml").read_text("utf-8")
     assert "# no model for salary: each costs much of the table, and others come first\n" in text
-    assert text.count('model = "l-diversity"') == 1
+    assert text.count('\nmodel = "l-diversity"') == 1
+
+
+def test_a_policy_file_offers_the_models_that_it_does_not_ask_for(tmp_path: Path) -> None:
+    import pyarrow.csv
+
+    table = people(disease=drawn("flu", "cough", "gout"), salary=drawn("1", "2", "3"), religion=drawn("a", "b"))
+    pyarrow.csv.write_csv(table, tmp_path / "people.csv")
+    made = CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(tmp_path / "policy.toml")])
+    assert made.exit_code == 0
+    text = (tmp_path / "policy.toml").read_text("utf-8")
+    offered = text[text.index("# What would keep groups") :].replace("# ", "")
+    assert 'column = "disease"' not in offered
+    (tmp_path / "all.toml").write_text(text + offered[offered.index("[[privacy]]") :], "utf-8")
+    models = ix.read_policy(tmp_path / "all.toml").privacy
+    assert {one.column for one in models if isinstance(one, ix.LDiversity)} == {"disease", "salary", "religion"}
+
+
+@pytest.mark.parametrize("doubt", ["0.1", "0.2"])
+def test_init_writes_the_doubt_that_was_asked_for(tmp_path: Path, doubt: str) -> None:
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(people(town=drawn(*map(str, range(30)))), tmp_path / "people.csv")
+    goal = tmp_path / "policy.toml"
+    assert (
+        CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(goal), "--doubt", doubt]).exit_code
+        == 0
+    )
+    assert ix.read_policy(goal).options == {"measure": "loss", "doubt": float(doubt)}
+    for more in (["--known", "2"], ["-k", "1"]):  # k = 1 needs no labels at all
+        said = CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "--doubt", doubt, *more])
+        assert (said.exit_code, "--doubt" in said.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

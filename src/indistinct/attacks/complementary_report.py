@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from indistinct.showing.words import counted
+from indistinct.showing.words import cells_in_words, counted
 
 if TYPE_CHECKING:
     pass
@@ -61,10 +60,10 @@ class LinkedTuple:
     @property
     def sentence(self) -> str:
         """What follows, in English."""
-        cells = _cells(self.labels)
+        cells = cells_in_words(self.labels)
         if self.kind == "absent":
             return f"At most {counted(self.rows, 'row')} with {cells} can be missing from {' and '.join(self.absent)}."
-        origins = "; ".join(f"{one.release}: {_cells(one.labels)}" for one in self.sources)
+        origins = "; ".join(f"{one.release}: {cells_in_words(one.labels)}" for one in self.sources)
         certainty = "" if self.is_certain else ", if any"
         return f"At most {counted(self.rows, 'row has', 'rows have')} {cells}{certainty} ({origins})."
 
@@ -186,7 +185,3 @@ class ComplementaryReport:
             lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
             lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
         return "\n".join([*lines, "", SCOPE])
-
-
-def _cells(labels: Mapping[str, Label]) -> str:
-    return ", ".join(f"{name} {'missing' if label is None else label}" for name, label in labels.items())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from indistinct.showing.words import counted
+from indistinct.showing.words import cells_in_words, counted
 
 Label = str | None
 Kind = Literal["certain", "counted", "named", "present", "crowd", "absent", "somewhere"]
@@ -23,7 +23,8 @@ KINDS: dict[Kind, str] = {
 """What findings say, worst first."""
 
 ADVICE = (
-    "say doubt = 0.1 in the options of regroup, mondrian or k-similar: chance then raises some labels, and none tells",
+    "make it again with anonymize --doubt 0.1, or say doubt = 0.1 in the options of regroup, mondrian or k-similar: "
+    "chance then raises some labels, and none tells",
     "give these columns hierarchies with larger steps, or release them higher than they must be",
     "raise k, so that the crowds that follow are larger",
     "suppress the rows of the worst groups",
@@ -72,7 +73,7 @@ class Finding:
                 f"At least {counted(self.rows, 'row')} of the table would stand {where} if {self.column} were one "
                 f"level lower, though it does not follow which, {reason}."
             )
-        cells = ", ".join(f"{name} {_show_label(label)}" for name, label in self.group.items())
+        cells = cells_in_words(self.group, first=self.column)
         return f"Of the {counted(self.rows, 'row')} with {cells}: {self._what_follows()}, {reason}."
 
     def _what_follows(self) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.attacks.people_notes import ALIKE, BY_PROFILE, people_notes
 from indistinct.errors import PolicyError
-from indistinct.showing.words import counted
+from indistinct.showing.words import cells_in_words, counted
 
 if TYPE_CHECKING:
     import os
@@ -29,9 +29,13 @@ Unit = Literal["row", "person"]
 PLURALS = {"row": "rows", "person": "people"}
 
 ADVICE = (
-    'ask for several values in every group: [[privacy]] model = "l-diversity", l = 2, column = "…" in the policy',
-    "generalize or leave out the sensitive values that whole groups share",
+    'ask for several values in every group: [[privacy]] model = "l-diversity", l = 2, column = "{column}" in the '
+    "policy",
+    "if that loses too much, recode the column so that fewer values stand for themselves, or leave it out: "
+    '{column} = {{ role = "drop" }}',
+    'if it is no secret, say so: {column} = {{ role = "other" }}',
 )
+"""What to do about a column, in the words of a policy file."""
 
 MOST_NAMED = 6
 """Columns that a summary names, those first that tell most."""
@@ -56,10 +60,9 @@ class AlikeGroup:
     @property
     def sentence(self) -> str:
         """What a neighbour learns, in English; the value itself is not said."""
-        cells = ", ".join(f"{name} {'missing' if label is None else label}" for name, label in self.labels.items())
         how_many = "all have" if self.share == 1 else f"{self.share:.0%} have"
         who = counted(self.rows, self.unit, PLURALS[self.unit])
-        return f"Of the {who} with {cells} {how_many} one and the same {self.column}."
+        return f"Of the {who} with {cells_in_words(self.labels)} {how_many} one and the same {self.column}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,19 @@ class AlikeColumn:
     common_rows: int = 0
     """Those of the former in groups in which all have the value that so large a share of the whole release has, too:
     no release could hide that, and a group tells little beyond it."""
+    empty_rows: int = 0
+    """Those of the others in groups in which all cells are missing: what follows is that nothing was recorded."""
+
+    @property
+    def exposed_rows(self) -> int:
+        """Rows of groups that share a value which is recorded, and which nearly all others do not have."""
+        return self.same_rows - self.common_rows - self.empty_rows
 
 
 @dataclass(frozen=True, slots=True)
 class HomogeneityReport:
     """How far groups tell the sensitive values of their rows: counts, and released labels."""
 
-    advice: ClassVar[tuple[str, ...]] = ADVICE
-    """What to do where something was found."""
     scope: ClassVar[str] = SCOPE
     """What was looked for, and what was not."""
 
@@ -100,7 +108,18 @@ class HomogeneityReport:
     @property
     def is_broken(self) -> bool:
         """Somebody's sensitive value is known to whoever knows the quasi-identifier, and nearly all have another."""
-        return any(column.same_rows > column.common_rows for column in self.columns)
+        return any(column.exposed_rows for column in self.columns)
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do where something was found, with the names of the columns that tell most."""
+        alike = self._alike()
+        names = [column.column for column in alike if column.exposed_rows] or [column.column for column in alike]
+        if not names:
+            return ()
+        also = f" (and so for {', '.join(names[1:MOST_NAMED])})" if len(names) > 1 else ""
+        first, *rest = (line.format(column=names[0]) for line in ADVICE)
+        return (first + also, *rest)
 
     @property
     def summary(self) -> str:
@@ -108,7 +127,7 @@ class HomogeneityReport:
         if not any(column.alike_rows for column in self.columns):
             least = f"{self.share:.0%} of its {PLURALS[self.unit]} or more"
             return f"no group of {self.groups:,} has one sensitive value in {least}"
-        alike = sorted((one for one in self.columns if one.alike_rows), key=lambda one: one.common_rows - one.same_rows)
+        alike = self._alike()
         said = [
             f"{column.column} is the same for all of {counted(column.same_rows, self.unit, PLURALS[self.unit])} in "
             f"{counted(column.same_groups, 'group')}, and for at least {self.share:.0%} in "
@@ -118,12 +137,19 @@ class HomogeneityReport:
         more = len(alike) - len(said)
         return "; ".join([*said, *([f"and {counted(more, 'more column', 'more columns')}"] if more else [])])
 
+    def _alike(self) -> list[AlikeColumn]:
+        """Give the columns of which groups share a value, those first that tell most."""
+        return sorted((one for one in self.columns if one.alike_rows), key=lambda one: -one.exposed_rows)
+
     def _in_common(self, column: AlikeColumn) -> str:
-        """Say how much of it is what nearly everybody has."""
-        if not column.common_rows:
-            return ""
-        who = "all" if column.common_rows == column.same_rows else f"{column.common_rows:,}"
-        return f" ({who} of these {PLURALS[self.unit]} have what {self.share:.0%} of the whole release have)"
+        """Say how much of it is what nearly everybody has, or nothing at all."""
+        having = {f"what {self.share:.0%} of the whole release have": column.common_rows, "no value": column.empty_rows}
+        said = [
+            f"{'all' if rows == column.same_rows else f'{rows:,}'} of these {PLURALS[self.unit]} have {what}"
+            for what, rows in having.items()
+            if rows
+        ]
+        return f" ({', '.join(said)})" if said else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the report as JSON takes it."""
@@ -147,7 +173,7 @@ class HomogeneityReport:
         lines = [f"homogeneity: {self.summary}", *(f"note: {note}" for note in self.notes)]
         if self.findings:
             lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
+            lines += ["", "what to do:", *(f"  - {advice}" for advice in self.advice)]
         return "\n".join([*lines, "", SCOPE])
 
 
@@ -189,8 +215,11 @@ def homogeneity(
             same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
             is_common = found.has_common(share)
             common = int(found.sizes[is_same & is_common].sum())
-            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike, common))
-            for group in found.worst(is_alike & ~is_common)[:most]:
+            is_empty = found.is_missing[found.values] & ~is_common
+            empty = int(found.sizes[is_same & is_empty].sum())
+            alike_groups = int(is_alike.sum())
+            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, alike_groups, alike, common, empty))
+            for group in found.worst(is_alike & ~is_common & ~is_empty)[:most]:
                 size, largest = int(found.sizes[group]), int(found.largest[group])
                 findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
     findings.sort(key=lambda one: (-one.share, -one.rows))
@@ -210,6 +239,8 @@ class _Shares:
     """The code of that value."""
     having: IntArray
     """How many of all have each value."""
+    is_missing: BoolArray
+    """Which code stands for a missing cell."""
     labels: Callable[[int], dict[str, Label]]
     """What the cells of a group are."""
 
@@ -244,7 +275,14 @@ def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[
             having = np.bincount(codes[-1], found.counts).astype(np.int64)
             first = np.unique(number, return_index=True)[1]
             cells = {column: (values[column], codes[place][first]) for place, column in enumerate(policy.quasi)}
-            yield _Shares(name, sizes, largest, most, having, partial(_cells_of, cells))
+            yield _Shares(name, sizes, largest, most, having, _missing(values[name]), partial(_cells_of, cells))
+
+
+def _missing(texts: Sequence[str | None]) -> BoolArray:
+    """Tell which of the values of a column is none."""
+    import numpy as np
+
+    return np.array([text is None for text in texts], np.bool_)
 
 
 def _largest(groups: IntArray, values: IntArray, counts: IntArray, number: int) -> tuple[IntArray, IntArray]:
@@ -296,4 +334,4 @@ def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Itera
             pairs, people = np.unique(found[[0, 2]], axis=1, return_counts=True)
             largest, most = _largest(pairs[0], pairs[1], people.astype(np.int64), number)
             having = np.bincount(pairs[1], people).astype(np.int64)
-            yield _Shares(name, sizes, largest, most, having, labels)
+            yield _Shares(name, sizes, largest, most, having, _missing(values[name]), labels)

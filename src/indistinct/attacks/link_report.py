@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from indistinct.showing.words import counted
+from indistinct.showing.words import cells_in_words, counted
 
 if TYPE_CHECKING:
     pass
@@ -188,7 +188,7 @@ class LinkReport:
 
 def sentence(group: LinkedGroup, unit: str = "row") -> str:
     """Say in English who fits a group."""
-    cells = ", ".join(f"{name} {'(blank)' if label is None else label}" for name, label in group.labels.items())
+    cells = cells_in_words(group.labels, missing="(blank)")
     named = "; ".join(_person_in_words(person) for person in group.persons)
     more = ", …" if group.people > len(group.persons) else ""
     fit = "fits" if group.rows == 1 else "fit"

@@ -24,7 +24,7 @@ from indistinct.cli.options import (
     TimeLimit,
 )
 from indistinct.showing.numbers import figure
-from indistinct.showing.words import counted
+from indistinct.showing.words import counted, list_names
 
 PLURALS = {"row": "rows", "person": "people"}
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from indistinct.algorithms import Algorithm
     from indistinct.policy import Policy, TablesPolicy
     from indistinct.release import Release
+
+MANY_QUASI, MUCH, NEARLY_LOST, MOST_NAMED = 8, 0.4, 0.8, 5
+"""From so many quasi columns on, generalized by so large a share of their levels on average, it is said which of them
+have climbed nearly all of theirs; no more than some are named."""
 
 
 def anonymize(
@@ -45,6 +49,12 @@ def anonymize(
     measure: Annotated[
         str | None,
         typer.Option(help="What lattice and regroup optimize, such as precision, loss or discernibility."),
+    ] = None,
+    doubt: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
+        ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
     allow_unsafe: Annotated[
@@ -101,7 +111,7 @@ def anonymize(
     policy = read_any_policy(policy_path)
     given = tables_given(policy, tables)
     key = None if sign is None else _signing_key(sign, allow_unsafe)
-    chosen = _algorithm_asked_for(policy, algorithm, measure)
+    chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "doubt": doubt})
     if seed is not None:
         _warn_of_seed(ledger)
     if not isinstance(policy, Policy):
@@ -222,21 +232,25 @@ def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
 
 
 def _algorithm_asked_for(
-    policy: Policy | TablesPolicy, algorithm: str | None, measure: str | None
+    policy: Policy | TablesPolicy, algorithm: str | None, options: Mapping[str, str | float | None]
 ) -> Algorithm | str | None:
-    """Give the algorithm that was asked for; a measure is an option of some."""
+    """Give the algorithm that was asked for; a measure and doubt are options of some."""
     from indistinct.algorithms import algorithm_named
     from indistinct.algorithms.algorithm import options_of
     from indistinct.errors import PolicyError
     from indistinct.registry import ALGORITHMS
 
-    if measure is None:
+    asked = {option: value for option, value in options.items() if value is not None}
+    if not asked:
         return algorithm if algorithm in (None, policy.algorithm) else algorithm_named(str(algorithm))
     name = algorithm or policy.algorithm
-    if name in ALGORITHMS and "measure" not in options_of(ALGORITHMS[name]):
+    known = options_of(ALGORITHMS[name]) if name in ALGORITHMS else asked
+    if "measure" in asked and "measure" not in known:
         raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
+    if "doubt" in asked and "doubt" not in known:
+        raise PolicyError(f"--doubt: {name} raises no labels by chance; add --algorithm regroup")
     own = policy.options if name == policy.algorithm else {}
-    return algorithm_named(name, **{**own, "measure": measure})
+    return algorithm_named(name, **{**own, **asked})
 
 
 def release_facts(release: Release, written: Path) -> dict[str, object]:
@@ -286,6 +300,21 @@ def table_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def _much_lost(facts: Mapping[str, Any]) -> str:
+    """Say which of many quasi columns are nearly lost, and what would keep more; nothing if they are few, or kept."""
+    levels, heights = facts.get("node") or facts.get("mean_levels") or {}, facts.get("heights", {})
+    lost = {name: level / heights[name] for name, level in levels.items() if heights.get(name)}
+    if len(lost) < MANY_QUASI or sum(lost.values()) < MUCH * len(lost):
+        return ""
+    worst = sorted((name for name in lost if lost[name] >= NEARLY_LOST), key=lambda name: -lost[name])
+    named = f": nearly nothing is left of {list_names(worst[:MOST_NAMED])}" if worst else ""
+    more = f" and {counted(len(worst) - MOST_NAMED, 'more column')}" if len(worst) > MOST_NAMED else ""
+    return (
+        f"{len(lost)} quasi columns are many to hide{named}{more}; make other what nobody can link by, and drop what "
+        "is not needed: then more is left of the rest"
+    )
+
+
 def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
@@ -318,10 +347,12 @@ def summarize(release: Release, written: Path) -> None:
         show.say(f"not proven to be the best{lower}", "yellow")
     for measure, bound in facts.get("bound", {}).items() if "is_proven" not in facts else ():
         show.say(
-            f"no release in such groups and labels has a loss by {measure} below {figure(bound)}: this one could be "
-            f"lower by at most {figure(facts['gap'])}",
+            f"{measure}: no release in such groups and labels gets below {figure(bound)}, so this one could be lower "
+            f"by at most {figure(facts['gap'])}",
             show.QUIET,
         )
+    if lost := _much_lost(facts):
+        show.say(lost, "yellow")
     if "is_cut_short" in facts:
         show.say("cut short by the time limit: with more time the algorithm gives another release", "yellow")
     if not release.verdict.passed:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from indistinct.attacks import AttackRun
 
+GOOD_ENOUGH = {"nothing": True, "something": None, "broken": False}
+"""Whether a release can leave by what an attack found; None where that is to be decided."""
+
 
 def run_all(
     policy_path: PolicyPath,
@@ -73,7 +76,7 @@ def _show(found: AttackRun, path: Path | None) -> None:
     console = show.out()
     console.print(_outcomes(found))
     for outcome in found.outcomes:
-        if outcome.findings:
+        if outcome.findings or outcome.meaning:
             console.print(outcome.title, style="bold")
             for finding in outcome.findings:
                 show.tell(f"  - {finding}")
@@ -92,7 +95,7 @@ def _outcomes(found: AttackRun) -> Table:
 
     made = show.table(f"Attacks on {found.release}", "", "attack", "outcome")
     for outcome in found.outcomes:
-        made.add_row(show.mark(outcome.severity == "nothing"), outcome.title, outcome.summary)
+        made.add_row(show.mark(GOOD_ENOUGH[outcome.severity]), outcome.title, outcome.summary)
     for name, why in found.not_run.items():
         made.add_row("", TITLES[name], f"not run: {why}")
     return made

@@ -41,7 +41,7 @@ def homogeneity(
 
 
 def _show(report: HomogeneityReport) -> None:
-    from indistinct.attacks.homogeneity import ADVICE, SCOPE
+    from indistinct.attacks.homogeneity import SCOPE
 
     console = show.out()
     console.print(_columns(report))
@@ -50,7 +50,7 @@ def _show(report: HomogeneityReport) -> None:
     if report.findings:
         console.print()
     show.say(report.summary, show.BAD if report.is_broken else "" if report.findings else show.GOOD)
-    show.caveats(report.notes, ADVICE if report.findings else (), SCOPE)
+    show.caveats(report.notes, report.advice if report.findings else (), SCOPE)
 
 
 def _columns(report: HomogeneityReport) -> Table:

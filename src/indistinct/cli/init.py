@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     from indistinct.policy import Policy
     from indistinct.study.profiling import Profile
 
+MOST_OFFERED = 8
+"""For no more sensitive columns without a model one is offered."""
+
 
 def init(
     table: Table,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among so many rows.")] = 5,
     known: Annotated[
         int | None, typer.Option(min=1, help="Protect from whoever knows at most so many quasi columns, not all.")
+    ] = None,
+    doubt: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
+        ),
     ] = None,
     max_suppression: Annotated[
         str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
@@ -51,11 +60,13 @@ def init(
     with show.progress() as watch:
         found = profile(table, watch=watch, **reading.arguments())
     policy = suggested_policy(found, k, limit)
+    if doubt is not None:
+        policy = _with_doubt(policy, doubt, known)
     why = reasons(found, policy)
     if known is not None:
         policy = _with_known(policy, k, known)
         why = [f"known = {known}: any so many quasi columns are shared by {k}; who knows more may find people alone"]
-    text = _head(table, why) + policy_toml(policy, comments(found))
+    text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy))
     if output is not None:
         write_whole(output, text)
     if as_json:
@@ -83,6 +94,15 @@ def _with_known(policy: Policy, k: int, known: int) -> Policy:
     return replace(policy, privacy=[KAnonymity(k, known=known)], algorithm="lattice", options={})
 
 
+def _with_doubt(policy: Policy, doubt: float, known: int | None) -> Policy:
+    """Give the policy by which chance raises some labels."""
+    if known is not None:
+        raise PolicyError("--doubt: where few columns are known labels promise nothing; leave out --doubt or --known")
+    if policy.algorithm != "regroup":
+        raise PolicyError(f"--doubt: {policy.algorithm} raises no labels by chance; leave it out")
+    return replace(policy, options={**policy.options, "doubt": doubt})
+
+
 def _suppression(text: str) -> int | float:
     """Read a suppression limit: a number of rows if it is written without a decimal point, else a share."""
     from indistinct.policy import suppression_mistakes
@@ -107,6 +127,23 @@ def _head(table: str, reasons: Sequence[str]) -> str:
         f"# A first policy for {Path(table).name}: guesses to be read, not to be trusted.\n"
         "# identifier: never released. quasi: others may know it and link by it, so it is generalized.\n"
         f"# sensitive: nobody should learn it. other: neither. The last two are released as they are.\n{said}\n"
+    )
+
+
+def _offered_models(policy: Policy) -> str:
+    """Give a model for each sensitive column that has none, as comments: whoever wants one takes the marks away."""
+    from indistinct.policy.policy_file import toml
+    from indistinct.privacy import LDiversity
+    from indistinct.study.suggesting import DIVERSE
+
+    asked = {model.column for model in policy.privacy if isinstance(model, LDiversity)}
+    columns = [name for name in policy.with_role("sensitive") if name not in asked][:MOST_OFFERED]
+    if not columns or not policy.quasi:
+        return ""
+    model = f'# [[privacy]]\n# model = "l-diversity"\n# l = {DIVERSE}\n# column = '
+    return (
+        "\n# What would keep groups from sharing one value, for more loss; take the marks away from those you want:\n"
+        + ("\n".join(f"{model}{toml(name)}\n" for name in columns))
     )
 
 

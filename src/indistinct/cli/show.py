@@ -246,10 +246,12 @@ def checks(found: Iterable[Check], title: str) -> Table:
     return made
 
 
-def mark(is_good: bool) -> Text:
-    """Give a check mark or a cross."""
+def mark(is_good: bool | None) -> Text:
+    """Give a check mark or a cross; an exclamation mark for what is to be decided."""
     from rich.text import Text
 
+    if is_good is None:
+        return Text("!", "yellow")
     return Text("✓", GOOD) if is_good else Text("✗", BAD)
 
 

@@ -28,6 +28,8 @@ from indistinct.watch import Watch
 
 FEWEST_ROWS = 100
 """In smaller tables everybody stands alone by a few cells; that is not worth a warning."""
+MOST_NAMED = 6
+"""Of more columns that single rows out the others are not named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,10 @@ def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
     except PolicyError:  # more distinct rows than it is counted for
         return []
     which = "the columns" if len(some) == len(as_they_are) else f"{len(some)} of {len(as_they_are):,} columns"
-    told = f"by {which} that leave as they are, {found.sentence}; make some of them quasi, recode or drop them"
+    names = ", ".join(some) if len(some) <= MOST_NAMED else f"{', '.join(some[:MOST_NAMED])}, …"
+    told = (
+        f"by {which} that leave as they are ({names}), {found.sentence}; make some of them quasi, recode or drop them"
+    )
     return [told] if found.is_high else []
 
 

@@ -112,10 +112,10 @@ MONEY = (
     "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "
     "earn* *earn earnings gehalt lohn *lohn *einkommen verdienst salaire revenu* salario sueldo ingreso* stipendio "
     "reddito renda salaris inkomen loon charges charge cost costs expense* expend* *expenses spend* kosten debt* "
-    "schulden wealth asset* net balance credit loan* default* mortgage tax* poverty povpip benefit* welfare unemploy* "
-    "coverage price bill* pay payment* paid amount revenue capital rente pension decile *decile capgain caploss "
-    "account accounts debit delinq* overdue collections installment* instalment* bankrupt* lien liens inquiries "
-    "interest"
+    "schulden wealth asset* networth worth balance credit loan* default* mortgage tax* poverty povpip benefit* "
+    "welfare unemploy* coverage price bill* pay payment* paid amount revenue capital rente pension decile *decile "
+    "capgain caploss account accounts debit delinq* overdue collections installment* instalment* bankrupt* lien liens "
+    "inquiries interest"
 )
 BELIEFS = (
     "religion* relig* faith church* pray* bornagain konfession confession religi* party partyid partei parti partido "

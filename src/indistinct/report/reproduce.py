@@ -75,12 +75,14 @@ def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
     own = options_said(algorithm_of(policy)) if name == policy.algorithm else {}
     ran = dict(subject.said.get("options", own))
     named = [] if name == policy.algorithm else ["--algorithm", name]
-    if {**ran, "measure": None} != {**own, "measure": None}:
+    said = dict.fromkeys(("measure", "doubt"))
+    if {**ran, **said} != {**own, **said}:
         return [], f"algorithm = {toml(name)} and options = {toml(ran)}"
-    if ran.get("measure") == own.get("measure"):
-        return named, ""
-    usual = getattr(getattr(algorithm_named(name), "measure", None), "name", "")
-    return [*named, "--measure", str(ran.get("measure", usual))], ""
+    usual = {"measure": getattr(getattr(algorithm_named(name), "measure", None), "name", ""), "doubt": 0}
+    for option in said:
+        if ran.get(option) != own.get(option):
+            named += [f"--{option}", str(ran.get(option, usual[option]))]
+    return named, ""
 
 
 def _said_of_run(subject: Subject) -> list[str]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+FEW = 6
+"""So many cells are told as they are; of more only those that say something."""
+EVERYTHING = "*"
+"""The label of a suppressed cell, unless a hierarchy has another."""
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -30,3 +35,23 @@ def list_names(names: Iterable[str]) -> str:
     ('a, b', 'nothing')
     """
     return ", ".join(names) or "nothing"
+
+
+def cells_in_words(cells: Mapping[str, str | None], missing: str = "missing", first: str | None = None) -> str:
+    """Give the cells of a group by column; of many a few that are not suppressed, and how many others there are.
+
+    >>> cells_in_words({"sex": "f", "age": None})
+    'sex f, age missing'
+    >>> cells_in_words({f"c{place}": "*" if place < 3 else str(place) for place in range(12)}, first="c11")
+    'c11 11, c3 3, c4 4, c5 5, c6 6, c7 7, 3 more columns, and * in 3'
+    """
+    if len(cells) <= FEW:
+        return ", ".join(f"{name} {missing if label is None else label}" for name, label in cells.items())
+    telling = [name for name, label in cells.items() if label != EVERYTHING and name != first]
+    shown = ([first] if first in cells else []) + telling
+    said = [f"{name} {missing if cells[name] is None else cells[name]}" for name in shown[:FEW] if name is not None]
+    if len(shown) > FEW:
+        said.append(counted(len(shown) - FEW, "more column"))
+    if hidden := len(cells) - len(shown):
+        said.append(f"{'and ' if said else ''}{EVERYTHING} in {hidden if said else f'all {hidden} columns'}")
+    return ", ".join(said)

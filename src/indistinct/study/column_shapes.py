@@ -65,8 +65,9 @@ SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
 MOST_UNREADABLE = 0.02
 """Such a share of the cells may be unreadable, and is then read as missing."""
 MOST_KNOWN = 5_000
-MOSTLY = 0.8
-"""Where a column's name speaks of a list, such a share of its values on it is enough, if few cells have the others."""
+MOSTLY, MOSTLY_LISTED = 0.8, 0.6
+"""Such a share of values must be dates; and, where a column's name speaks of a list, be on it, if few cells have the
+others."""
 EXPECTED = {
     "countries": "country countries nation* land pays pais paese nationality birthplace pobp citizen*",
     "us_states": "state states stateabb statefip",
@@ -175,7 +176,7 @@ def _known_codes(name: str, look: Look) -> Shape | None:
 
 def _mostly_known(look: Look, expected: Sequence[str]) -> Recognised | None:
     """Recognize what a name speaks of where some values are misspelt or unlisted, if few cells have these."""
-    found = recognise(look.meaningful, expected=expected, threshold=MOSTLY)
+    found = recognise(look.meaningful, expected=expected, threshold=MOSTLY_LISTED)
     if found is None or found.name not in expected:
         return None
     return found if _declare_others(Shape(found.hierarchy, ""), look) is not None else None

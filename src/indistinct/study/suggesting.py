@@ -105,11 +105,8 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
             f"{columns} are more than anybody knows of a person, and little is left of a table that hides all of them: "
             "make other what nobody can link by, drop what is not needed, or ask against whoever knows few (--known 3)"
         )
-    if policy.algorithm == "regroup" and len(policy.privacy) == 1 and not policy.person_columns:
-        found.append(
-            "no doubt: every group carries the lowest labels, which tell something of the values below; doubt = 0.1 "
-            "among the options lets chance raise some labels, so that none can be sharpened, for up to 10 % more loss"
-        )
+    if policy.algorithm == "regroup" and (len(policy.privacy) == 1 or not policy.person_columns):
+        found.append(_said_of_doubt(policy))
     if profile.namesakes:
         found.append(
             f"rows with the same {' and '.join(profile.namesakes)} differ in birth or sex or in their numbers, so "
@@ -126,6 +123,19 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
     found += [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
     released = [column.name for column in profile.columns if column.role in ("other", "sensitive")]
     return [*found, *unseen_pairs(released, policy.quasi)]
+
+
+def _said_of_doubt(policy: Policy) -> str:
+    """Say what labels tell of the values below them, and what is done about it."""
+    if given := policy.options.get("doubt"):
+        return (
+            f"doubt = {given}: chance raises some labels, so that none can be sharpened; each run makes another release"
+        )
+    return (
+        "no doubt: every group carries the lowest labels, which tell something of the values below; doubt = 0.1 "
+        "among the options (--doubt 0.1) lets chance raise some labels, so that none can be sharpened, for up to "
+        "10 % more loss"
+    )
 
 
 def _sensitive(profile: Profile) -> list[ColumnProfile]:
