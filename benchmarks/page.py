@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import (
     arx,
     clinic,
+    guessing,
     init,
     known,
     ledger,
@@ -50,6 +51,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
     sections += [private.section(_figures(content, "private")), known.section(_figures(content, "known"))]
     sections += [models.section(_figures(content, "models"))]
     sections += [sharpening.section(_figures(content, "sharpening"))]
+    sections += [guessing.section(_figures(content, "guessing"))]
     guessed = _figures(content, "init")
     sections += [init.chapter(guessed)] if guessed else []
     sections += [clinic.section(_figures(content, "tables"))]

@@ -13,6 +13,7 @@ import indistinct as ix
 from benchmarks import (
     arx,
     clinic,
+    guessing,
     init,
     known,
     ledger,
@@ -248,6 +249,7 @@ PARTS = {
     "known": known.run_known,
     "models": models.run_models,
     "sharpening": sharpening.run_sharpening,
+    "guessing": guessing.run_guessing,
     "init": init.run,
     "tables": clinic.run_tables,
 }

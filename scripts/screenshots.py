@@ -165,6 +165,10 @@ def _attack(page: Any, camera: Camera, voters: Path) -> None:
     page.see("Row 17 ")
     page.alive()
     camera.take("attack", 1100)
+    page.click("#attack")
+    page.see("Three questions")
+    page.alive()
+    camera.take("questions", 860, at="#questions")
 
 
 def _ledger(page: Any, camera: Camera, ledger: Path) -> None:
@@ -175,6 +179,7 @@ def _ledger(page: Any, camera: Camera, ledger: Path) -> None:
     page.alive()
     page.write("#recipient", "university")
     page.write("//label[.//span[text()='Purpose']]//input", "a study of asthma")
+    page.write("#review", "05302027")
     page.click("#enter")
     page.until(lambda: "Reading" not in page.text and "smallest group" in page.text, "the entry")
     page.alive()

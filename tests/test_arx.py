@@ -138,10 +138,22 @@ def test_what_is_written_is_the_same_policy(tmp_path: Path) -> None:
         ),
         ("1.0-disclosure privacy for attribute 'illness'", "delta-disclosure", {"delta": round(math.log(2), 12)}),
         ("enhanced-1.5-likeness for attribute 'illness'", "beta-likeness", {"beta": 1.5, "enhanced": True}),
+        (
+            "0.2-closeness with equal ground-distance for attribute 'illness'",  # as 3.6 and later write it
+            "t-closeness",
+            {"t": 0.2, "distance": "equal"},
+        ),
+        (
+            "0.2-closeness with hierarchical ground-distance for attribute 'illness'",
+            "t-closeness",
+            {"t": 0.2, "distance": "hierarchical"},
+        ),
         ("(0.05)-avg-reidentification-risk", "average-risk", {"at_most": 0.05}),
+        ("(<0.05)-avg-reidentification-risk", "average-risk", {"at_most": 0.05}),  # as 3.0 wrote it
         ("(0.05, 0.2, 0.1)-avg-reidentification-risk", "average-risk", {"at_most": 0.05}),
         ("(5)-map estimated as (3)-anonymity (Poisson)", "k-anonymity", {"k": 3}),
-        ("(5)-map", None, {}),
+        ("(5)-map estimated as (unknown)-anonymity (Poisson)", "k-anonymity", {"k": 5}),
+        ("(5)-map", "k-anonymity", {"k": 5}),
         ("(0.1)-sample-uniqueness", None, {}),
         ("(0.0,0.5)-presence", None, {}),
         ("(1.0, 1.0E-5)-differential privacy", None, {}),

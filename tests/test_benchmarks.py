@@ -49,6 +49,19 @@ def quick(tmp_path_factory):
     return folder
 
 
+def test_the_page_of_guesses_has_the_figures_that_were_measured(modules):
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks import guessing
+    finally:
+        sys.path.remove(str(ROOT))
+    content = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    figures = content["parts"]["guessing"]["figures"]
+    assert [one["release"] for one in figures] == list(guessing.RELEASES)
+    for page in ("guessing.md", "benchmarks.md"):
+        assert guessing.table(figures) in (ROOT / "docs" / page).read_text("utf-8"), page
+
+
 def test_a_quick_run_writes_figures_of_every_part(quick, modules):
     content = json.loads((quick / "results.json").read_text("utf-8"))
     assert content["is_quick"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,6 +91,17 @@ def test_the_attack_counts_whom_a_told_district_leaves_alone() -> None:
     assert report.to_dict()["columns"][0]["below_k"] == report.below_k
     assert not blind.columns
     assert "give the original" in blind.notes[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_are_drawn_by_chance_tell_nothing(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    names = {"district": list(DISTRICTS), "crowd": [str(place) for place in range(9)]}
+    cells = {name: draw.choice(values, 600).tolist() for name, values in names.items()}
+    private = pa.table({**cells, "age": [str(age) for age in draw.integers(20, 60, 600)]}).select(survey().column_names)
+    with ix.anonymize(private, POLICY, algorithm=ix.Chosen({"district": 1, "age": 1})) as release:
+        report = ix.attacks.dependencies(release, POLICY, original=private)
+    assert (report.columns, report.below_k, report.is_broken) == ((), 0, False)
 
 
 def test_rows_that_kept_their_value_teach_what_the_others_hide() -> None:

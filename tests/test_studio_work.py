@@ -21,6 +21,7 @@ from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
 from indistinct.hierarchy import intervals, suppress
 from indistinct.policy import policy_entries
+from indistinct.report.page import report_facts
 from indistinct.showing.small_bars import small_bars
 from indistinct.studio import bulk, drafts
 from indistinct.studio.distributions import distributions
@@ -345,9 +346,11 @@ def test_a_new_release_forgets_the_attacks_on_the_old_one(hospital):
 def test_the_ledger_remembers_and_refuses(hospital, tmp_path):
     hospital.open_ledger(str(tmp_path / "ledger.db"), is_new=True)
     assert hospital.entries() == []
-    hospital.enter("university", "research")
+    with pytest.raises(ix.LedgerError, match="review"):
+        hospital.enter("university", "research", review="soon")
+    hospital.enter("university", "research", review="2027-05-30")
     (entry,) = hospital.entries()
-    assert (entry.recipient, entry.purpose) == ("university", "research")
+    assert (entry.recipient, entry.purpose, entry.review) == ("university", "research", "2027-05-30")
     assert hospital.release.entry == 1
     found = hospital.check_ledger("university")
     assert found.passed
@@ -359,6 +362,29 @@ def test_the_ledger_remembers_and_refuses(hospital, tmp_path):
         hospital.enter("university", "research")
     assert len(hospital.entries()) == 1
     assert hospital.release.entry == 1
+
+
+def test_a_ledger_may_have_a_budget(hospital, tmp_path):
+    with pytest.raises(ix.LedgerError, match="above 0"):
+        hospital.open_ledger(str(tmp_path / "none.db"), is_new=True, budget=(0.0, 1e-5))
+    hospital.open_ledger(str(tmp_path / "ledger.db"), is_new=True, budget=(2.0, 1e-5))
+    budget = hospital.ledger_budget()
+    assert (budget.epsilon, budget.delta) == (2.0, 1e-5)
+    with pytest.raises(ix.RefusedError, match="budget"):
+        hospital.enter("university", "research")
+
+
+def test_the_three_questions_are_those_of_the_report(hospital):
+    hospital.anonymize()
+    assert hospital.questions() == []
+    hospital.attack()
+    hospital.measure_risk()
+    found = hospital.questions()
+    reported = report_facts(hospital.release, hospital.release.policy, original=hospital.table)["questions"]
+    assert [one["question"] for one in found] == ["singling out", "linking", "inference"]
+    assert [(one["question"], one.get("rate"), one["remains"]) for one in found] == [
+        (one["question"], one.get("rate"), one["remains"]) for one in reported
+    ]
 
 
 def test_people_may_be_recognised_by_several_columns_together(work, tmp_path):

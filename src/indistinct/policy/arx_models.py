@@ -65,6 +65,9 @@ def _k_anonymity(found: re.Match[str]) -> ArxModel:
 
 
 def _k_map(found: re.Match[str]) -> ArxModel:
+    if found[2] in (None, "unknown"):
+        note = f"k-map counts people of a population, so k-anonymity with k = {found[1]} was taken, which asks for more"
+        return ArxModel("k-anonymity", {"k": int(found[1])}, (note,))
     note = f"k-map with k = {found[1]} is estimated there from a model of the population, here as k-anonymity"
     return ArxModel("k-anonymity", {"k": int(found[2])}, (note,))
 
@@ -112,13 +115,13 @@ def _average_risk(found: re.Match[str]) -> ArxModel:
 
 FORMS: dict[str, Callable[[re.Match[str]], ArxModel]] = {
     r"\(?([0-9]+)\)?-anonymity": _k_anonymity,
-    r"\(([0-9]+)\)-map estimated as \(([0-9]+)\)-anonymity.*": _k_map,
+    r"\(([0-9]+)\)-map(?: estimated as \(([0-9]+|unknown)\)-anonymity.*)?": _k_map,
     rf"distinct-([0-9]+)-diversity{OF_COLUMN}": _distinct,
     rf"(shannon-|grassberger-)?entropy-{NUMBER}-diversity{OF_COLUMN}": _entropy,
     rf"recursive-\({NUMBER}, ?{NUMBER}\)-diversity{OF_COLUMN}": _recursive,
-    rf"{NUMBER}-closeness with (equal|ordered|hierarchical) distance{OF_COLUMN}": _closeness,
+    rf"{NUMBER}-closeness with (equal|ordered|hierarchical) (?:ground-)?distance{OF_COLUMN}": _closeness,
     rf"{NUMBER}-disclosure privacy{OF_COLUMN}": _disclosure,
     rf"(basic-|enhanced-)?{NUMBER}-likeness{OF_COLUMN}": _likeness,
-    rf"\({NUMBER}(, .*)?\)-avg-reidentification-risk": _average_risk,
+    rf"\(<?{NUMBER}(, .*)?\)-avg-reidentification-risk": _average_risk,
 }
 """Texts of ARX, and how each is read."""

@@ -16,6 +16,7 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES
 from indistinct.report.column_section import Counted, count_labels
+from indistinct.report.three_questions import three_questions
 from indistinct.studio.column_meanings import pair_by_meaning
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from indistinct.attacks import AttackRun, LinkReport
     from indistinct.ledger import Entry
     from indistinct.ledger.history import Linked
+    from indistinct.ledger.store.spending import Spending
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release
@@ -284,11 +286,37 @@ class Work(Opened):
         """Give why a row of the private table is at risk under the policy, and what would help."""
         return ix.explain_row(self.table, self.policy(), row)
 
-    def open_ledger(self, url: str, is_new: bool = False) -> None:
-        """Open a ledger, or make a new one."""
+    def questions(self) -> list[dict[str, Any]]:
+        """Give the three questions of regulators as the report has them; nothing before risks and attacks are known."""
+        if self.attacked is None or self.risks is None or self.release is None:
+            return []
+        after = self.risks[1]
+        attacks = [
+            {
+                "attack": one.attack,
+                "summary": one.summary,
+                "guesses": [guess.to_dict() for guess in getattr(one.report, "guesses", ())],
+            }
+            for one in self.attacked.outcomes
+        ]
+        attacks += [{"attack": name, "summary": why, "guesses": []} for name, why in self.attacked.not_run.items()]
+        risk = [{"after": {"average": after.prosecutor.average, "highest": after.prosecutor.highest}}]
+        unicity = {} if after.unicity is None else after.unicity.to_dict()
+        return three_questions(attacks, risk, unicity, self.release.facts["released"], is_public=False)
+
+    def open_ledger(self, url: str, is_new: bool = False, budget: tuple[float, float] | None = None) -> None:
+        """Open a ledger, or make a new one; ``budget`` is what each source may spend, an epsilon and a delta."""
         text = url.strip()
-        (ix.Ledger.create(text) if is_new else ix.Ledger(text)).close()
+        epsilon, delta = budget or (None, None)
+        (ix.Ledger.create(text, epsilon=epsilon, delta=delta) if is_new else ix.Ledger(text)).close()
         self.ledger_url = text
+
+    def ledger_budget(self) -> Spending | None:
+        """Give what each source of the ledger may spend; None without a ledger or a budget."""
+        if self.ledger_url is None:
+            return None
+        with ix.Ledger(self.ledger_url) as ledger:
+            return ledger.store.budget
 
     def entries(self) -> list[Entry]:
         """Give what was released before, the oldest first."""
@@ -297,16 +325,27 @@ class Work(Opened):
         with ix.Ledger(self.ledger_url) as ledger:
             return ledger.entries
 
-    def enter(self, recipient: str, purpose: str, key: Sequence[str] | None = None, watch: Watch | None = None) -> None:
+    def enter(
+        self,
+        recipient: str,
+        purpose: str,
+        key: Sequence[str] | None = None,
+        watch: Watch | None = None,
+        *,
+        review: str | None = None,
+    ) -> None:
         """Make the release once more, checked against earlier ones, and enter it in the ledger.
 
-        People are recognised by the columns of ``key`` together, or else by all identifiers.
+        People are recognised by the columns of ``key`` together, or else by all identifiers. ``review`` is the day when
+        the release is to be looked at again.
         """
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
         policy, text = self.policy(), self.policy_text()
         with ix.Ledger(self.ledger_url) as ledger:
-            release = ledger.anonymize(self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch)
+            release = ledger.anonymize(
+                self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch, review=review or None
+            )
         self._take(release, text)
 
     def check_ledger(self, recipient: str, key: Sequence[str] | None = None, watch: Watch | None = None) -> Linked:

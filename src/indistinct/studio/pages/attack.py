@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
 
 from indistinct.attacks import AttackRun
+from indistinct.attacks.guess_report import points
 from indistinct.attacks.link_report import SCOPE, LinkReport, bars, sentence
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
@@ -16,8 +17,11 @@ from indistinct.studio import controls
 from indistinct.studio.page_frame import Desk, frame, needs_release
 from indistinct.studio.pages.one_row import OneRow
 from indistinct.studio.work import External, Work
+from indistinct.study.risk.cell_unicity import Unicity
 
 LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."
+
+QUESTIONS = "What regulators ask: can somebody be singled out, linked, or inferred about? The report names the clauses."
 
 KINDS = {"broken": "bad", "something": "note", "nothing": "good"}
 
@@ -38,6 +42,8 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             _pairs(work, desk, work.external)
         if work.linked is not None:
             _show_links(work.linked)
+        if questions := work.questions():
+            _questions(questions)
         if work.attacked is not None:
             _outcomes(work.attacked)
 
@@ -96,6 +102,34 @@ def _risk(work: Work, desk: Desk) -> None:
             controls.Words("p", told, "quiet small").style("margin: 8px 0 0")
         for note in after.notes:
             controls.Words("p", f"After: {note}.", "quiet small").style("margin: 8px 0 0")
+        if after.unicity is not None:
+            _unicity(after.unicity)
+
+
+def _unicity(found: Unicity) -> None:
+    """Show how many released rows stand alone by any few of their cells."""
+    controls.Words("h3", "Whoever knows a few released cells")
+    controls.table(
+        ["cells known", "rows alone", "by the worst columns"],
+        [[str(one.cells), f"{one.mean:.1%}", f"{one.worst:.1%}"] for one in found.known],
+        caption="Rows that stand alone by any few of the cells that are released, sensitive and other columns included",
+        numbers=[0, 1, 2],
+    )
+
+
+def _questions(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Show the three questions of regulators, as the report has them."""
+    with controls.card("Three questions"):
+        controls.Words("p", QUESTIONS, "quiet small", id="questions")
+        for one in rows:
+            controls.Words("h3", f"{one['question'][0].upper()}{one['question'][1:]}")
+            if "rate" in one:
+                low, high = one["interval"]
+                told = f"{one['rate']:.1%}, its control {one['control']:.1%}; difference {points(one['difference'])} "
+                controls.Words("p", f"{told}({points(low)} to {points(high)}) points").style("margin: 0")
+            remains = f" What remains: {one['remains']}." if one["remains"] else ""
+            measured = f"{one['measured'][0].upper()}{one['measured'][1:]}."
+            controls.Words("p", f"{measured}{remains}", "quiet small").style("margin: 4px 0 0")
 
 
 def _attacks(work: Work, desk: Desk) -> None:
@@ -113,10 +147,11 @@ def _outcomes(found: AttackRun) -> None:
         for outcome in found.outcomes:
             controls.Words("h3", outcome.title)
             controls.tell(KINDS[outcome.severity], outcome.summary[0].upper() + outcome.summary[1:] + ".")
-            if outcome.findings:
+            if outcome.findings or outcome.meaning:
                 with controls.box("details"):
                     controls.Words("summary", "What was found, and what helps")
-                    for words in (*outcome.findings[:5], *outcome.advice):
+                    meaning = [outcome.meaning[0].upper() + outcome.meaning[1:] + "."] if outcome.meaning else []
+                    for words in (*outcome.findings[:5], *meaning, *outcome.advice):
                         controls.Words("p", words, "small").style("margin: 6px 0 0")
 
 

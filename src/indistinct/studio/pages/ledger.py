@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from datetime import date
 from functools import partial
 from typing import Any
 
 from nicegui import ui
 
-from indistinct.errors import IndistinctError
+from indistinct.errors import IndistinctError, LedgerError
 from indistinct.ledger.history import Linked
 from indistinct.ledger.store.spending import add_spending
 from indistinct.showing.words import list_names
@@ -21,6 +22,10 @@ from indistinct.watch import Watch
 LEAD = (
     "Two releases that are each safe can reveal more together. A ledger remembers what was given to whom, and refuses "
     "what would undo an earlier release."
+)
+BUDGET = (
+    "What all releases of one source may spend together. Such a ledger takes releases under the model "
+    "differential-privacy only, and refuses what would spend more."
 )
 NO_KEY = "By all identifiers; if there are none, by the whole row."
 
@@ -38,11 +43,12 @@ def _again() -> None:
 
 
 def _which(work: Work, desk: Desk) -> None:
-    typed = {"url": work.ledger_url or ""}
+    typed = {"url": work.ledger_url or "", "epsilon": "", "delta": ""}
 
     async def go(is_new: bool) -> None:
         try:
-            await asyncio.to_thread(work.open_ledger, typed["url"], is_new)
+            budget = _budget(typed["epsilon"], typed["delta"]) if is_new else None
+            await asyncio.to_thread(work.open_ledger, typed["url"], is_new, budget)
         except IndistinctError as error:
             desk.fail(str(error))
             return
@@ -59,6 +65,28 @@ def _which(work: Work, desk: Desk) -> None:
         )
         controls.button("Open", lambda: go(False), "primary", id="open-ledger")
         controls.button("Make a new one", lambda: go(True), id="new-ledger")
+        if work.ledger_url is None:
+            with controls.box("details"):
+                controls.Words("summary", "A new one with a budget of differential privacy")
+                controls.Words("p", BUDGET, "quiet small")
+                with controls.box("div", "row-line"):
+                    for name, letter in (("epsilon", "ε"), ("delta", "δ")):
+                        heard = partial(_remember, typed, name)
+                        controls.number(f"{letter} of each source", "", heard, live=True, min="0", step="any", id=name)
+
+
+def _remember(typed: dict[str, str], name: str, text: str) -> None:
+    typed[name] = text
+
+
+def _budget(epsilon: str, delta: str) -> tuple[float, float] | None:
+    """Read a budget; None if none was typed."""
+    if not epsilon.strip() and not delta.strip():
+        return None
+    try:
+        return float(epsilon), float(delta)
+    except ValueError:
+        raise LedgerError("a budget needs both numbers: an ε such as 2, and a δ such as 0.00001") from None
 
 
 class Entries:
@@ -70,7 +98,9 @@ class Entries:
         self.rows: list[list[Any]] | None = None
         self.recipient = ""
         self.purpose = ""
+        self.review = ""
         self.spent: list[str] = []
+        self.due: list[int] = []
         self.key: list[str] = []
         self.finding: Linked | None = None
 
@@ -81,6 +111,7 @@ class Entries:
                 with controls.box("div", "row-line"):
                     controls.text("Recipient", "", self._set_recipient, live=True, wide=False, id="recipient")
                     controls.text("Purpose", "", self._set_purpose, live=True)
+                    controls.text("Review on", "", self._set_review, live=True, wide=False, id="review", type="date")
                 self._ask_key()
                 with controls.box("div", "row-line").style("margin-top: 12px"):
                     controls.button("Check only", self._check, id="check-ledger")
@@ -95,6 +126,9 @@ class Entries:
 
     def _set_purpose(self, text: str) -> None:
         self.purpose = text
+
+    def _set_review(self, text: str) -> None:
+        self.review = text
 
     def _ask_key(self) -> None:
         """Ask by which columns together people are recognised."""
@@ -117,7 +151,7 @@ class Entries:
 
     def _enter(self) -> None:
         def work(watch: Watch) -> None:
-            self.work.enter(self.recipient, self.purpose, self.key or None, watch)
+            self.work.enter(self.recipient, self.purpose, self.key or None, watch, review=self.review.strip() or None)
 
         self.desk.run("Releasing", work, _again)
 
@@ -147,7 +181,11 @@ class Entries:
             ]
             for entry in found
         ]
-        self.spent = [f"Source {name}: {one} spent." for name, one in add_spending(found).items()]
+        budget = self.work.ledger_budget() if found else None
+        of = "" if budget is None else f" of {budget}"
+        self.spent = [f"Source {name}: {one} spent{of}." for name, one in add_spending(found).items()]
+        today = date.today().isoformat()
+        self.due = [entry.number for entry in found if entry.review and entry.review <= today]
         self.entries.refresh()
 
     @ui.refreshable_method
@@ -161,4 +199,7 @@ class Entries:
             heads = ["entry", "when", "recipient", "purpose", "review", "rows", "smallest group"]
             for words in self.spent:
                 controls.Words("p", words, "quiet small")
+            if self.due:
+                numbers = ", ".join(map(str, self.due))
+                controls.tell("note", f"To be reviewed: {'entry' if len(self.due) == 1 else 'entries'} {numbers}.")
             controls.table(heads, self.rows, caption="Entries of the ledger", numbers=[0, 5, 6])
