@@ -1,0 +1,382 @@
+"""The verdict by hand: what a recount and a proof say of a few rows, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import indistinct as ix
+from indistinct.counting import encode_eligible
+from indistinct.engine import open_table
+from indistinct.proof import by_column, stated_measures
+from indistinct.proof.cell_by_cell import prove_cell_by_cell
+from indistinct.proof.checks import Check
+from indistinct.proof.people_recount import NOT_COUNTED
+from indistinct.proof.stated_measures import Bounds, Reading, _Counts, _Reader
+from indistinct.proof.stated_search import search_checks
+
+Cell = str | None
+AGES = ix.levels([["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4", "3-4", "*"]])
+COLUMNS = {
+    "id": ix.identifier(),
+    "age": ix.quasi(AGES),
+    "sex": ix.quasi(ix.suppress()),
+    "ill": ix.sensitive(),
+}
+POLICY = ix.Policy(COLUMNS, [ix.KAnonymity(2)], max_suppression=0.5)
+
+
+def table(**columns: Sequence[Cell]) -> pa.Table:
+    return pa.table({name: pa.array(cells, pa.string()) for name, cells in columns.items()})
+
+
+ORIGINAL = table(id=list("abcdef"), age=list("112334"), sex=list("mmmfff"), ill=list("xyzxyz"))
+BY_COLUMN = table(age=["1-2"] * 3 + ["3-4"] * 3, sex=list("mmmfff"), ill=list("xyzxyz"))
+
+
+def judged(released: pa.Table, policy: ix.Policy = POLICY, **more: Any) -> dict[str, tuple[bool, str]]:
+    """Give each check of a table by its name: whether it passed, and what it says."""
+    return {check.name: (check.passed, check.detail) for check in ix.verify(released, policy, **more).checks}
+
+
+def failing(released: pa.Table, policy: ix.Policy = POLICY, **more: Any) -> dict[str, str]:
+    return {name: detail for name, (passed, detail) in judged(released, policy, **more).items() if not passed}
+
+
+# From the cells alone
+
+
+def test_every_check_of_a_good_table_and_its_words() -> None:
+    assert judged(BY_COLUMN, suppressed=0) == {
+        "columns": (True, "3 columns, no identifier"),
+        "k-anonymity (k = 2) on quasi-identifier": (True, "2 groups, the smallest of 3 rows"),
+        "suppression limit": (True, "0 of 6 rows suppressed, 3 allowed"),
+    }
+    assert "suppression limit" not in judged(BY_COLUMN)
+    assert failing(BY_COLUMN, suppressed=7) == {"suppression limit": "7 of 13 rows suppressed, 6 allowed"}
+    blank = replace(POLICY, suppressed_rows="blank")
+    assert failing(BY_COLUMN, blank, suppressed=4) == {"suppression limit": "4 of 6 rows suppressed, 3 allowed"}
+
+
+def test_tables_that_lack_something() -> None:
+    found = ix.verify(BY_COLUMN.drop_columns(["sex"]), POLICY)
+    assert [check.detail for check in found.checks] == ["'sex' is missing"]
+    assert (found.rows, found.groups, found.smallest_group) == (6, 0, 6)
+    assert failing(BY_COLUMN.slice(0, 0)) == {"rows": "the table has no rows"}
+    of_ill = replace(POLICY, privacy=(ix.LDiversity(2),))
+    assert failing(BY_COLUMN.drop_columns(["ill"]), of_ill) == {
+        "columns": "'ill' is missing",
+        "l-diversity on quasi-identifier": "a sensitive column is missing",
+    }
+    assert failing(ORIGINAL.drop_columns(["ill"]))["columns"] == "identifier 'id' is left in; 'ill' is missing"
+
+
+def test_people_are_counted_where_something_tells_them() -> None:
+    of_people = replace(POLICY, person="id")
+    assert judged(BY_COLUMN, of_people)["people"] == (True, NOT_COUNTED.detail)
+    diverse = replace(of_people, privacy=(ix.LDiversity(2),))
+    alike = BY_COLUMN.set_column(2, "ill", pa.array(["x"] * 6))
+    assert "l-diversity (l = 2) on quasi-identifier" in failing(alike, diverse) or "people" in judged(alike, diverse)
+    frequent = replace(of_people, privacy=(ix.AlphaK(0.5, 2),))
+    assert "k-anonymity (k = 2) on quasi-identifier" in judged(BY_COLUMN, frequent)
+    assert "k-anonymity (k = 2) on quasi-identifier" in failing(BY_COLUMN.slice(0, 4), frequent)
+
+
+def test_what_is_asked_of_several_tables_or_without_a_policy_is_refused() -> None:
+    with pytest.raises(ix.PolicyError, match="its policy is needed"):
+        ix.verify(BY_COLUMN, original=ORIGINAL)
+    with pytest.raises(ix.TableError, match="only a release folder"):
+        ix.verify(BY_COLUMN)
+    parts = {"people": ix.LinkedTable({"age": ix.quasi(AGES)}, key="id"), "stays": ix.LinkedTable({"ward": ix.quasi()})}
+    linked = ix.TablesPolicy(tables=parts, privacy=[ix.KAnonymity(2)], person="id")
+    with pytest.raises(ix.TableError, match=r"original: the policy describes several tables; .* people, stays"):
+        ix.verify({"people": BY_COLUMN, "stays": BY_COLUMN}, linked, original=ORIGINAL)
+
+
+def test_a_verdict_in_a_notebook() -> None:
+    shown = ix.verify(BY_COLUMN, POLICY)._repr_html_()
+    assert "✓ passed" in shown
+    assert "in the smallest" in shown
+    shown = ix.verify(BY_COLUMN.slice(0, 4), POLICY)._repr_html_()
+    assert "✗ FAILED: do not hand this table out" in shown
+    assert "✓" in shown
+
+
+# With the original
+
+
+def test_a_table_of_one_level_a_column_is_proved_word_for_word() -> None:
+    proved = judged(BY_COLUMN, original=ORIGINAL, suppressed=0, node={"age": 1, "sex": 0})
+    assert list(proved.items())[2:] == [
+        ("truthful", (True, "each of 6 rows generalizes a row of its own of the original")),
+        ("suppression limit", (True, "0 of 6 rows suppressed, 3 allowed")),
+        ("least suppression", (True, "0 rows suppressed, as many as must be at this generalization")),
+    ]
+    fewer = judged(BY_COLUMN.slice(0, 3), original=ORIGINAL, suppressed=1)
+    assert fewer["suppressed rows"] == (False, "the release says 1, but 3 rows are missing from it")
+    assert fewer["suppression limit"] == (True, "3 of 6 rows suppressed, 3 allowed")
+    assert fewer["least suppression"][0] is False
+    assert "suppressed rows" not in judged(BY_COLUMN.slice(0, 3), original=ORIGINAL)
+
+
+def test_levels_that_labels_do_not_have() -> None:
+    wrong = {"levels": "the release states levels that its labels do not have"}
+    assert failing(BY_COLUMN, original=ORIGINAL, node={"age": 2, "sex": 0}) == wrong
+    assert failing(BY_COLUMN, original=ORIGINAL, node={"age": 1}) == wrong
+    assert failing(BY_COLUMN, original=ORIGINAL, node={"age": 1, "sex": 0}, is_local=False) == {}
+
+
+def test_labels_of_two_levels_that_read_the_same_are_both_tried() -> None:
+    """What is a at level 1 is b at level 2, and the other way round."""
+    turned = ix.levels([["1", "a", "b", "*"], ["2", "b", "a", "*"]])
+    policy = ix.Policy({"x": ix.quasi(turned)}, [ix.KAnonymity(1)])
+    original = table(x=["1", "1", "1", "2"])
+    for cells, level in ((["a", "a", "a", "b"], 1), (["b", "b", "b", "a"], 2)):
+        for hint in (None, {"x": 1}, {"x": 2}):
+            found = failing(table(x=cells), policy, original=original, node=hint, is_local=False)
+            assert set(found) == (set() if hint in (None, {"x": level}) else {"levels"})
+    false = failing(table(x=["a", "a", "b", "b"]), policy, original=original, is_local=False)
+    assert false == {"truthful": "1 released rows generalize no row of the original, one to one"}
+    lost = failing(table(x=["a", "1", "b", "b"]), policy, original=original, is_local=False)
+    assert lost == {"truthful": "'x': labels that no single level has, of those that may be released"}
+
+
+def test_a_table_of_which_nothing_says_how_it_was_made_may_be_proved_cell_by_cell() -> None:
+    mixed = table(age=["1", "1", "1-2", "3", "3", "3-4"], sex=list("mmmfff"), ill=list("xyzxyz"))
+    loose = replace(POLICY, privacy=(ix.KAnonymity(1),))
+    assert judged(mixed, loose, original=ORIGINAL)["truthful"][1].endswith("of the original, cell by cell")
+    assert "truthful" in failing(mixed, loose, original=ORIGINAL, is_local=False)
+    assert failing(mixed, loose, original=ORIGINAL, is_local=True) == {}
+    assert judged(BY_COLUMN, original=ORIGINAL)["truthful"][1].endswith("of the original")
+
+
+def test_rows_that_were_left_blank() -> None:
+    blank = replace(POLICY, suppressed_rows="blank")
+    rows = table(age=["1-2"] * 3 + [None] * 3, sex=["m"] * 3 + [None] * 3, ill=list("xyzxyz"))
+    found = judged(rows, blank, original=ORIGINAL, suppressed=3, node={"age": 1, "sex": 0})
+    assert found["truthful"][0]
+    assert found["suppression limit"] == (True, "3 of 6 rows suppressed, 3 allowed")
+    assert failing(rows, blank, original=ORIGINAL, suppressed=2)["suppressed rows"].startswith("the release says 2")
+    other = rows.set_column(2, "ill", pa.array(list("xyzxyy")))
+    assert "truthful" in failing(other, blank, original=ORIGINAL)
+    by_nature = ORIGINAL.set_column(1, "age", pa.array([*"11233", None])).set_column(
+        2, "sex", pa.array([*"mmmff", None])
+    )
+    told = failing(rows, blank, original=by_nature, is_local=False)["truthful"]
+    assert told == "rows whose quasi cells are all missing cannot be told from suppressed rows that were left blank"
+    some = table(age=["1-2"] * 3 + ["3-4", "3-4", None], sex=[*"mmmff", None], ill=list("xyzxyz"))
+    assert failing(some, replace(blank, privacy=(ix.KAnonymity(1),)), original=by_nature, suppressed=0) == {}
+
+
+def test_nothing_is_proved_of_a_table_without_rows_or_columns() -> None:
+    assert "truthful" not in judged(BY_COLUMN.slice(0, 0), original=ORIGINAL)
+    assert "truthful" not in judged(BY_COLUMN.drop_columns(["sex"]), original=ORIGINAL)
+
+
+def test_the_original_at_a_node_holds_what_is_asked_for() -> None:
+    with open_table(ORIGINAL) as source, encode_eligible(source, POLICY, POLICY.quasi) as encoded:
+        hierarchies = {name: POLICY.columns[name].compile(encoded.values[name]) for name in POLICY.quasi}
+        plan = by_column._generalization((1, 0), POLICY, hierarchies, encoded, ("id",))
+        assert plan.columns == ("age", "sex", "ill", "id")
+        assert plan.kept == {"sex"}
+        assert not plan.blank
+        assert set(plan.maps) == {"age", "sex"}
+        assert [len(rows) for rows in plan.suppressed.values()] == [0, 0]
+    assert by_column._told_by(POLICY, 0) == ["age", "sex", "ill"]
+    assert by_column._told_by(POLICY, 2) == ["ill"]
+
+
+def test_cells_one_by_one_and_how_many_people_are_behind_them() -> None:
+    of_people = replace(POLICY, person="id")
+    rows = table(age=["1-2"] * 4, sex=["m"] * 4, ill=list("xyxy"))
+    twice = table(id=list("aabb"), age=list("1122"), sex=list("mmmm"), ill=list("xyxy"))
+    with open_table(rows) as released, open_table(twice) as source:
+        told = {
+            check.name: (check.passed, check.detail) for check in prove_cell_by_cell(released, source, of_people, 0)
+        }
+        assert told["people"] == (True, "each of 1 groups fits the rows of at least 2 people")
+        assert told["least suppression"] == (
+            True,
+            "not proved cell by cell: 0 of 4 rows missing, and the policy allows 2",
+        )
+        three = replace(of_people, privacy=(ix.KAnonymity(3),), max_suppression=None)
+        told = {check.name: (check.passed, check.detail) for check in prove_cell_by_cell(released, source, three, 0)}
+        assert told["people"] == (False, "1 of 1 groups fit the rows of fewer than 3 people")
+        assert told["least suppression"][1].endswith("and the policy sets no limit")
+        false = replace(of_people, columns=COLUMNS | {"ill": ix.other()})
+        assert prove_cell_by_cell(released, source, false, 0)[0].passed
+    with open_table(rows.set_column(2, "ill", pa.array(list("xyzz")))) as released, open_table(twice) as source:
+        assert prove_cell_by_cell(released, source, of_people, 0) == [
+            Check("truthful", False, "2 released rows generalize no row of the original, one to one")
+        ]
+
+
+# What a manifest says of its search
+
+
+def test_what_a_search_is_called() -> None:
+    def said(blind: bool, randomised: bool, algorithm: str, policy: ix.Policy = POLICY) -> tuple[bool, str]:
+        (check,) = search_checks({"search": {"blind": blind, "randomised": randomised}, "algorithm": algorithm}, policy)
+        assert check.name == "search"
+        return check.passed, check.detail
+
+    asks = replace(POLICY, privacy=(ix.LDiversity(2),))
+    assert said(True, False, "lattice") == (True, "blind: it saw no sensitive value; not randomised")
+    assert said(False, False, "lattice", asks) == (True, "not blind: it saw sensitive values; not randomised")
+    assert said(False, True, "safepub") == (True, "not blind: it saw sensitive values; randomised")
+    assert said(False, True, "of-others")[0]
+    assert said(True, True, "lattice", asks) == (
+        False,
+        "the manifest calls it blind, though models ask about sensitive values and randomised, though its algorithm "
+        "draws nothing",
+    )
+    assert search_checks({"search": {"blind": 1, "randomised": True}}, POLICY) == []
+    assert search_checks({}, POLICY) == []
+
+
+# The figures of a manifest
+
+
+def test_bounds_hold_what_lies_between_them() -> None:
+    assert [Bounds(1.0, 2.0).allow(said) for said in (0.9, 1.0, 1.5, 2.0, 2.1)] == [False, True, True, True, False]
+    assert Bounds(1e12, 1e12).allow(1e12 + 100)
+    assert not Bounds(1e12, 1e12).allow(1e12 + 10_000)
+    assert not Bounds(0.0, 0.0).allow(1e-6)
+    assert (Bounds(1.0, 1.0).are_one, Bounds(1.0, 1.1).are_one) == (True, False)
+    assert stated_measures._in_words(Bounds(0.25, 0.25)) == "0.25"
+    assert stated_measures._in_words(Bounds(0.25, 0.5)) == "between 0.25 and 0.5"
+    assert stated_measures._from_one(Bounds(0.25, 0.5)) == Bounds(0.5, 0.75)
+    assert stated_measures._plus(Bounds(1, 2), 3, [1, 2]) == Bounds(4, 8)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({}, []),
+        ({"bound": {"ncp": 0.2}}, ["bound and gap do not go together"]),
+        ({"gap": 0.2}, ["bound and gap do not go together"]),
+        ({"gap": 0.2, "is_proven": False}, []),
+        ({"bound": {"ncp": 0.2}, "gap": 0.1}, []),
+        ({"bound": {"ncp": 0.2}, "gap": 0.1, "measures": {"ncp": 0.3}}, []),
+        ({"bound": {"precision": 0.2}, "gap": 0.1, "measures": {"precision": 0.7}}, []),
+        ({"bound": {"own": 0.2}, "gap": 0.9, "measures": {"own": 0.3}}, []),
+        (
+            {"bound": {"ncp": 0.2}, "gap": 0.2, "measures": {"ncp": 0.3}},
+            ["bound and gap are not what the measures say together"],
+        ),
+        (
+            {"bound": {"ncp": 0.2}, "gap": None, "is_proven": False, "measures": {"ncp": 0.3}},
+            ["bound and gap are not what the measures say together"],
+        ),
+        (
+            {"bound": {"ncp": 0.4}, "gap": 0.0, "measures": {"ncp": 0.3}},
+            ["bound is above the loss that measures state"],
+        ),
+    ],
+)
+def test_a_bound_lies_below_the_loss_by_the_gap(said: dict[str, Any], words: list[str]) -> None:
+    assert stated_measures.bound_mistakes(said) == words
+
+
+NUMBERS = ix.intervals(2, top="*").compile(("1", "2", "3", "9"))
+ROWS = np.array([4, 3, 2, 1], np.int64)
+
+
+def reader(level: int | None, algorithm: str = "regroup", values: Any = NUMBERS, rows: Any = ROWS) -> _Reader:
+    return _Reader(values, rows, level, algorithm)
+
+
+def test_what_a_label_can_mean() -> None:
+    """Level 1 has 0-1, 2-3 and 8-9; 1 has four rows, 2 three, 3 two and 9 one."""
+    (label,) = {text for text in NUMBERS.labels[1] if text and "2" in text}
+    assert list(reader(1).readings(label)) == [Reading(1, 2, 5)]
+    assert list(reader(0).readings(label)) == []
+    assert Reading(0, 1, 3) in list(reader(None).readings("2"))
+    assert list(reader(1).readings(None)) == []
+    assert list(reader(None).readings(None)) == [Reading(2, 4, 10)]
+    assert list(reader(None).readings("{1, 9}")) == [Reading(2, 2, 5)]
+    assert list(reader(None).readings("{1, 7}")) == []
+    assert list(reader(None).readings("nonsense")) == []
+    inside = {(found.leaves, found.rows) for found in reader(None).readings("2..9")}
+    assert inside in ({(3, 6)}, {(8, 6)}, set())
+
+
+def test_a_blank_cell_means_all_or_missing() -> None:
+    values = ix.suppress().compile(("m", None))
+    rows = np.array([3, 2], np.int64)
+    assert Reading(0, 1, 2) in list(reader(None, values=values, rows=rows).readings(None))
+    blanked = list(reader(None, "mu-argus", values, rows).readings(None))
+    assert Reading(1, 2, 5) in blanked
+    assert Reading(0, 1, 2) in blanked
+    assert Reading(1, 2, 5) not in list(reader(None, values=values, rows=rows).readings(None))
+
+
+def test_what_a_column_keeps() -> None:
+    column = reader(1).column(2.0, dict.fromkeys(NUMBERS.labels[1], 1), _Counts(10, np.array([3])))
+    assert (column.weight, column.height, column.levels) == (2.0, 2, Bounds(1.0, 1.0))
+    assert column.kept["precision"] == Bounds(1.5, 1.5)
+    assert column.whole["precision"] == column.whole["ncp"] == 10.0
+    none = reader(1).column(1.0, {}, _Counts(10, np.zeros(0, np.int64)))
+    assert none.levels == Bounds(0.0, 0.0)
+
+
+def test_levels_that_are_not_those_of_the_hierarchy() -> None:
+    def wrong(**said: Any) -> list[str]:
+        given = {"node": {"a": 1}, "heights": {"a": 2}} | said
+        return stated_measures._level_mistakes(given, "a", NUMBERS, Bounds(1.0, 1.0))
+
+    assert wrong() == []
+    assert wrong(heights={"a": 3}) == ["the height of 'a' is 2, not what is stated"]
+    assert wrong(level_names={"a": NUMBERS.level_names[1]}) == []
+    assert wrong(level_names={"a": "x"}) == ["the level of 'a' is not called what is stated"]
+    assert wrong(node=None, mean_levels={"a": 1.0}) == []
+    assert wrong(node=None, mean_levels={"a": 0.9}) == ["the mean level of 'a' is 1, not what is stated"]
+
+
+def test_suppressed_rows_are_no_group() -> None:
+    sizes = np.array([3, 2, 2], np.int64)
+    assert stated_measures._without_blank(sizes, 2).tolist() == [3, 2]
+    assert stated_measures._without_blank(sizes, 0).tolist() == [3, 2, 2]
+    assert stated_measures._without_blank(sizes, 9).tolist() == [3, 2, 2]
+    with open_table(table(a=["x", "x", None, None])) as rows:
+        assert stated_measures._released_labels(rows, "a", 1) == {"x": 2, None: 1}
+        assert stated_measures._released_labels(rows, "a", 2) == {"x": 2}
+        assert stated_measures._released_labels(rows, "a", 0) == {"x": 2, None: 2}
+
+
+def test_measures_that_are_not_what_they_are_said_to_be() -> None:
+    figures = {"loss": Bounds(0.5, 0.5), "ncp": Bounds(0.1, 0.2)}
+    assert stated_measures.mistaken_measures({"loss": 0.5, "ncp": 0.15, "own": 9.0}, figures) == []
+    assert stated_measures.mistaken_measures({"loss": None, "ncp": 0.3}, figures) == [
+        "loss is 0.5, not what is stated",
+        "ncp is between 0.1 and 0.2, not what is stated",
+    ]
+
+
+def test_figures_that_follow_from_statements_by_hand() -> None:
+    """Ages stand at 1 of 2 and sexes at 0 of 1; groups of 2 and 3, and one of six rows is suppressed."""
+    said = {"node": {"age": 1, "sex": 0}, "heights": {"age": 2, "sex": 1}, "released": 5, "suppressed": 1}
+    told = stated_measures.measures_from_statements(said, POLICY, np.array([2, 3], np.int64))
+    assert {name: round(bounds.low, 6) for name, bounds in told.items()} == {
+        "precision": round((5 * 0.5 + 5 * 1) / 12, 6),
+        "discernibility": 4 + 9 + 6,
+        "average-group-size": 2.5,
+        "distinct-tuples": 2.0,
+        "completeness": round(5 / 6, 6),
+        "absolute-distance": 1.0,
+        "accuracy": round(1 - 1 / 3, 6),
+        "relative-distance": 0.5,
+    }
+    assert all(bounds.are_one for bounds in told.values())
+    drawn = stated_measures.measures_from_statements({**said, "drawn": {}}, POLICY, np.array([2, 3], np.int64))
+    assert set(drawn) == {"precision", "discernibility", "average-group-size", "distinct-tuples"}
+    local = {**said, "node": None, "mean_levels": {"age": 1.5, "sex": 0.5}}
+    told = stated_measures.measures_from_statements(local, POLICY, np.array([1, 2, 3], np.int64))  # one row is blank
+    assert told["distinct-tuples"] == Bounds(2.0, 2.0)
+    assert told["absolute-distance"] == Bounds(2.0, 2.0)
+    assert round(told["precision"].low, 6) == round((5 * 0.25 + 5 * 0.5) / 12, 6)
