@@ -421,6 +421,15 @@ def test_a_release_that_keeps_to_others_is_made_anew_if_one_comes_in_between(
     assert ledger.verify().passed
 
 
+def test_whom_others_would_be_missed_beside_stay_out_or_nothing_leaves(ledger: ix.Ledger) -> None:
+    """Of four people of one group one is gone; the other three go with her, and the policy allows none."""
+    ledger.anonymize(people(8), simple(), recipient="R").close()
+    fewer = people(8).slice(1)
+    with pytest.raises(ix.RefusedError, match="of 7 rows must be suppressed, but the policy allows 0"):
+        ledger.anonymize(fewer, simple(max_suppression=0), recipient="R", again="consistent")
+    assert len(ledger.entries) == 1
+
+
 def test_a_release_is_added_after_one_that_comes_in_between(
     ledger: ix.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

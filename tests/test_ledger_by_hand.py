@@ -31,7 +31,7 @@ from indistinct.ledger.history import Failure, Linked, _entries_text, _links, _r
 from indistinct.ledger.ledger import _refuse_undoing
 from indistinct.ledger.offer import recognition
 from indistinct.ledger.recognised import with_internal_columns
-from indistinct.ledger.store import audit, database, entry, entry_files, spending, store
+from indistinct.ledger.store import audit, database, entry, entry_files, spending, store, witness
 from indistinct.ledger.store.entry import Draft, Entry, Finding, Unreadable
 from indistinct.ledger.store.entry_files import Files
 from indistinct.ledger.store.spending import Spending
@@ -393,6 +393,60 @@ def test_witnesses_by_their_place(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="does not answer"):
         witness_at("http://localhost:1/heads").refuse_occupied()
     witness_at("http://localhost:1/heads").note(1, START)
+
+
+class Answer:
+    """A server that says what it is told to say."""
+
+    said: bytes = b""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.status = 200
+
+    def request(self, *_: Any) -> None:
+        """Take whatever is asked."""
+
+    def getresponse(self) -> Answer:
+        return self
+
+    def read(self, most: int) -> bytes:
+        return self.said[:most]
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def test_a_server_may_not_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness.http.client, "HTTPConnection", Answer)
+    monkeypatch.setattr(witness, "MOST_BYTES", 70)
+    asked = witness_at("http://localhost:1/heads")
+    monkeypatch.setattr(Answer, "said", f"0 {START}\n".encode())
+    assert asked.heads() == [(0, START)]
+    monkeypatch.setattr(Answer, "said", f"0 {START}\n".encode() * 2)
+    with pytest.raises(LedgerError, match="answers more than heads take"):
+        asked.heads()
+
+
+def test_texts_of_a_database_that_are_none_are_told_as_damage(tmp_path: Path) -> None:
+    made = database.Database(tmp_path / "ledger.db")
+    with pytest.raises(LedgerError, match="it is damaged; restore it from a copy"), made._told_errors():
+        b"\xff".decode()
+    made.close()
+
+
+def test_a_release_that_has_no_room_leaves_nothing(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Path:
+        raise OSError(28, "No space left on device")
+
+    staged = files.stage(lambda folder: ((folder / "release").mkdir(), (folder / "release" / "x").write_text("x")))
+    files.adopt(staged)
+    (one,) = chain(1, place=staged.place, files=staged.digests)
+    monkeypatch.setattr(entry_files, "make_draft", full)
+    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
+        files.export(one, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 # What may be spent

@@ -329,6 +329,9 @@ def test_the_folder_has_one_manifest_and_one_verdict(tmp_path):
     proved = ix.verify(folder, asked, original=original)
     assert proved.passed
     assert "the measures precision" in " ".join(proved.not_checked)
+    assert ix.verify(folder, asked, canonical=True).passed
+    with pytest.raises(ix.TableError, match="give the policy of all of them"):
+        ix.verify(folder)
     column = next(iter(said["heights"]))
     note = [{"name": "Ann is row 3", "passed": True, "detail": ""}]
     for false in (

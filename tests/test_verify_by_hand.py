@@ -106,6 +106,14 @@ def test_statements_that_nobody_makes_are_counted() -> None:
     ]
 
 
+def test_several_tables_may_say_as_little_as_one() -> None:
+    parts = {"people": ix.LinkedTable({"age": ix.quasi()}, key="id")}
+    policy = ix.TablesPolicy(tables=parts, privacy=[ix.KAnonymity(2)], person="id")
+    found = Recount((), numbers(2), 2)
+    said = {"remark": "private"}
+    assert statements.mistakes_of_tables(said, policy, found, []) == ["1 statement that no manifest makes"]
+
+
 AGES = ix.levels([["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4", "3-4", "*"]])
 COLUMNS = {"age": ix.quasi(AGES), "sex": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
 POLICY = Policy(COLUMNS, [ix.KAnonymity(2)], max_suppression=0.5)

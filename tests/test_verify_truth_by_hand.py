@@ -812,6 +812,14 @@ def test_whoever_shares_a_profile_with_too_few_goes() -> None:
     assert people_who_stay(other, policy).tolist() == [False] * 4
 
 
+def test_what_is_asked_of_the_whole_table_is_asked_of_those_who_stay() -> None:
+    """Of three people two share a profile: the average risk is one half when the third is gone, and more before."""
+    models = [ix.AverageRisk(0.5), ix.KAnonymity(2)]
+    policy = Policy({"age": ix.quasi(AGES)}, models, person=Person("id", release="pseudonym"))
+    same = tuples([0, 1, 0, 1, 0], [0, 0, 1, 1, 2], [1, 1, 1, 1, 1])
+    assert people_who_stay(same, policy).tolist() == [True, True, True, True, False]
+
+
 # Trees of people, and dates that move
 
 
