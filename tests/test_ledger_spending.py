@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -41,6 +42,28 @@ def test_a_ledger_books_what_is_spent_and_keeps_to_its_budget(tmp_path: Path) ->
         ledger.anonymize(PEOPLE, drawn(1.0), recipient="b", source="others")  # of other people
         assert ledger.verify().passed
         assert len(ledger.entries) == 3
+
+
+def test_what_another_release_spends_in_the_meantime_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        ix.Ledger.create(tmp_path / "l.db", epsilon=1.5, delta=1e-3) as ledger,
+        ix.Ledger(tmp_path / "l.db") as other,
+    ):
+        assert ledger.check(PEOPLE, drawn(1.0), recipient="a").passed
+        append, meanwhile = ledger.store.append, [0.5, 0.0, 0.4]
+
+        def overtaken(draft: Any, head: str) -> Any:
+            if meanwhile and (spent := meanwhile.pop()):
+                other.anonymize(PEOPLE, drawn(spent), recipient="b").close()
+            return append(draft, head)
+
+        monkeypatch.setattr(ledger.store, "append", overtaken)
+        with ledger.anonymize(PEOPLE, drawn(0.6), recipient="a", folder=tmp_path / "one") as release:
+            assert release.entry == 2
+        with pytest.raises(ix.RefusedError, match=r"have spent ε = 1\.5"):
+            ledger.anonymize(PEOPLE, drawn(0.5), recipient="a", folder=tmp_path / "two")
+        assert not (tmp_path / "two").exists()
+        assert ledger.spent["main"].epsilon == 1.5
 
 
 def test_other_releases_have_no_place_where_there_is_a_budget(tmp_path: Path) -> None:
