@@ -1,0 +1,214 @@
+"""Release folders by hand: every check of each form of release, in its order and its words, and what a change does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ix
+from test_verdict_by_hand import AGES, COLUMNS, ORIGINAL, POLICY, table
+
+TWICE = table(id=list("aabbccdd"), age=list("11111111"), sex=list("mmmmffff"), ill=list("xyxyxyxy"))
+ODD = table(id=list("abcdef"), age=[*"11233", "?"], sex=list("mmmfff"), ill=list("xyzxyz"))
+K = "k-anonymity (k = 2) on quasi-identifier"
+IS_FILE = ("file", "the table is the one of the manifest")
+ARE_FILES = ("file", "the tables are those of the manifest")
+IS_POLICY = ("policy", "the release was made for this policy")
+COUNTS = ("manifest", "the table has the counts of the manifest")
+BLIND = ("search", "blind: it saw no sensitive value; not randomised")
+FIGURES = ("measures", "11 figures are what the table and the original give")
+FORMS: dict[str, tuple[ix.Policy, pa.Table]] = {
+    "one table": (POLICY, ORIGINAL),
+    "two tables": (
+        replace(POLICY, privacy=(ix.LDiversity(2),), algorithm="anatomy", max_suppression=None),
+        ORIGINAL,
+    ),
+    "pseudonyms": (replace(POLICY, person={"column": "id", "release": "pseudonym"}), TWICE),
+    "people": (replace(POLICY, person="id"), TWICE),
+    "unreadable": (replace(POLICY, columns=COLUMNS | {"age": ix.quasi(AGES, unreadable="missing")}), ODD),
+    "cell by cell": (replace(POLICY, algorithm="mondrian", max_suppression=None), ORIGINAL),
+}
+ALONE: dict[str, list[tuple[str, str]]] = {
+    "one table": [
+        IS_FILE,
+        ("columns", "3 columns, no identifier"),
+        (K, "2 groups, the smallest of 3 rows"),
+        BLIND,
+        COUNTS,
+        ("suppression limit", "0 of 6 rows suppressed, 3 allowed"),
+    ],
+    "two tables": [
+        ARE_FILES,
+        ("columns", "quasi table: 3 columns, no identifier; sensitive table: 2 columns, no identifier"),
+        ("classes", "3 classes; each has as many rows in both tables"),
+        ("l-diversity (l = 2) on the classes", "3 classes, the smallest of 2 rows"),
+        ("search", "not blind: it saw sensitive values; randomised"),
+        COUNTS,
+    ],
+    "pseudonyms": [
+        IS_FILE,
+        ("columns", "4 columns, no identifier"),
+        ("pseudonyms in pseudonym", "32 hexadecimal digits in every row"),
+        (f"people: {K}", "2 profiles, the smallest of 2 people"),
+        (K, "2 groups, the smallest of 4 rows"),
+        BLIND,
+        COUNTS,
+        ("suppression limit", "0 of 8 rows suppressed, 4 allowed"),
+    ],
+}
+PROVED: dict[str, list[tuple[str, str]]] = {
+    "one table": [
+        ("truthful", "each of 6 rows generalizes a row of its own of the original"),
+        ("suppression limit", "0 of 6 rows suppressed, 3 allowed"),
+        ("least suppression", "0 rows suppressed, as many as must be at this generalization"),
+        FIGURES,
+    ],
+    "two tables": [
+        ("truthful", "each class has quasi-identifiers of the original, and sensitive values that can be theirs"),
+        FIGURES,
+    ],
+    "pseudonyms": [
+        ("truthful", "each of 8 rows generalizes a row of its own of the original"),
+        ("suppression limit", "0 of 8 rows suppressed, 4 allowed"),
+        ("least suppression", "0 rows suppressed, as many as must be at this generalization"),
+        ("linked rows", "the rows of each pseudonym are all rows of a person of her own"),
+        FIGURES,
+    ],
+    "people": [
+        ("truthful", "each of 8 rows generalizes a row of its own of the original"),
+        ("suppression limit", "0 of 8 rows suppressed, 4 allowed"),
+        ("least suppression", "0 rows suppressed, as many as must be at this generalization"),
+        (f"people: {K}", "2 groups, the smallest of 2 people"),
+        FIGURES,
+    ],
+    "unreadable": [
+        ("unreadable cells", "1 in 'age', dealt with as the policy says"),
+        ("truthful", "each of 4 rows generalizes a row of its own of the original"),
+        ("suppression limit", "2 of 6 rows suppressed, 3 allowed"),
+        ("least suppression", "2 rows suppressed, as many as must be at this generalization"),
+        FIGURES,
+    ],
+    "cell by cell": [
+        ("truthful", "each of 6 rows generalizes a row of its own of the original, cell by cell"),
+        ("least suppression", "not proved cell by cell: 0 of 6 rows missing, and the policy sets no limit"),
+        FIGURES,
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Give a release of each form, made once; whoever changes one brings it back."""
+    place = tmp_path_factory.mktemp("folders")
+    made = {}
+    for name, (policy, original) in FORMS.items():
+        with ix.anonymize(original, policy) as release:
+            made[name] = release.write(place / name)
+    return made
+
+
+@pytest.fixture
+def saying(folders: dict[str, Path]) -> Iterator[Any]:
+    """Give what has a manifest say something else, until the test ends."""
+    before = {name: (folder / "manifest.json").read_text("utf-8") for name, folder in folders.items()}
+
+    def change(form: str, **said: Any) -> Path:
+        told = json.loads(before[form]) | said
+        (folders[form] / "manifest.json").write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        return folders[form]
+
+    yield change
+    for name, text in before.items():
+        (folders[name] / "manifest.json").write_text(text, "utf-8")
+
+
+def told(verdict: ix.Verdict) -> list[tuple[str, str]]:
+    assert verdict.passed, str(verdict)
+    return [(check.name, check.detail) for check in verdict.checks]
+
+
+def wrong(verdict: ix.Verdict) -> dict[str, str]:
+    return {check.name: check.detail for check in verdict.checks if not check.passed}
+
+
+@pytest.mark.parametrize("form", ALONE)
+def test_a_folder_by_itself_and_with_its_policy(folders: dict[str, Path], form: str) -> None:
+    assert told(ix.verify(folders[form])) == ALONE[form]
+    first, *others = ALONE[form]
+    assert told(ix.verify(folders[form], FORMS[form][0])) == [first, IS_POLICY, *others]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_folder_with_its_original(folders: dict[str, Path], form: str) -> None:
+    policy, original = FORMS[form]
+    proved = told(ix.verify(folders[form], policy, original=original))
+    assert proved[-len(PROVED[form]) :] == PROVED[form]
+    assert proved[-len(PROVED[form]) - 1] == COUNTS
+
+
+def test_files_and_policies_that_are_others(folders: dict[str, Path], saying: Any) -> None:
+    for form, words in (
+        ("one table", "the table was changed after the manifest"),
+        ("two tables", "a table was changed after the manifest"),
+    ):
+        files = json.loads((folders[form] / "manifest.json").read_text("utf-8"))["files"]
+        assert wrong(ix.verify(saying(form, files=dict.fromkeys(files, "0" * 64)))) == {"file": words}
+        saying(form)
+        stricter = replace(FORMS[form][0], one_row_per_person=True)
+        found = wrong(ix.verify(folders[form], stricter))
+        assert found["policy"] == "the release was made for another policy"
+    (folders["one table"] / "more").write_text("x")
+    found = wrong(ix.verify(folders["one table"]))["file"]
+    (folders["one table"] / "more").unlink()
+    assert found.startswith("the table is the one of the manifest; the folder holds what no release has: ")
+
+
+def test_what_is_said_of_unreadable_cells_is_counted_with_the_original(saying: Any) -> None:
+    policy, original = FORMS["unreadable"]
+    for said, words in (({"age": 2}, "2 in 'age'"), ({}, "none")):
+        found = wrong(ix.verify(saying("unreadable", unreadable=said), policy, original=original))
+        assert found["unreadable cells"] == f"the release says {words}, but there are 1 in 'age'"
+
+
+def test_figures_and_people_are_worked_out_only_for_what_is_true(folders: dict[str, Path], saying: Any) -> None:
+    policy, original = FORMS["one table"]
+    said = json.loads((folders["one table"] / "manifest.json").read_text("utf-8"))
+    false = ix.verify(saying("one table", eligible=9), policy, original=original)
+    assert wrong(false) == {"manifest": "eligible is not released and suppressed together"}
+    assert "measures" not in {check.name for check in false.checks}
+    assert "the measures loss, ncp, entropy" in false.not_checked[-1]
+    saying("one table", measures=said["measures"] | {"loss": 0.9})
+    assert set(wrong(ix.verify(folders["one table"], policy, original=original))) == {"measures"}
+    saying("one table")
+    proved = ix.verify(folders["one table"], policy, original=original)
+    assert "measures" not in proved.not_checked[-1]
+    assert "how many rows were suppressed" not in proved.not_checked[-1]
+    alone = ix.verify(folders["one table"], policy)
+    assert alone.not_checked[-1].endswith(
+        "the measures loss, ncp, entropy, how many rows were suppressed, the level of each column"
+    )
+
+
+def test_people_who_are_said_to_be_more_are_counted_with_the_original(folders: dict[str, Path], saying: Any) -> None:
+    policy, original = FORMS["people"]
+    people = json.loads((folders["people"] / "manifest.json").read_text("utf-8"))["people"]
+    more = people | {"eligible": 5, "released": 5}
+    found = wrong(ix.verify(saying("people", people=more), policy, original=original))
+    assert set(found) == {"stated people"}
+
+
+def test_exchanged_pseudonyms_are_found_with_the_original() -> None:
+    policy = FORMS["pseudonyms"][0]
+    rows = table(age=["1"] * 8, sex=list("mmmmffff"), ill=list("xyxyxyxy"), pseudonym=[who * 32 for who in "aabbccdd"])
+    assert wrong(ix.verify(rows, policy, original=TWICE)) == {}
+    exchanged = rows.set_column(2, "ill", pa.array(list("xxyyxyxy")))  # the same rows, under other pseudonyms
+    assert set(wrong(ix.verify(exchanged, policy, original=TWICE))) == {"linked rows"}
+    short = rows.set_column(3, "pseudonym", pa.array(["Ann"] * 8))
+    assert wrong(ix.verify(short, policy))["pseudonyms in pseudonym"] == "1 values are none"
+    assert "columns" in wrong(ix.verify(rows.drop_columns(["pseudonym"]), policy))
