@@ -164,9 +164,9 @@ def test_files_and_policies_that_are_others(folders: dict[str, Path], saying: An
         found = wrong(ix.verify(folders[form], stricter))
         assert found["policy"] == "the release was made for another policy"
     (folders["one table"] / "more").write_text("x")
-    found = wrong(ix.verify(folders["one table"]))["file"]
+    strange = wrong(ix.verify(folders["one table"]))["file"]
     (folders["one table"] / "more").unlink()
-    assert found.startswith("the table is the one of the manifest; the folder holds what no release has: ")
+    assert strange.startswith("the table is the one of the manifest; the folder holds what no release has: ")
 
 
 def test_what_is_said_of_unreadable_cells_is_counted_with_the_original(saying: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
 from collections.abc import Sequence
@@ -417,7 +418,7 @@ class Answer:
 
 
 def test_a_server_may_not_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness.http.client, "HTTPConnection", Answer)
+    monkeypatch.setattr(http.client, "HTTPConnection", Answer)
     monkeypatch.setattr(witness, "MOST_BYTES", 70)
     asked = witness_at("http://localhost:1/heads")
     monkeypatch.setattr(Answer, "said", f"0 {START}\n".encode())
@@ -440,7 +441,11 @@ def test_a_release_that_has_no_room_leaves_nothing(
     def full(*_: object, **__: object) -> Path:
         raise OSError(28, "No space left on device")
 
-    staged = files.stage(lambda folder: ((folder / "release").mkdir(), (folder / "release" / "x").write_text("x")))
+    def write(folder: Path) -> None:
+        (folder / "release").mkdir()
+        (folder / "release" / "x").write_text("x")
+
+    staged = files.stage(write)
     files.adopt(staged)
     (one,) = chain(1, place=staged.place, files=staged.digests)
     monkeypatch.setattr(entry_files, "make_draft", full)
