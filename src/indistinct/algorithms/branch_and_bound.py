@@ -4,7 +4,8 @@ A box is all nodes between a lower and an upper one. Going up, the rows to suppr
 Theorem 5.2), what generalization costs never falls, and what suppression adds never rises. So the upper node's count
 tells whether any node of the box can pass, and the two together bound the loss of all its nodes. The box of least bound
 is split in two until none is left that could hold a better node. The least bound also says at any time how far the best
-node found can still be from the optimum. Where that takes long, descents look for good nodes beside it.
+node found can still be from the optimum. Where that takes long, descents look for good nodes beside it; and where there
+are very many nodes, boxes are bounded better: by probing, or for models that cannot be probed by blocks of columns.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.algorithms import probing
 from indistinct.algorithms.column_blocks import Block, ColumnBlocks, block_of, divide, serves
 from indistinct.algorithms.counted import Counter, Source
 from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
@@ -44,7 +46,7 @@ LONG_LIST = 100_000
 MOST_THREADS = 4
 EARLY_SECONDS, LATE_SECONDS = 0.05, 2.0
 MANY_NODES = 10_000_000
-"""From so many nodes on descents help a search that has no time limit, and blocks of columns one that may be long."""
+"""From so many nodes on boxes are probed, or bounded by blocks of columns; and descents help without a time limit."""
 NEGLIGIBLE = 1e-9
 """What rounding adds to a loss at most."""
 MOST_BLOCK_NODES, FEWEST_BLOCK_NODES = 20_000, 300
@@ -146,6 +148,8 @@ class BranchAndBound:
             ThreadPoolExecutor(len(self.counters)) as pool,
             Descents(self.descent, self.incumbent, self._wait_for_descents(), number) as descents,
         ):
+            if self.is_monotone and self._is_large() and probing.serves(self.task, self.measure):
+                return self._probe(descents)
             self._make_blocks(descents)
             self._push(heap, self._box(self.frequencies.start, top, None), 0.0)
             while boxes := self._take(heap):
@@ -153,9 +157,7 @@ class BranchAndBound:
                 if self.watch.time_is_up():
                     if incumbent.best is None:
                         raise InterruptedSearchError("the time limit passed before any solution was found")
-                    bound = self._key(boxes[0], 0.0)[0]
-                    descents.stop()
-                    return [incumbent.best[3]], incumbent.best[0], min(bound, incumbent.best[0])
+                    return self._answer(self._key(boxes[0], 0.0)[0], descents)
                 descents.start_if_due()
                 works = [(thread, box, *self._nearest(box)) for thread, box in enumerate(boxes)]
                 # a single box is not worth a thread
@@ -163,10 +165,30 @@ class BranchAndBound:
                 for half in halves:
                     if half is not None:
                         self._put_back(heap, half)
-        if incumbent.best is None:
+        return self._answer(math.inf, descents)
+
+    def _answer(self, bound: float, descents: Descents) -> tuple[list[Node], float, float]:
+        """Give the best nodes, their loss, and the bound; an infinite one says that nothing is left to look at."""
+        descents.stop()
+        best = self.incumbent.best
+        if best is None:
             return [], 1.0, 1.0
-        loss = incumbent.best[0]
-        return incumbent.ties if incumbent.keeps_ties else [incumbent.best[3]], loss, loss
+        is_over = bound == math.inf
+        nodes = self.incumbent.ties if is_over and self.incumbent.keeps_ties else [best[3]]
+        return nodes, best[0], min(bound, best[0])
+
+    def _probe(self, descents: Descents) -> tuple[list[Node], float, float]:
+        """Search by probing boxes, which bounds them better where there are very many nodes."""
+        assert isinstance(self.measure, CellMeasure)  # no others are served
+        threads = min(os.cpu_count() or 1, MOST_THREADS)
+        search = probing.Probing(self.task, self.measure, self.incumbent, threads)
+
+        def may_go_on() -> bool:
+            self.watch.report("search", self.incumbent.checks, None)
+            descents.start_if_due()
+            return not self.watch.time_is_up()
+
+        return self._answer(search.run(may_go_on), descents)
 
     def _wait_for_descents(self) -> float:
         """Give the seconds after which descents begin: most searches end sooner, and do not pay for them.
