@@ -19,6 +19,7 @@ from indistinct.attacks.label_reader import Reader
 from indistinct.attacks.meanings import DISJOINT
 from indistinct.attacks.one_to_one import one_to_one
 from indistinct.attacks.vocabulary import Vocabulary
+from indistinct.examples import save_examples
 from papers import (
     HOSPITAL_ADDED,
     HOSPITAL_COLUMNS,
@@ -56,6 +57,18 @@ def test_example_6_finds_the_two_unique_tuples():
         ("release 1", 1, "0213*"),
         ("release 2", 1, "02138"),
     ]
+
+
+def test_the_tables_that_demo_saves_are_those_of_example_6(tmp_path):
+    save_examples(tmp_path)
+    for name, rows in {"gt1": HOSPITAL_GT1, "gt3": HOSPITAL_GT3}.items():
+        saved = (tmp_path / f"{name}.csv").read_text("utf-8").splitlines()
+        assert saved == [",".join(row) for row in (HOSPITAL_COLUMNS, *rows)]
+    policy = ix.read_policy(tmp_path / "gt.toml")
+    paths = [tmp_path / "gt1.csv", tmp_path / "gt3.csv"]
+    assert all(ix.verify(path, policy).passed for path in paths)
+    found = complementary(paths, policy)
+    assert sorted(tuple(one.labels[name] for name in HOSPITAL_COLUMNS[:4]) for one in found.findings) == UNIQUE
 
 
 def test_example_6_does_not_depend_on_the_order_of_rows_or_releases():

@@ -16,7 +16,7 @@ import indistinct
 from indistinct.cli import app
 from indistinct.cli.command import CommandLine
 from indistinct.cli.options import ReadingAnywhere
-from indistinct.examples import EXAMPLES, save_examples
+from indistinct.examples import EXAMPLES, FIGURE_FILES, save_examples
 from indistinct.policy.policy_file import read_policy
 
 
@@ -112,7 +112,7 @@ def test_demo_saves_its_examples_and_its_picture(tmp_path: Path) -> None:
     assert result.exit_code == 0
     saved = {path.name for path in (tmp_path / "new" / "place").iterdir()}
     names = {"hospital.csv", "hospital.toml", "samarati.csv", "samarati.toml"}
-    assert saved == {*names, "hospital-voters.csv", "samarati-voters.csv"}
+    assert saved == {*names, "hospital-voters.csv", "samarati-voters.csv", *FIGURE_FILES}
     assert (tmp_path / "demo.svg").read_text("utf-8").startswith("<svg")
     again = run("demo", "--save", tmp_path / "new" / "place")
     assert again.exit_code == 2
@@ -273,6 +273,19 @@ def test_solutions_lists_samaratis_minimal_generalizations(examples: Path) -> No
     assert result.exit_code == 0
     assert "2 k-minimal generalizations" in result.stdout
     assert "highest-absolute-peak" in result.stderr
+
+
+def test_solutions_shows_which_ones_a_preference_does_not_tell_apart(examples: Path) -> None:
+    found = answer("solutions", "hospital.toml", "hospital.csv", "--preference", "max-distribution")["solutions"]
+    assert {tuple(one["node"].values()): (one["is_preferred"], one["is_tied"]) for one in found} == {
+        (1, 2, 0, 1): (True, False),
+        (0, 3, 1, 1): (False, True),
+        (0, 4, 1, 0): (False, False),
+    }
+    result = run("solutions", "hospital.toml", "hospital.csv", "--preference", "max-distribution")
+    assert [line.split()[0] for line in result.stdout.splitlines() if "[" in line] == ["→", "=", "[0,"]
+    assert "ties with it by max-distribution: 1 other" in result.stderr
+    assert "ties" not in run("solutions", "hospital.toml", "hospital.csv").stderr
 
 
 def test_solutions_refuses_an_unknown_preference(examples: Path) -> None:

@@ -74,6 +74,48 @@ def test_samaratis_figure_11_is_the_distance_matrix():
     shown = run("distance-matrix", "samarati.toml", "samarati.csv")
     assert "11 outliers by 11 tuples, k = 2" in shown.stdout
     assert "widow" not in shown.stdout
+    # as Figure 11 prints them: the tuples in the order of the table, each by the number of its row
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert [f"t{number}" for number in range(1, 12)] in lines
+    assert [
+        "t1",
+        "00000",
+        "01000",
+        "02101",
+        "02101",
+        "13111",
+        "13111",
+        "11021",
+        "11021",
+        "13112",
+        "13112",
+        "13021",
+    ] in lines
+    assert [
+        "t9",
+        "13112",
+        "13112",
+        "13012",
+        "13012",
+        "13002",
+        "13002",
+        "13122",
+        "13122",
+        "00000",
+        "01000",
+        "02122",
+    ] in lines
+    assert found["rows"] == list(range(1, 12))
+
+
+def test_a_tuple_of_the_distance_matrix_is_known_by_its_first_row(folder):
+    lines = (folder / "hospital.csv").read_text("utf-8").splitlines()
+    (folder / "twice.csv").write_text("\n".join([lines[0], lines[7], lines[7], lines[2], lines[1]]) + "\n")
+    matrix = ix.distance_matrix("twice.csv", ix.read_policy("hospital.toml"))
+    assert matrix.rows.tolist() == [1, 3, 4]
+    assert (matrix.counts.tolist(), matrix.outliers.tolist()) == ([2, 1, 1], [1, 2])
+    assert matrix.vectors[0, 2].tolist() == matrix.vectors[1, 1].tolist() == [0, 2, 0, 0]
+    assert matrix.vectors[0, 1].tolist() == matrix.vectors[1, 2].tolist() == [0, 0, 0, 0]
 
 
 def test_maps_are_told_from_the_command_line(folder):

@@ -151,6 +151,26 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+ONLY_SHOWN = {
+    "CONTRIBUTING.md": ("py", "tests/test_registry.py and tests/test_formats.py do the exercises from the page"),
+    "README.md": ("sh", ".ci/run runs the second as it stands, and a workflow the first"),
+    "docs/databases.md": ("py", "tests/test_spark.py"),
+    "docs/spark.md": ("py sh", "tests/test_spark.py"),
+    "docs/studio.md": ("sh", "tests/test_studio.py"),
+}
+"""Pages with commands or code that are only shown here, and what runs them: Spark and browsers start slowly."""
+
+
+def test_what_is_only_shown_here_is_run_elsewhere() -> None:
+    shown: dict[str, set[str]] = {}
+    for page, name in zip(PAGES, names_of(PAGES), strict=True):
+        kinds = {block.kind for block in blocks(page)}
+        assert kinds <= {"python", "pycon", "console", "toml", "text", "csv", "json", "yaml", "py", "sh"}, name
+        if kinds & {"py", "sh"}:
+            shown[name] = kinds & {"py", "sh"}
+    assert shown == {name: set(kinds.split()) for name, (kinds, _) in ONLY_SHOWN.items()}
+
+
 def test_the_readme_gives_exactly_two_commands_for_a_fresh_machine() -> None:
     shown = [block.body.strip() for block in blocks(ROOT / "README.md") if block.kind == "sh"]
     assert shown == [
@@ -266,6 +286,26 @@ def test_every_preference_is_in_the_algorithm_page() -> None:
 
 def test_every_measure_is_in_the_measure_page() -> None:
     assert mentioned("measures.md", [*MEASURES, *(type(make()).__name__ for make in MEASURES.values())]) == []
+
+
+def test_the_catalogue_has_paper_promise_cost_and_example_of_everything() -> None:
+    attacks = [name for name in ix.attacks.__all__ if name.islower() and name != "run"]
+    rooms = {"Algorithms": ALGORITHMS, "Models": MODELS, "Measures": MEASURES, "Attacks": attacks}
+    for title, names in rooms.items():
+        section = text_of("catalogue.md").split(f"\n## {title}\n")[1].split("\n## ")[0]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "](" in line]
+        found = {row[0].strip("`"): row[1:] for row in rows if row[0].startswith("`")}
+        assert sorted(found) == sorted(names), title
+        assert [name for name, cells in found.items() if len(cells) != 4 or not all(cells)] == []
+
+
+def test_the_files_that_the_pages_on_papers_name_are_there() -> None:
+    for page in ("paper-words.md", "papers.md"):
+        named = re.findall(r"(?:(tests)|`(\w+))/(\w+\.py)", text_of(page))
+        assert len(named) > 5
+        for tests, room, file in named:
+            place = ROOT / "tests" if "tests" in (tests, room) else ROOT / "src" / "indistinct" / room
+            assert (place / file).exists(), f"{page} names {file}"
 
 
 def test_every_hierarchy_and_its_options_are_in_the_hierarchy_page() -> None:

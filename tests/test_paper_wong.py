@@ -13,6 +13,7 @@ import pytest
 import indistinct as ix
 from brute_force import Column
 from indistinct.algorithms.top_down import TopDown
+from indistinct.examples import save_examples
 from papers import cells, paths, released_at, table_of
 from simulation import Simulation, Table
 
@@ -62,6 +63,13 @@ def policy(alpha=0.5, k=2):
 
 def raw_table():
     return table_of(COLUMNS, TABLE_1)
+
+
+def test_the_table_that_demo_saves_is_table_1_and_becomes_table_3(tmp_path):
+    save_examples(tmp_path)
+    release = ix.anonymize(tmp_path / "wong.csv", ix.read_policy(tmp_path / "wong.toml"))
+    assert (tmp_path / "wong.csv").read_text("utf-8").splitlines() == [",".join(row) for row in (COLUMNS, *TABLE_1)]
+    assert cells(release.table) == Counter(TABLE_3)
 
 
 def test_table_1_is_not_anonymous():

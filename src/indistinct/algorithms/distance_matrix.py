@@ -37,6 +37,8 @@ class DistanceMatrix:
     codes: NDArray[np.int64]
     """(columns, tuples): the value code of each column in each tuple."""
     k: int
+    rows: NDArray[np.int64] | None = None
+    """The first row of each tuple in the table, from 1, if that was looked up: what papers number tuples by."""
 
     @classmethod
     def of(cls, task: Task) -> DistanceMatrix:
@@ -71,6 +73,17 @@ class DistanceMatrix:
                 label = labels[codes[column]]
                 vectors[:, :, column] += label[outliers][:, None] != label[None, :]
         return cls(vectors, frequencies.heights, base.sizes, outliers, codes, k)
+
+    def in_order_of(self, rows: NDArray[np.int64]) -> DistanceMatrix:
+        """Give the same matrix with the tuples in the order of these rows, each tuple's first in the table."""
+        order = np.argsort(rows, kind="stable")
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        outliers = places[self.outliers]
+        lines = np.argsort(outliers)
+        vectors = self.vectors[lines][:, order]
+        moved = (self.counts[order], outliers[lines], self.codes[:, order])
+        return DistanceMatrix(vectors, self.heights, *moved, self.k, rows[order])
 
     def required_suppression(self, node: Node) -> int:
         """Give the rows that must be suppressed at a node: those of outliers that meet fewer than k rows there."""

@@ -42,15 +42,16 @@ def solutions(
     from indistinct.policy.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    preference_named(preference)
+    rank = preference_named(preference)
     with show.progress(time_limit) as watch:
         found = minimal(table, policy, watch=watch, **reading.arguments())
     chosen = preferred_solution(found, preference)
     shown = found if most is None else sorted(found, key=lambda one: one is not chosen)[:most]
     if as_json:
-        solved = [_solution_facts(one, one is chosen) for one in shown]
+        solved = [_solution_facts(one, one is chosen, rank(one) == rank(chosen)) for one in shown]
         show.document({"preference": preference, "found": len(found), "solutions": solved})
         return
+    tied = [one for one in found if one is not chosen and rank(one) == rank(chosen)]
     numbers = ("height", "suppressed", "groups", "precision")
     title = counted(len(found), "k-minimal generalization") + (f", {len(shown)} shown" if shown is not found else "")
     made = show.table(title, "", "node", "generalized to", *numbers, right=numbers)
@@ -58,7 +59,7 @@ def solutions(
         climbed = [f"{name} {level}/{one.heights[name]}" for name, level in one.node.items() if level]
         figures = [sum(one.vector), one.suppressed, one.groups, one.measures["precision"]]
         made.add_row(
-            "→" if one is chosen else "",
+            "→" if one is chosen else "=" if one in tied else "",
             str(list(one.vector)),
             ", ".join(climbed) or "nothing",
             *map(figure, figures),
@@ -66,6 +67,12 @@ def solutions(
         )
     show.out().print(made)
     show.say(f"a node gives the levels of {', '.join(chosen.node)}; → is preferred by {preference}", show.QUIET)
+    if tied:
+        show.say(
+            f"= ties with it by {preference}: {counted(len(tied), 'other')}; "
+            f"→ has fewer steps relative to the heights, or fewer rows suppressed, or comes first",
+            show.QUIET,
+        )
     show.say("to release this one, or another by its levels, put these lines into the policy:", show.QUIET)
     for line in picking_lines(chosen):
         show.line(f"  {line}", show.ACCENT)
@@ -80,7 +87,7 @@ def picking_lines(solution: Solution) -> list[str]:
     return ['algorithm = "chosen"', f"options = {toml({'node': levels})}"]
 
 
-def _solution_facts(solution: Solution, is_preferred: bool) -> dict[str, Any]:
+def _solution_facts(solution: Solution, is_preferred: bool, is_as_good: bool) -> dict[str, Any]:
     return {
         "node": dict(solution.node),
         "heights": dict(solution.heights),
@@ -89,5 +96,6 @@ def _solution_facts(solution: Solution, is_preferred: bool) -> dict[str, Any]:
         "groups": solution.groups,
         "measures": dict(solution.measures),
         "is_preferred": is_preferred,
+        "is_tied": is_as_good and not is_preferred,
         "policy_lines": picking_lines(solution),
     }

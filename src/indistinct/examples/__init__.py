@@ -47,9 +47,18 @@ EXAMPLES = (
 )
 
 
-def save_examples(folder: Path, examples: Sequence[Example] = EXAMPLES) -> list[Path]:
-    """Copy the files of the examples into a folder, all or none; no file that is there already is changed."""
-    goals = [folder / name for example in examples for name in example.file_names]
+FIGURE_FILES = ("wong.csv", "wong.toml", "gt1.csv", "gt3.csv", "gt.toml")
+"""What else the figures of the papers need: Table 1 of Wong et al. 2007 with its policy; and two releases of the
+hospital table that undo each other, GT1 and GT3 of Sweeney's k-anonymity paper, with a policy in the labels of that."""
+
+
+def save_examples(folder: Path, examples: Sequence[Example] | None = None) -> list[Path]:
+    """Copy the files of examples into a folder, all or none; no file that is there already is changed.
+
+    Without ``examples`` these are all files that the package ships, also those of the papers' other figures.
+    """
+    names = [name for example in (EXAMPLES if examples is None else examples) for name in example.file_names]
+    goals = [folder / name for name in (*names, *(FIGURE_FILES if examples is None else ()))]
     occupied = [goal.name for goal in goals if goal.exists()]
     if occupied:
         raise OutputError(f"{folder} already holds {', '.join(occupied)}; name another folder")

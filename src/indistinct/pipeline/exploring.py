@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
+
 from indistinct.algorithms import Samarati, Task
 from indistinct.algorithms.distance_matrix import DistanceMatrix
 from indistinct.algorithms.frontier import Frontier, sweep
@@ -98,8 +100,15 @@ def frontier(
 def distance_matrix(table: Any, policy: Policy | str | os.PathLike[str], **reading: Any) -> DistanceMatrix:
     """Give the matrix of distance vectors between the outliers and all tuples of a small table.
 
+    Tuples stand in the order in which the table first has them, so that it can be read beside the table.
+
     Source: Samarati 2001, section 5 and Figure 11.
     """
     policy = one_policy(policy)
     with use_table(table, **reading) as rows, count(rows, policy, Watch()) as counted:
-        return DistanceMatrix.of(counted.task)
+        matrix = DistanceMatrix.of(counted.task)
+        codes = dict(zip(counted.task.frequencies.columns, matrix.codes.tolist(), strict=True))
+        found = counted.encoded.rows_like(codes, (), limit=1)
+        if found.num_rows < len(matrix.counts):
+            return matrix  # counted by labels: nothing tells which row a tuple is
+        return matrix.in_order_of(found["number"].to_numpy().astype(np.int64))

@@ -108,15 +108,16 @@ class Workload:
 
         One table has these estimates:
 
-        uniform    a generalized cell stands for each value below it equally often, so a row counts as the share of
-                   its cells' values that the query names
-        overlap    a row counts if each of its cells may be one of the values that the query names
+        - ``uniform``: a generalized cell stands for each value below it equally often, so a row counts as the share of
+          its cells' values that the query names
+        - ``overlap``: a row counts if each of its cells may be one of the values that the query names
 
         and two tables these:
 
-        proportional  a class's matching sensitive rows are spread evenly over its quasi rows, as Xiao and Tao 2006 do
-        paper         every matching sensitive row of every class that has a matching quasi row: it never falls below
-                      the actual count if no row is suppressed
+        - ``proportional``: a class's matching sensitive rows are spread evenly over its quasi rows, as Xiao and Tao
+          2006 do
+        - ``paper``: every matching sensitive row of every class that has a matching quasi row: it never falls below the
+          actual count if no row is suppressed
 
         A blank cell means a missing value if the original has missing cells in its column; else it may be any value,
         as may all cells of a row whose quasi cells are all blank under ``suppressed_rows = "blank"``.
@@ -187,8 +188,8 @@ def queries(
     """Draw COUNT(*) queries from the eligible rows of an original table, to ask them of its releases.
 
     Each asks about ``dimensions`` random quasi columns, 4 or all if there are fewer, and about the sensitive column,
-    and names for each of them ⌈|A| · s^(1 / number of predicates)⌉ different random values of the |A| that the table
-    has there: at ``selectivity`` s, so many that a query would match the share s of the rows if columns were
+    and names for each of them ``⌈a · s^(1 / number of predicates)⌉`` different random values of the ``a`` that the
+    table has there: at ``selectivity`` s, so many that a query would match the share s of the rows if columns were
     independent and values equally frequent. A missing cell is a value like any other. Queries that no row matches are
     drawn again. ``sensitive`` says which sensitive column if there are several; a policy without one has queries about
     quasi columns alone. The same ``seed`` gives the same queries. ``reading`` goes to the engine.
