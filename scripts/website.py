@@ -184,22 +184,24 @@ def write_reference(folder: Path) -> list[str]:
         lines = [f"# Reference: {title[0].lower()}{title[1:]}", ""]
         lines += [f"From the docstrings. [Python names](../api.md#{slug(title)}) is the overview.", ""]
         for name in documented:
-            lines += [f"## {name}", "", "```{eval-rst}", *directive(name), "```", ""]
+            lines += [f"## {name}", "", "```{eval-rst}", *directive(name, title), "```", ""]
         (folder / f"{slug(title)}.md").write_text("\n".join(lines), "utf-8")
         written.append(f"reference/{slug(title)}")
     return written
 
 
-def directive(name: str) -> list[str]:
-    """Give the lines that have autodoc describe a public name."""
+def directive(name: str, title: str) -> list[str]:
+    """Give the lines that have autodoc describe a public name of a group."""
     import indistinct
 
     value = indistinct
     for part in name.split("."):
         value = getattr(value, part)
-    if isinstance(value, type):
-        return [f".. autoclass:: indistinct.{name}", "   :members:"]
-    return [f".. autofunction:: indistinct.{name}"]
+    if not isinstance(value, type):
+        return [f".. autofunction:: indistinct.{name}"]
+    is_model = issubclass(value, indistinct.PrivacyModel) and value is not indistinct.PrivacyModel
+    is_made_only = is_model or title in {"Algorithms", "Measures"}  # the search calls their methods, users do not
+    return [f".. autoclass:: indistinct.{name}", *([] if is_made_only else ["   :members:"])]
 
 
 def with_entries(text: str) -> str:

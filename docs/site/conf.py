@@ -32,7 +32,11 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#0b5d6b", "color-brand-content": "#0b6b7c"},
+    "light_css_variables": {
+        "color-brand-primary": "#0b5d6b",
+        "color-brand-content": "#0b6b7c",
+        "color-code-background": "#f3f6f7",
+    },
     "dark_css_variables": {"color-brand-primary": "#6cc9d8", "color-brand-content": "#7fd3e0"},
     "source_repository": "https://github.com/indistinct/indistinct/",
     "source_branch": "main",
