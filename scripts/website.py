@@ -27,7 +27,7 @@ REPOSITORY = "https://github.com/indistinct/indistinct/blob/main"
 NEEDED = ("sphinx", "myst_parser", "furo")
 
 NAVIGATION = {
-    "Start": ["tutorial", "studio"],
+    "Start": ["installing", "tutorial", "studio"],
     "How to": [
         "choose-k",
         "build-hierarchies",
@@ -43,9 +43,9 @@ NAVIGATION = {
     "Concepts": ["how-it-works", "guarantees", "differential-privacy"],
     "Catalogue": ["catalogue", "algorithms", "models", "measures", "attacks", "guessing", "hierarchies"],
     "Papers": ["paper-words", "figures", "papers", "wong"],
-    "Reference": ["cli", "policy", "api", "reference/*", "ledger", "risk", "report", "spark"],
+    "Reference": ["cli", "policy", "api", "reference/*", "ledger", "signatures", "risk", "report", "spark"],
     "Evidence": ["comparison", "benchmarks", "quality", "dependencies"],
-    "Project": ["changelog", "contributing", "security", "campaigns"],
+    "Project": ["changelog", "versions", "contributing", "security", "campaigns"],
 }
 """What the sidebar shows, in this order; pages that nobody listed come last, under ``More``."""
 

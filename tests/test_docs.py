@@ -24,7 +24,7 @@ import shlex
 import subprocess
 import tomllib
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -155,6 +155,8 @@ ONLY_SHOWN = {
     "CONTRIBUTING.md": ("py", "tests/test_registry.py and tests/test_formats.py do the exercises from the page"),
     "README.md": ("sh", ".ci/run runs the second as it stands, and a workflow the first"),
     "docs/databases.md": ("py", "tests/test_spark.py"),
+    "docs/installing.md": ("sh", "a workflow builds the image and runs it; there is no Docker on most machines"),
+    "docs/signatures.md": ("sh", "tests/test_signatures.py, where OpenSSL is installed"),
     "docs/spark.md": ("py sh", "tests/test_spark.py"),
     "docs/studio.md": ("sh", "tests/test_studio.py"),
 }
@@ -290,7 +292,12 @@ def test_every_measure_is_in_the_measure_page() -> None:
 
 def test_the_catalogue_has_paper_promise_cost_and_example_of_everything() -> None:
     attacks = [name for name in ix.attacks.__all__ if name.islower() and name != "run"]
-    rooms = {"Algorithms": ALGORITHMS, "Models": MODELS, "Measures": MEASURES, "Attacks": attacks}
+    rooms: dict[str, Iterable[str]] = {
+        "Algorithms": ALGORITHMS,
+        "Models": MODELS,
+        "Measures": MEASURES,
+        "Attacks": attacks,
+    }
     for title, names in rooms.items():
         section = text_of("catalogue.md").split(f"\n## {title}\n")[1].split("\n## ")[0]
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "](" in line]
