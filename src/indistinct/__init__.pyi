@@ -106,6 +106,7 @@ from indistinct.quality import RelativeDistance as RelativeDistance
 from indistinct.registry import register as register
 from indistinct.release import Release as Release
 from indistinct.release.signing import sign as sign
+from indistinct.released.catalogue_records import write_metadata as write_metadata
 from indistinct.released.signature import KeyPair as KeyPair
 from indistinct.released.signature import new_keys as new_keys
 from indistinct.study.profiling import Profile as Profile

@@ -72,6 +72,10 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    with_metadata: Annotated[
+        bool,
+        typer.Option("--with-metadata", help="Add croissant.json and ro-crate-metadata.json, for catalogues of data."),
+    ] = False,
     ledger: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +109,7 @@ def anonymize(
     from indistinct.engine import open_table
     from indistinct.policy import Policy
     from indistinct.policy.tables_file import read_any_policy
+    from indistinct.released.catalogue_records import write_metadata
     from indistinct.released.manifest import refuse_occupied
 
     refuse_occupied(output, replace)
@@ -136,7 +141,14 @@ def anonymize(
                 rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **how
             ) as release:
                 watch.report("write")
-                release.write(output, replace=replace, allow_unsafe=allow_unsafe, verifier=with_verifier, sign=key)
+                release.write(
+                    output,
+                    replace=replace,
+                    allow_unsafe=allow_unsafe,
+                    verifier=with_verifier,
+                    metadata=with_metadata,
+                    sign=key,
+                )
         else:
             from indistinct.ledger import Ledger
 
@@ -159,6 +171,8 @@ def anonymize(
                 ) as release,
             ):
                 watch.report("write")
+            if with_metadata:  # which the ledger need not keep: it follows from the manifest
+                write_metadata(output)
     for note in rows.notes if isinstance(policy, Policy) else ():
         show.say(f"note: {note}", show.QUIET)
     if as_json:

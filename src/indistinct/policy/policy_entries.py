@@ -104,10 +104,13 @@ class PersonEntry(Entries):
 
 
 class AboutEntry(Entries):
+    title: str | None = Field(None, description=ABOUT["title"])
     data: str | None = Field(None, description=ABOUT["data"])
     purpose: str | None = Field(None, description=ABOUT["purpose"])
     recipient: str | None = Field(None, description=ABOUT["recipient"])
     decided_by: str | None = Field(None, description=ABOUT["decided_by"])
+    creator: str | None = Field(None, description=ABOUT["creator"])
+    license: str | None = Field(None, description=ABOUT["license"])
 
 
 class PolicyEntries(Entries):

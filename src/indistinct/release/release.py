@@ -158,6 +158,7 @@ class Release:
         allow_unsafe: bool = False,
         verifier: bool = False,
         sign: Any = None,
+        metadata: bool = False,
         before_naming: Callable[[Path], None] | None = None,
     ) -> Path:
         """Write the table and its manifest as a folder, whole or not at all.
@@ -165,8 +166,9 @@ class Release:
         What was written is read again and recounted before it gets its name, so a folder under that name is always a
         verified release. A folder that holds something already is refused, unless ``replace`` is given. A release that
         failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
-        With ``verifier`` the folder also holds ``verify.py``, which recounts it without this package; with ``sign``, a
-        private key or its file, ``manifest.json.sig``, which tells who made it. What is unsafe is never signed.
+        With ``verifier`` the folder also holds ``verify.py``, which recounts it without this package; with ``metadata``
+        what catalogues of data read, ``croissant.json`` and ``ro-crate-metadata.json``; with ``sign``, a private key or
+        its file, ``manifest.json.sig``, which tells who made it. What is unsafe is never signed.
         ``before_naming`` is called with the finished folder before that gets its name; if it raises, nothing is left.
         """
         goal = Path(folder)
@@ -199,6 +201,10 @@ class Release:
             path = staging / MANIFEST
             path.write_text(manifest_text(content), "utf-8", newline="")
             self.signed_by = None if key is None else sign_manifest(staging, key)
+            if metadata:
+                from indistinct.released.catalogue_records import write_metadata
+
+                write_metadata(staging)
             again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
             if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
                 again.raise_if_failed()

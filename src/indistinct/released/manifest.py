@@ -25,6 +25,8 @@ VERIFIER = "verify.py"
 SIGNATURE = "manifest.json.sig"
 """The Ed25519 signature over the bytes of the manifest, if whoever made a release signed it."""
 SIGNATURE_BYTES = 64
+CROISSANT, RO_CRATE = "croissant.json", "ro-crate-metadata.json"
+"""What catalogues of data read of a release; a folder may hold both."""
 FORMAT = 1
 PARTS = ("quasi", "sensitive")
 """The tables of a release that keeps quasi and sensitive columns apart."""
@@ -153,7 +155,8 @@ def _names_of_release(folder: Path) -> set[str]:
     """Give the names of the files that belong to the release in a folder."""
     try:
         said = json.loads((folder / MANIFEST).read_text("utf-8"))
-        return {MANIFEST, SIGNATURE, *said["files"], *([VERIFIER] if "verifier" in said else [])}
+        own = {MANIFEST, SIGNATURE, CROISSANT, RO_CRATE, *said["files"]}
+        return own | ({VERIFIER} if "verifier" in said else set())
     except (OSError, ValueError, KeyError, TypeError):
         return {MANIFEST, SIGNATURE}
 

@@ -1,9 +1,8 @@
 """Recounts a release with nothing but Python 3.9 and this file: python verify.py [FOLDER]
 
-It lies beside a release and imports nothing of the program that made it. It counts the groups of the tables, CSV or
-JSON lines, asks every privacy model that the manifest states about them, and compares the manifest's counts.
-Whoever alters a release can alter this file, too: compare its SHA-256 with the one of a copy that you trust.
-It ends with 0 if all that it could check holds, with 1 if not, and with 2 if there is nothing that it can read.
+It lies beside a release and imports nothing of the program that made it. It counts the groups of its tables, CSV or
+JSON lines, asks every privacy model that the manifest states, and compares counts. Whoever alters a release can alter
+this file, too: compare its SHA-256 with a copy that you trust. It ends with 0 if all holds, 1 if not, 2 if unreadable.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from typing import Any
 
 NEAR = 1e-9  # shares that differ by less are equal: they differ by rounding only
 ROLES = ("quasi", "sensitive", "other")
-SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+SUFFIXES, SIGNED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson"), "manifest.json.sig"
+RECORDS = ("croissant.json", "ro-crate-metadata.json")  # what catalogues of data read of a release
 PERSON, CLASS = "pseudonym", "class_id"  # the columns that link the rows of a person, and two tables
 # What is demanded of rows where people are counted whose rows nobody can tell, or limits are not stated.
 OF_ROWS: dict[str, Any] = {"k-anonymity": {}, "prosecutor-risk": {}, "p-sensitive": {}}
@@ -30,8 +30,7 @@ Group = list[tuple[Any, dict[str, str]]]  # each member is a person and one of h
 
 class Findings:
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.wrong, self.unchecked = 0, 0
+        self.lines, self.wrong, self.unchecked = list[str](), 0, 0
 
     def check(self, holds: bool, claim: str) -> None:
         self.lines.append(f"{'ok    ' if holds else 'FAILED'} {claim}")
@@ -124,10 +123,9 @@ def failing_groups(groups: list[Group], terms: dict[str, Any], sensitive: list[s
         return len(groups) if len(groups) > terms["at_most"] * (1 + NEAR) * sum(sizes) else 0
     table, failing = [member for group in groups for member in group], set()
     for column in [terms["column"]] if terms.get("column") else sensitive:
-        whole, everybody = having(table, column), having(table)[None]
-        for place, group in enumerate(groups):
-            if not satisfies(sizes[place], having(group, column), everybody, whole, terms):
-                failing.add(place)
+        of_all = having(table)[None], having(table, column)
+        judged = [satisfies(sizes[n], having(group, column), *of_all, terms) for n, group in enumerate(groups)]
+        failing |= {place for place, holds in enumerate(judged) if not holds}
     return len(failing)
 
 
@@ -213,9 +211,11 @@ def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any],
 def verify(folder: Path) -> Findings:
     found, manifest = Findings(), json.loads((folder / "manifest.json").read_text("utf-8"))
     policy, form = manifest["policy"], manifest.get("form")
-    listed = {"manifest.json", "manifest.json.sig", *manifest["files"], *["verify.py"] * ("verifier" in manifest)}
+    listed = {"manifest.json", SIGNED, *RECORDS, *manifest["files"], *["verify.py"] * ("verifier" in manifest)}
     others = [place for place in folder.iterdir() if place.name not in listed]
     found.check(not others, f"the folder holds the files of the manifest, and {len(others)} others")
+    if any((folder / name).exists() for name in RECORDS):
+        found.leave("what it says to catalogues of data: 'indistinct verify' compares that with the manifest")
     for name, digest in manifest["files"].items():
         is_same = (folder / name).is_file() and hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
         found.check(is_same, f"{name} is the file that the manifest names")

@@ -18,9 +18,11 @@ from indistinct.errors import TableError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.released_names import named_as_in_policy
 from indistinct.released.manifest import (
+    CROISSANT,
     LINKED_TABLES,
     MANIFEST,
     PARTS,
+    RO_CRATE,
     SIGNATURE,
     SIGNATURE_BYTES,
     VERIFIER,
@@ -154,7 +156,12 @@ class ReleasedTables:
         """Say what a release folder holds that is no row of its tables; nothing for other releases."""
         if self.folder is None:
             return []
-        return _strange_contents(self.folder, self.sources, self.said.get("verifier"))
+        found = _strange_contents(self.folder, self.sources, self.said.get("verifier"))
+        if any((self.folder / name).exists() for name in (CROISSANT, RO_CRATE)):
+            from indistinct.released.catalogue_records import strange_records
+
+            found += strange_records(self.folder, self.said)
+        return found
 
     def is_of(self, policy: Policy | TablesPolicy) -> bool:
         """Tell whether the release was made for a policy, as it says; True if it says nothing."""
@@ -238,6 +245,7 @@ def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | 
     ``verifier`` is the digest of the program for recipients, if the release says that it carries one.
     """
     listed = {MANIFEST, SIGNATURE, *(path.name for path in tables.values()), *([] if verifier is None else [VERIFIER])}
+    listed |= {CROISSANT, RO_CRATE}  # whose contents follow from the manifest, or are refused
     others = [place for place in folder.iterdir() if place.name not in listed]
     linked = [name for name in sorted(listed) if (folder / name).is_symlink()]
     found = [f"{counted(len(others), 'file', 'files')} that the manifest does not list"] if others else []
