@@ -175,7 +175,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "examples": set(),
 }
-AT_THE_DOOR = {"__init__", "__main__", "cli", "studio"}
+AT_THE_DOOR = {"__init__", "__main__", "cli", "mcp", "studio"}
 """What users call: it may import every room."""
 # For type checkers only: what a room describes, but does not need.
 MAY_NAME = {

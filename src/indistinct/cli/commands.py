@@ -29,6 +29,7 @@ COMMANDS = (
     "report",
     "risk",
     "studio",
+    "mcp",
     "mu-argus",
     "doctor",
     "schema",

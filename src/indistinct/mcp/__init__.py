@@ -1,0 +1,1 @@
+"""What an assistant may ask about tables and releases: numbers and names, and never a cell."""

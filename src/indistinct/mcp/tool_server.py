@@ -1,0 +1,139 @@
+"""The server of the Model Context Protocol: an assistant's tools, each a question that is answered with numbers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import indistinct
+from indistinct.errors import MissingExtraError
+from indistinct.mcp import answers
+from indistinct.mcp.root_folder import RootFolder, ShownError
+from indistinct.policy import Policy
+from indistinct.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+INSTRUCTIONS = (
+    "Tables of people and releases made from them, in one folder of the user's machine. Name files relative to it. "
+    "Answers are numbers, names of columns that a policy or you named, and verdicts. Cells are never told, nor "
+    "messages that could quote one: where an answer has 'holder_runs', ask the user to run that command and read it. "
+    "The order: init, then the user reads the policy; check; the user runs 'indistinct anonymize'; verify; report."
+)
+
+
+def make_server(root: RootFolder) -> MCPServer:
+    """Give a server whose tools look at one folder; raise if the SDK of the protocol is not installed."""
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.types import ToolAnnotations
+    except ImportError:
+        raise MissingExtraError('the server for assistants needs mcp: pip install "indistinct[mcp]"') from None
+    server = MCPServer("indistinct", instructions=INSTRUCTIONS, version=indistinct.__version__)
+    for tool in Tools(root).all():
+        annotations = ToolAnnotations(
+            read_only_hint=tool.__name__ not in ("report", "init"), destructive_hint=False, open_world_hint=False
+        )
+        server.tool(annotations=annotations, structured_output=True)(tool)
+    return server
+
+
+class Tools:
+    """The questions that may be asked about one folder."""
+
+    def __init__(self, root: RootFolder) -> None:
+        self.root = root
+
+    def all(self) -> list[Callable[..., dict[str, Any]]]:
+        """Give every tool."""
+        return [self.init, self.check, self.risk, self.verify, self.report]
+
+    def init(self, table: str, output: str, k: int = 5) -> dict[str, Any]:
+        """Write a first policy for a table, for the user to read. Tells how many columns have which role, no names."""
+        from indistinct.policy.policy_file import policy_toml
+        from indistinct.study.profiling import comments, profile
+        from indistinct.study.suggesting import suggested_policy
+
+        def ask() -> dict[str, Any]:
+            goal = self.root.new_file(output, ".toml")
+            found = profile(self.root.existing(table))
+            write_whole(goal, policy_toml(suggested_policy(found, k, 0.02), comments(found)))
+            return answers.tell_profile(found, output)
+
+        return _ask(ask, command=_command("init", table, "-o", output))
+
+    def check(self, policy: str, table: str) -> dict[str, Any]:
+        """Tell whether a policy fits a table and can be met, and how many of its rows are unique as they are."""
+        from indistinct.pipeline.policy_check import check
+
+        command = _command("check", policy, table)
+
+        def ask() -> dict[str, Any]:
+            asked = self.root.policy(policy)
+            if not isinstance(asked, Policy):
+                raise ShownError("a policy of several tables is not offered here")
+            return answers.tell_check(check(self.root.existing(table), asked), asked, command)
+
+        return _ask(ask, command=command)
+
+    def risk(self, table: str, policy: str | None = None, columns: list[str] | None = None) -> dict[str, Any]:
+        """Tell how many people of a table stand alone by the quasi columns of a policy, or by columns that you name."""
+        from indistinct.study.risk import risk
+
+        def ask() -> dict[str, Any]:
+            asked = None if policy is None else self.root.policy(policy)
+            if (asked is None) == (columns is None) or not isinstance(asked, Policy | None):
+                raise ShownError("name a policy of one table, or the columns that others may know")
+            known = columns if asked is None else answers.column_names(asked)
+            return answers.tell_risk(risk(self.root.existing(table), columns, policy=asked), known or ())
+
+        return _ask(ask, command=_command("risk", table))
+
+    def verify(self, release: str, policy: str | None = None) -> dict[str, Any]:
+        """Recount a release from its own cells; without a policy by what its manifest states, as a recipient can."""
+        from indistinct.proof.verdict import verify
+
+        def ask() -> dict[str, Any]:
+            asked = None if policy is None else self.root.policy(policy)
+            return answers.tell_verdict(verify(self.root.existing(release), asked))
+
+        return _ask(ask, command=_command("verify", *([policy] if policy else []), release))
+
+    def report(
+        self, policy: str, release: str, output: str, edition: Literal["internal", "public"] = "public"
+    ) -> dict[str, Any]:
+        """Write everything that is known about a release as a page of HTML. Tells its path and its verdict alone."""
+        from indistinct.report.page import render, report_facts, write_page
+
+        command = _command("report", policy, release, "-o", output)
+
+        def ask() -> dict[str, Any]:
+            goal, asked = self.root.new_file(output, ".html"), self.root.policy(policy)
+            if not isinstance(asked, Policy):
+                raise ShownError("a policy of several tables is not offered here")
+            facts = report_facts(self.root.existing(release), asked, edition=edition)
+            write_page(goal, render(facts), is_public=edition == "public")
+            return answers.tell_report(facts, output)
+
+        return _ask(ask, command=command)
+
+
+def serve(root: str | Path) -> None:
+    """Answer questions about a folder over standard input and output, until the other side ends."""
+    make_server(RootFolder.open(root)).run("stdio")
+
+
+def _ask(question: Callable[[], dict[str, Any]], command: str) -> dict[str, Any]:
+    """Answer a question; of whatever is raised, also by libraries, nothing is passed on but what is known here."""
+    try:
+        return question()
+    except Exception as error:
+        return {"error": str(error)} if isinstance(error, ShownError) else answers.tell_error(error, command=command)
+
+
+def _command(*words: str) -> str:
+    """Give the command by which the holder sees what is not told here."""
+    return shlex.join(["indistinct", *words])
