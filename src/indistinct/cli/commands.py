@@ -21,6 +21,7 @@ COMMANDS = (
     "verify",
     "sign",
     "keys",
+    "gate",
     "solutions",
     "best-tables",
     "distance-matrix",
