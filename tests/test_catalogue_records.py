@@ -20,6 +20,8 @@ from indistinct.released.catalogue_records import catalogue_records
 
 CROISSANT, RO_CRATE = "croissant.json", "ro-crate-metadata.json"
 ABOUT = {"title": "Visits", "data": "Six visits.", "creator": "St. Mary", "license": "https://example.org/licence"}
+LEVELS = {"kind": "intervals", "height": 1, "levels": ["value", "10 years"], "sha256": "ef" * 32}
+AGE = {"role": "quasi", "rename": "years", "hierarchy": LEVELS, "weight": 1.0, "missing": "value"}
 MANIFEST: dict[str, Any] = {
     "made_by": "indistinct 0.1.0",
     "made_at": "2026-01-02T03:04:05+00:00",
@@ -29,11 +31,13 @@ MANIFEST: dict[str, Any] = {
     "smallest_group": 3,
     "level_names": {"age": "10 years"},
     "policy": {
-        "columns": {"age": {"role": "quasi", "rename": "years"}, "ill": {"role": "sensitive"}},
+        "columns": {"age": AGE, "ill": {"role": "sensitive"}},
         "quasi_identifiers": {"all": ["age"]},
         "privacy": [{"model": "k-anonymity", "k": 3}],
         "max_suppression": 0,
         "suppressed_rows": "remove",
+        "eligible": [],
+        "algorithm": "lattice",
     },
     "policy_sha256": "ab" * 32,
     "verdict": {"passed": True, "checks": [{"name": "k-anonymity (k = 3)", "passed": True}]},

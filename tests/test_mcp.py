@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with tables, policies and releases, sound and broken, with the canary everywhere."""
     place = tmp_path_factory.mktemp("root")
     (place / "visits.csv").write_text(TABLE, "utf-8")
-    (place / "headless.csv").write_text(TABLE.partition("\n")[2], "utf-8")
+    (place / "headless.csv").write_text(TABLE.partition("\n")[2].replace(CANARY, f"{CANARY}a", 1), "utf-8")
     (place / "ragged.csv").write_text(f"{TABLE}{CANARY},{CANARY},{CANARY},{CANARY},{CANARY}\n", "utf-8")
     (place / "bytes.parquet").write_bytes(b"PAR1" + CANARY.encode())
     (place / "policy.toml").write_text(POLICY, "utf-8")
@@ -137,7 +137,7 @@ def test_no_cell_comes_back_from_any_tool_on_any_file(folder: Path) -> None:
     answers = ask(folder, *questions)
     assert len(answers) == len(questions)
     assert sum("error" in answer for answer in answers) > 10
-    assert sum("error" not in answer for answer in answers) > 25
+    assert sum("error" not in answer for answer in answers) > 20
     assert CANARY in (folder / "init1.toml").read_text("utf-8")  # her own file, and its names are cells: none was told
 
 
