@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = "constraints/oldest.txt"
-EXTRAS = ".[excel,postgres,sign,statistics]"
+EXTRAS = ".[excel,postgres,sign,statistics,studio]"
 TOOLS = ("hypothesis>=6.100", "jsonschema>=4.20", "polars", "pytest>=8.2", "pytest-xdist>=3.5")
 TESTS = ("engine", "formats", "hierarchy", "ledger_store", "models", "policyfile", "report", "signatures", "verify")
 """What meets a library directly; old ones warn of what newer ones have changed since."""
