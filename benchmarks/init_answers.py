@@ -898,5 +898,94 @@ SEEN: dict[str, str] = {
         paid_interest | sensitive | | money
         paid_late_fees | sensitive | | money
     """,
+    "voters of Chile": """
+        rownames | identifier | | numbers the rows
+        region | quasi | kinds | a place
+        population | quasi/other | numbers | how large the place is
+        sex | quasi | kinds | known
+        age | quasi | numbers | known
+        education | quasi | kinds | known
+        income | sensitive | | money
+        statusquo | sensitive/other | | a scale of opinions, which only the survey knows
+        vote | sensitive | | belief
+    """,
+    "breast cancer, Rotterdam": """
+        rownames | identifier | | numbers the rows
+        pid | identifier | | numbers the people
+        year | quasi | numbers | of the surgery
+        age | quasi | numbers | known
+        meno | sensitive/quasi/other | kinds | illness, which age mostly tells
+        size | sensitive/quasi/other | ranges/kinds | of the tumour
+        grade | sensitive/quasi/other | kinds | of the tumour
+        nodes | sensitive/quasi/other | numbers | of the tumour
+        pgr | sensitive/quasi/other | numbers | measured
+        er | sensitive/quasi/other | numbers | measured
+        hormon | sensitive/quasi/other | kinds | a treatment
+        chemo | sensitive/quasi/other | kinds | a treatment
+        rtime | quasi/sensitive | numbers | when it came back
+        recur | sensitive | | illness
+        dtime | quasi/sensitive | numbers | when somebody died
+        death | sensitive | | illness
+    """,
+    "placements": """
+        student_id | identifier | | numbers the people
+        gender | quasi | kinds | known
+        second_perc | other/sensitive | | marks
+        high_perc | other/sensitive | | marks
+        high_spec | quasi | kinds | what somebody learned
+        degree_perc | sensitive/other/quasi | numbers | marks
+        degree_type | quasi | kinds | what somebody learned
+        work_experience | quasi | kinds | known
+        experience_years | quasi | numbers | known
+        employability_perc | sensitive/other/quasi | numbers | marks
+        mba_spec | quasi | kinds | what somebody learned
+        mba_perc | other/sensitive | | marks
+        salary | sensitive | | money
+        placed | quasi/sensitive | kinds | known
+        start_date | quasi | dates | a date
+        end_date | quasi | dates | a date
+        duration | quasi/other | numbers | of the work
+    """,
+    "pupils, YRBSS": """
+        rownames | identifier | | numbers the rows
+        age | quasi | numbers | known
+        gender | quasi | kinds | known
+        grade | quasi | numbers/kinds | known
+        hispanic | quasi | kinds | known
+        race | quasi | kinds | known
+        height | quasi | numbers | seen
+        weight | quasi | numbers | seen
+        helmet_12m | quasi/other/sensitive | kinds | seen, or an answer
+        text_while_driving_30d | quasi/other/sensitive | ranges/kinds | an answer
+        physically_active_7d | quasi/other/sensitive | kinds/numbers | an answer
+        hours_tv_per_school_day | quasi/other/sensitive | ranges/kinds | an answer
+        strength_training_7d | quasi/other/sensitive | kinds/numbers | an answer
+        school_night_hours_sleep | quasi/other/sensitive | ranges/kinds | an answer
+    """,
+    "runners of ten miles": """
+        rownames | identifier | | numbers the rows
+        state | quasi | kinds | a place
+        time | quasi | numbers | published
+        net | quasi | numbers | published, and next to the time
+        age | quasi | numbers | known
+        sex | quasi | kinds | known
+    """,
+    "mortgages, HMDA": """
+        rownames | identifier | | numbers the rows
+        deny | sensitive/quasi | kinds | what became of it
+        pirat | sensitive/other | | money
+        hirat | sensitive/other | | money
+        lvrat | sensitive/other | | money
+        chist | sensitive/quasi | kinds/numbers | money
+        mhist | sensitive/quasi | kinds/numbers | money
+        phist | sensitive/quasi | kinds | money
+        unemp | other/quasi | numbers | of the industry
+        selfemp | quasi | kinds | known
+        insurance | sensitive/quasi/other | kinds | money
+        condomin | quasi | kinds | seen
+        afam | quasi | kinds | known
+        single | quasi | kinds | known
+        hschool | quasi | kinds | known
+    """,
 }
 """Tables that a newcomer's whole path was tried on; answers were written when the first guesses had been seen."""

@@ -53,6 +53,7 @@ LIFELINES = Wheel("lifelines", "0.30.3")
 CAUSALDATA = Wheel("causaldata", "0.1.4")
 LINEARMODELS = Wheel("linearmodels", "7.1")
 STATSMODELS = Wheel("statsmodels", "0.15.0")
+SDMETRICS = Wheel("sdmetrics", "0.32.0")
 
 
 @dataclass(frozen=True)
@@ -179,5 +180,11 @@ PUBLIC: dict[str, Public] = {
     "Britons of the ESS": _r("stevedata/ESS9GB"),
     "borrowers": _r("openintro/loans_full_schema"),
     "voters of 1996": Public(STATSMODELS, "statsmodels/datasets/anes96/anes96.csv", _tabs),
+    "voters of Chile": _r("carData/Chile"),
+    "breast cancer, Rotterdam": _r("survival/rotterdam"),
+    "placements": Public(SDMETRICS, "sdmetrics/demos/single_table/student_placements_real.csv", _csv),
+    "pupils, YRBSS": _r("openintro/yrbss"),
+    "runners of ten miles": _r("mosaicData/TenMileRace"),
+    "mortgages, HMDA": _r("AER/HMDA"),
 }
 """Where each table of the benchmark of ``init`` is found."""

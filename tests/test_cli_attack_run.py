@@ -179,6 +179,14 @@ def test_a_group_of_many_columns_is_described_by_what_it_tells() -> None:
     assert len(finding.labels) == 12
 
 
+def test_a_summary_does_not_speak_of_groups_that_there_are_not() -> None:
+    policy = ix.Policy({"town": ix.quasi(), "ill": ix.sensitive()}, [ix.KAnonymity(5)])
+    table = pa.table({"town": ["a"] * 10 + ["b"] * 10, "ill": ["flu"] * 9 + ["gout"] + [str(row) for row in range(10)]})
+    report = ix.attacks.homogeneity(table, policy)
+    assert report.summary == "ill is the same for at least 90% in 1 group"
+    assert not report.is_broken
+
+
 def test_a_summary_names_the_columns_that_tell_most() -> None:
     cells = {f"s{n}": ["x"] * (3 * n) + [str(row) for row in range(30 - 3 * n)] for n in range(9)}
     table = pa.table({"town": [str(row // 3) for row in range(30)]} | cells)

@@ -14,6 +14,7 @@ import numpy as np
 from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
+from indistinct.algorithms.trading import trade_tuples
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.privacy.model import BoolArray
@@ -225,9 +226,9 @@ PARTNERS = 8
 
 
 def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
-    """Merge groups that fail a model with others of their block, at little cost, until none fails.
+    """Let groups that fail a model trade tuples, then merge those that still fail with others, until none fails.
 
-    A whole block is safe, so this ends.
+    They trade and merge within their block, at little cost. A whole block is safe, so this ends.
     """
     is_released = pieces.groups != SUPPRESSED
     tuples, rows = pieces.tuples[is_released], pieces.rows[is_released]
@@ -235,6 +236,9 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
     is_safe = task.safe_parts(tuples, rows, group_of, groups)
     if is_safe.all():
         return pieces
+    if not task.counts_people:
+        group_of = trade_tuples(task, space, block_of, Pieces(tuples, rows, group_of), is_safe).groups
+        is_safe = task.safe_parts(tuples, rows, group_of, groups)
     while int((~is_safe).sum()) > (MOST_LOOKS // groups if task.counts_people else MANY_FAILING):
         group_of, groups = _pair_failing_groups(space, block_of, tuples, group_of, is_safe)
         is_safe = task.safe_parts(tuples, rows, group_of, groups)

@@ -128,18 +128,20 @@ class HomogeneityReport:
             least = f"{self.share:.0%} of its {PLURALS[self.unit]} or more"
             return f"no group of {self.groups:,} has one sensitive value in {least}"
         alike = self._alike()
-        said = [
-            f"{column.column} is the same for all of {counted(column.same_rows, self.unit, PLURALS[self.unit])} in "
-            f"{counted(column.same_groups, 'group')}, and for at least {self.share:.0%} in "
-            f"{counted(column.alike_groups, 'group')}{self._in_common(column)}"
-            for column in alike[:MOST_NAMED]
-        ]
+        said = [self._sharing_in_words(column) for column in alike[:MOST_NAMED]]
         more = len(alike) - len(said)
         return "; ".join([*said, *([f"and {counted(more, 'more column', 'more columns')}"] if more else [])])
 
     def _alike(self) -> list[AlikeColumn]:
         """Give the columns of which groups share a value, those first that tell most."""
         return sorted((one for one in self.columns if one.alike_rows), key=lambda one: -one.exposed_rows)
+
+    def _sharing_in_words(self, column: AlikeColumn) -> str:
+        """Say of how many groups all have one value, if any do, and of how many nearly all."""
+        who = counted(column.same_rows, self.unit, PLURALS[self.unit])
+        all_of_some = f"all of {who} in {counted(column.same_groups, 'group')}, and for " if column.same_rows else ""
+        nearly = f"at least {self.share:.0%} in {counted(column.alike_groups, 'group')}"
+        return f"{column.column} is the same for {all_of_some}{nearly}{self._in_common(column)}"
 
     def _in_common(self, column: AlikeColumn) -> str:
         """Say how much of it is what nearly everybody has, or nothing at all."""
