@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns import fault_server
+from campaigns import fault_postgres, fault_server
 
 CANARY = "Zäzilie"
 """A name that every private copy holds."""
@@ -26,6 +26,9 @@ model = "k-anonymity"
 k = 3
 """
 RELEASE = ["anonymize", "policy.toml", "people.csv", "--encoding", "latin-1", "--threads", "1"]
+IN_POSTGRES = "a release with a ledger in PostgreSQL"
+"""The one scene that needs a server."""
+POSTED = [*RELEASE, *fault_postgres.LEDGER, *fault_postgres.TERMS, "-o", "posted"]
 LEDGER = ["--ledger", "kept.db", "--recipient", "R", "--again", "consistent", "--key", "name"]
 
 
@@ -57,8 +60,13 @@ def make_template(folder: Path, scenes: list[str]) -> Path:
     (work / "people.csv").write_text("\n".join(["name,age,zip,ill", *rows]) + "\n", "latin-1")
     (work / "policy.toml").write_text(POLICY, "utf-8")
     made = [[*RELEASE, "-o", "old"], ["ledger", "init", "kept.db"], [*RELEASE, *LEDGER, "-o", "entered"]]
+    if IN_POSTGRES in scenes:
+        made.append(["ledger", "init", fault_postgres.URL, "--store", str(folder / "posted.store")])
+        made.append([*POSTED[:-1], "entered too"])
     fault_server.warm(made, work)
     shutil.copytree(work, folder / "warm")
+    if IN_POSTGRES in scenes:
+        fault_postgres.begin("warm")
     fault_server.warm([SCENES[name].command for name in scenes], folder / "warm")
     return template
 
@@ -112,6 +120,16 @@ def wrong_ledger(scene: Scene, before: Path, after: Path) -> list[str]:
     return found
 
 
+def wrong_posted(scene: Scene, before: Path, after: Path) -> list[str]:
+    """Find the same of a ledger in PostgreSQL, which had one entry."""
+    has, found = fault_postgres.entries(), wrong_release(scene, before, after)
+    if has not in (1, 2):
+        found.append(f"the ledger had 1 entry and has {has}")
+    if (after / "work" / scene.goal).exists() and has == 1:
+        found.append("a release stands without its entry")
+    return found
+
+
 def wrong_new_ledger(scene: Scene, before: Path, after: Path) -> list[str]:
     """Find what is wrong with a ledger that was to be made: it is there and empty, or not there."""
     path = after / "work" / scene.goal
@@ -156,6 +174,7 @@ SCENES = {
             wrong_ledger,
             [*RELEASE, *LEDGER, "-o", "sent", "--replace"],
         ),
+        Scene(IN_POSTGRES, POSTED, "posted", wrong_posted, [*POSTED, "--replace"]),
         Scene(
             "a ledger made", ["ledger", "init", "new.db"], "new.db", wrong_new_ledger, ["ledger", "init", "newer.db"]
         ),

@@ -24,8 +24,9 @@ from pathlib import Path
 
 FILE_CALLS = (
     "openat,write,pwrite64,rename,renameat2,mkdir,unlink,unlinkat,rmdir,fsync,fdatasync,ftruncate,link,chmod,fchmod,"
-    "flock,utimensat,close,getdents64"
+    "flock,utimensat,close,getdents64,sendto,recvfrom"
 )
+"""Calls that touch files, or a database server."""
 EVENTS = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.link", "os.scandir")
 EVENTS += ("shutil.rmtree", "shutil.copyfile", "sqlite3.connect", "os.listdir")
 LONGEST = 120.0

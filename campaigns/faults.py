@@ -3,6 +3,7 @@
     python -m campaigns faults --inputs 1000 --seed 0
     python -m campaigns faults --inputs 60 --set how=events            without strace: at Python's own file operations
     python -m campaigns faults --inputs 20 --set kinds=kill --set "scenes=a report"
+    python -m campaigns faults --inputs 50 --set kinds=kill --set "scenes=a release with a ledger in PostgreSQL"
 
 ``--set wall=30`` ends it after so many minutes on the wall: the forks' processor time is not that of ``--minutes``.
 
@@ -12,6 +13,7 @@ or one entry more, and verifies; the next run succeeds, and leaves nothing of th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -21,9 +23,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaigns import fault_scenes, fault_server
+from campaigns import fault_postgres, fault_scenes, fault_server
 from campaigns.fault_limits import LIMITS
-from campaigns.fault_scenes import CANARY, SCENES, Scene
+from campaigns.fault_scenes import CANARY, IN_POSTGRES, SCENES, Scene
 from campaigns.fault_server import Ended, Moment, Setup
 from campaigns.running import Options, Outcome
 
@@ -36,7 +38,10 @@ WEIGHTS = {
     "a ledger made": 2,
     "a release exported": 2,
     "a report": 1,
+    IN_POSTGRES: 5,
 }
+USUAL = [name for name in WEIGHTS if name != IN_POSTGRES]
+"""The scenes that need no server."""
 ENDINGS = [signal.SIGKILL] * 6 + [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
 
 
@@ -49,20 +54,29 @@ class Stage:
     how: str
     setup: Setup | None = None
     """A fault that is planted in every command, to see that it is found."""
-    scenes: list[str] = field(default_factory=lambda: list(WEIGHTS))
+    scenes: list[str] = field(default_factory=lambda: list(USUAL))
     moments: dict[str, list[Moment]] = field(default_factory=dict)
 
     def case(self, number: int) -> Path:
         """Begin a case with a copy of the template."""
+        self.begin_database(f"case-{number}")
         return fault_scenes.copy_of(self.template, self.folder / f"case-{number}")
+
+    def begin_database(self, name: str) -> None:
+        """Begin with a copy of the template's database as well, if there is one."""
+        if IN_POSTGRES in self.scenes:
+            fault_postgres.begin(name)
 
     def moments_of(self, scene: Scene) -> list[Moment]:
         """Give the moments of a scene; a clean run tells them."""
         if scene.name not in self.moments:
+            of_case = os.environ.get("PGDATABASE")
             place = fault_scenes.copy_of(self.template, self.folder / f"clean-{len(self.moments)}")
+            self.begin_database(place.name)
             count = fault_server.count_calls if self.how == "strace" else fault_server.count_events
             self.moments[scene.name] = count(scene.command, place, self.setup)
             shutil.rmtree(place)
+            os.environ |= {} if of_case is None else {"PGDATABASE": of_case}
         return self.moments[scene.name]
 
 
@@ -74,8 +88,11 @@ def run(options: Options, setup: Setup | None = None) -> Outcome:
     folder = Path(tempfile.mkdtemp(prefix="faults-", dir=parent))
     how = options.more.get("how") or ("strace" if fault_server.has_strace() else "events")
     outcome.notes["moments"] = "system calls, by strace" if how == "strace" else "file operations of Python"
-    try:
-        scenes = options.more["scenes"].split(",") if "scenes" in options.more else list(WEIGHTS)
+    scenes = options.more["scenes"].split(",") if "scenes" in options.more else list(USUAL)
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        if IN_POSTGRES in scenes:
+            stack.enter_context(fault_postgres.server())
         stage = Stage(folder, fault_scenes.make_template(folder, scenes), how, setup, scenes)
         until = time.monotonic() + 60 * float(options.more.get("wall", 1e6))
         for case in options.cases():
@@ -91,8 +108,6 @@ def run(options: Options, setup: Setup | None = None) -> Outcome:
             for what in found:
                 outcome.add(case, f"{kind}: {what}")
             shutil.rmtree(place, ignore_errors=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return outcome
 
 
@@ -133,6 +148,8 @@ def wrong_next_run(stage: Stage, scene: Scene, place: Path) -> list[str]:
     found += left_behind(stage, scene, place, "after the next run")
     if scene.goal == "sent":
         found += wrong_store(place)
+    elif scene.name == IN_POSTGRES:
+        found += fault_postgres.wrong_store(place)
     return found
 
 

@@ -13,9 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
 
-from campaigns.fault_scenes import SCENES, wrong_release  # noqa: E402
+from campaigns import fault_postgres  # noqa: E402
+from campaigns.fault_scenes import IN_POSTGRES, SCENES, wrong_release  # noqa: E402
 from campaigns.fault_server import Ended  # noqa: E402
-from campaigns.faults import wrong_ending  # noqa: E402
+from campaigns.faults import USUAL, wrong_ending  # noqa: E402
 
 RUN = """
 import json, sys
@@ -63,6 +64,26 @@ def test_a_release_that_is_not_whole_is_found(tmp_path):
     (goal / "notes").write_text("private")
     found = wrong_release(scene, before, tmp_path / "after")
     assert found == ["out/table.csv is not what its manifest states", "notes is too many"]
+
+
+def test_a_ledger_in_postgresql_has_what_it_had_or_one_entry_more(tmp_path, monkeypatch):
+    scene = SCENES[IN_POSTGRES]
+    assert IN_POSTGRES not in USUAL
+    for folder in ("before", "after"):
+        (tmp_path / folder / "work").mkdir(parents=True)
+
+    def wrong(entries: int) -> list[str]:
+        monkeypatch.setattr(fault_postgres, "entries", lambda: entries)
+        return scene.check(scene, tmp_path / "before", tmp_path / "after")
+
+    assert wrong(1) == wrong(2) == []
+    assert wrong(0) == ["the ledger had 1 entry and has 0"]
+    assert wrong(3) == ["the ledger had 1 entry and has 3"]
+    release = tmp_path / "after" / "work" / scene.goal
+    release.mkdir()
+    (release / "manifest.json").write_text('{"files": {}}')
+    assert wrong(2) == []
+    assert wrong(1) == ["a release stands without its entry"]
 
 
 def test_how_a_command_may_end():
