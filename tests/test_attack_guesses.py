@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import indistinct as ix
+from indistinct.attacks.guess_report import Guess
+from indistinct.attacks.inference import InferenceReport
 from indistinct.attacks.rates import difference, paired_difference, wilson
 from indistinct.cli import app
 from indistinct.policy.policy_file import policy_toml
@@ -198,7 +200,16 @@ def test_inference_finds_nothing_where_values_are_drawn_by_chance() -> None:
             report = ix.attacks.inference(release, policy, private)
         assert not report.found, report
         assert abs(report.guesses[0].rate - 0.25) < 0.06
-        assert report.summary.endswith("no more often than one that was trained on other people")
+        assert report.summary.endswith("more often than one that was trained on other people")
+
+
+@pytest.mark.parametrize(("least", "words"), [(-0.01, "no more often"), (0.013, "hardly more often")])
+def test_a_summary_does_not_deny_what_its_rates_say(least: float, words: str) -> None:
+    """Above the control for sure, but not above the most frequent value: nothing is found, and it is said so."""
+    guess = Guess("ill", 1000, 160, 1000, 144, (least, 0.02), baseline_right=149, baseline_interval=(0.004, 0.02))
+    report = InferenceReport((guess,))
+    assert not report.found
+    assert f"right {words} than" in report.summary
 
 
 def test_what_holds_for_everybody_is_not_held_against_a_release() -> None:

@@ -490,6 +490,13 @@ def run(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(app, [str(folder / said) if said in FILES else said for said in arguments])
 
 
+def test_a_new_ledger_says_what_comes_next(tmp_path: Path) -> None:
+    made = run(tmp_path, "ledger", "init", "ledger.db")
+    assert f"next: indistinct anonymize policy.toml TABLE -o release --ledger {tmp_path / 'ledger.db'}" in made.stderr
+    assert f"indistinct ledger list --ledger {tmp_path / 'ledger.db'}" in made.stderr
+    assert run(tmp_path, "ledger", "list", "--ledger", "ledger.db").exit_code == 0
+
+
 def test_the_command_line_enters_releases_and_refuses_with_exit_code_5(files: Path) -> None:
     to_r = ("--ledger", "ledger.db", "--recipient", "R")
     first = run(files, "anonymize", "policy.toml", "8.csv", "-o", "a", *to_r, "--json")

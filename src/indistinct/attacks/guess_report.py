@@ -145,7 +145,8 @@ class GuessReport:
         if not self.guesses:
             return "nothing could be guessed"
         if not self.found:
-            return f"{self.main_words} right no more often than {self.control_words}"
+            is_more = self.worst is not None and self.worst.interval[0] > 0
+            return f"{self.main_words} right {'hardly more' if is_more else 'no more'} often than {self.control_words}"
         worst = max(self.found, key=lambda guess: guess.surely)
         return (
             f"{self.main_words} right about {worst.what} {percent(worst.rate)} of the time, {self.control_words} "
