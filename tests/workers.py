@@ -11,6 +11,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 GROUP_OF_FILE = {
     "tests/test_benchmarks.py": "benchmarks",
+    "tests/test_examples.py": "spark",
     "tests/test_house.py": "sources",
     "tests/test_imports.py": "sources",
     "tests/test_spark.py": "spark",
