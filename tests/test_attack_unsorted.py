@@ -185,3 +185,17 @@ def test_shuffling_and_the_normal_distribution_agree(seed, monkeypatch):
     by_shuffling = chances()
     monkeypatch.setattr(order, "SMALL", 0)
     assert chances() == pytest.approx(by_shuffling, abs=0.06)
+
+
+@pytest.mark.parametrize("unreadable", ["missing", "suppress"])
+def test_the_original_is_read_as_the_policy_declares_its_cells(unreadable: str) -> None:
+    """Codes that mean missing, and cells that a hierarchy cannot read, stand in the original and not in the release."""
+    grades = [*map(str, range(9, 13)), "other", "99"] * 10
+    private = pa.table({"grade": grades, "ill": ["flu", "gout", "rash"] * 20})
+    column = ix.quasi(ix.intervals(2), missing=["99"], unreadable=unreadable)
+    policy = ix.Policy({"grade": column, "ill": ix.sensitive()}, [ix.KAnonymity(5)], max_suppression=0.5)
+    with ix.anonymize(private, policy) as release:
+        report = ix.attacks.unsorted(release, private, policy)
+        assert report.disclosed == 0
+        found = ix.attacks.run(release, policy, original=private)
+    assert "unsorted" in [outcome.attack for outcome in found.outcomes]

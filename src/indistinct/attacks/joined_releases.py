@@ -190,7 +190,12 @@ def _label_codes(
                 codes.append(np.full(len(one.counts.counts), vocabulary.code(EVERYTHING, "*")))
                 continue
             reader = _reader(name, policy, described, one.said, longest)
-            meanings = [reader.read(label) for label in one.values[name]]
+            declared = policy.columns.get(name, described)
+            labels = [None if label in declared.missing_codes else label for label in one.values[name]]
+            meanings = [reader.read(label) for label in labels]
+            if declared.unreadable != "refuse":  # in a private table, such as the original
+                unread = EVERYTHING if declared.unreadable == "suppress" else reader.read(None)
+                meanings = [unread if meaning is None else meaning for meaning in meanings]
             unknown = meanings.count(None)
             if unknown:
                 mistakes.append(
@@ -200,7 +205,7 @@ def _label_codes(
                 continue
             numbers = [
                 vocabulary.code(meaning, label)
-                for meaning, label in zip(meanings, one.values[name], strict=True)
+                for meaning, label in zip(meanings, labels, strict=True)
                 if meaning is not None
             ]
             codes.append(np.array(numbers, np.int64)[_codes_of(one, name)])
