@@ -36,6 +36,7 @@ NAVIGATION = {
         "release-again",
         "databases",
         "release-gate",
+        "recipes",
         "read-a-report",
         "from-arx",
         "from-sdcmicro",
@@ -43,7 +44,7 @@ NAVIGATION = {
     "Concepts": ["how-it-works", "guarantees", "differential-privacy"],
     "Catalogue": ["catalogue", "algorithms", "models", "measures", "attacks", "guessing", "hierarchies"],
     "Papers": ["paper-words", "figures", "papers", "wong"],
-    "Reference": ["cli", "policy", "api", "reference/*", "ledger", "signatures", "risk", "report", "spark"],
+    "Reference": ["cli", "policy", "api", "reference/*", "ledger", "signatures", "risk", "report", "spark", "mcp"],
     "Evidence": ["comparison", "benchmarks", "quality", "dependencies"],
     "Project": ["changelog", "versions", "contributing", "security", "campaigns"],
 }

@@ -156,6 +156,7 @@ ONLY_SHOWN = {
     "README.md": ("sh", ".ci/run runs the second as it stands, and a workflow the first"),
     "docs/databases.md": ("py", "tests/test_spark.py"),
     "docs/installing.md": ("sh", "a workflow builds the image and runs it; there is no Docker on most machines"),
+    "docs/recipes.md": ("sh", "tests/test_gate.py"),
     "docs/signatures.md": ("sh", "tests/test_signatures.py, where OpenSSL is installed"),
     "docs/spark.md": ("py sh", "tests/test_spark.py"),
     "docs/studio.md": ("sh", "tests/test_studio.py"),
