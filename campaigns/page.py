@@ -1,4 +1,4 @@
-"""The figures of docs/quality.md, written from results.json between two marks of each campaign's section."""
+"""The figures of docs/quality.md and the README, written from results.json between two marks of each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,41 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "quality.md"
+README = HERE.parent / "README.md"
+SCORE = re.compile(r"(<!-- score -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def write() -> None:
     """Put the figures of all campaigns on the page."""
-    PAGE.write_text(with_figures(PAGE.read_text("utf-8"), json.loads(RESULTS.read_text("utf-8"))), "utf-8")
+    results = json.loads(RESULTS.read_text("utf-8"))
+    PAGE.write_text(with_figures(PAGE.read_text("utf-8"), results), "utf-8")
+    README.write_text(with_score(README.read_text("utf-8"), results), "utf-8")
+
+
+def with_score(text: str, results: dict[str, Any]) -> str:
+    """Give the README with the share of planted mistakes that tests catch, and what random cases there were.
+
+    >>> counted = {"mutants planted": 12, "not caught, and equivalent": 2}
+    >>> counted |= {"caught by a test": 8, "caught as they hang": 1}
+    >>> results = {"mutants": {"figures": counted}, "recount": {"cases": 1200}}
+    >>> print(with_score("<!-- score -->\\n<!-- end -->", results))
+    <!-- score -->
+    Tests caught 90.0 % of 10 mistakes that were planted in the code that promises rest on. Campaigns
+    compared 1,200 random cases with code that shares nothing with it (recount 1,200).
+    [Quality](docs/quality.md) has all figures, and what they do not cover.
+    <!-- end -->
+    """
+    counted = results["mutants"]["figures"]
+    met = counted["mutants planted"] - counted["not caught, and equivalent"]
+    caught = counted["caught by a test"] + counted["caught as they hang"]
+    cases = {name: results[name]["cases"] for name in ("recount", "alone", "histories") if name in results}
+    listed = ", ".join(f"{name} {number:,}" for name, number in cases.items())
+    made = (
+        f"Tests caught {100 * caught / met:.1f} % of {met:,} mistakes that were planted in the code that promises rest on."
+        f" Campaigns\ncompared {sum(cases.values()):,} random cases with code that shares nothing with it ({listed}).\n"
+        "[Quality](docs/quality.md) has all figures, and what they do not cover.\n"
+    )
+    return SCORE.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
 
 
 def with_figures(text: str, results: dict[str, Any]) -> str:

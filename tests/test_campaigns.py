@@ -84,7 +84,11 @@ def test_outcomes_of_several_seeds_add_up_and_none_counts_twice(tmp_path):
 def test_the_page_has_the_figures_of_the_last_recorded_run():
     """Else run ``python -m campaigns page``."""
     text = page.PAGE.read_text("utf-8")
-    assert page.with_figures(text, json.loads(page.RESULTS.read_text("utf-8"))) == text
+    results = json.loads(page.RESULTS.read_text("utf-8"))
+    assert page.with_figures(text, results) == text
+    readme = page.README.read_text("utf-8")
+    assert page.SCORE.search(readme)
+    assert page.with_score(readme, results) == readme
     assert [name for name in CAMPAIGNS if f"<!-- figures: {name} -->" not in text] == []
 
 
