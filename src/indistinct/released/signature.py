@@ -22,7 +22,7 @@ from indistinct.whole_files import OWNER_ONLY, flush, flush_name
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-PASSWORD = "INDISTINCT_KEY_PASSWORD"
+KEY_VARIABLE = "INDISTINCT_KEY_PASSWORD"
 """The environment variable with the password of private keys; without it they are kept, and read, without one."""
 OTHERS = 0o077
 """What others than its owner may do with a file."""
@@ -50,7 +50,7 @@ def new_keys(name: str | os.PathLike[str]) -> KeyPair:
     for place in (private, public):
         if os.path.lexists(place):
             raise KeyFileError(f"{place} is there already, and a key is never overwritten; give another name")
-    key, password = Ed25519PrivateKey.generate(), os.environ.get(PASSWORD)
+    key, password = Ed25519PrivateKey.generate(), os.environ.get(KEY_VARIABLE)
     protection = serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
     secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, protection)
     shown = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
@@ -147,9 +147,9 @@ def _read_private(path: Path) -> Any:
     try:
         return _read_locked(read, content)
     except LookupError:
-        raise KeyFileError(f"{path} is encrypted; set {PASSWORD} to its password") from None
+        raise KeyFileError(f"{path} is encrypted; set {KEY_VARIABLE} to its password") from None
     except Exception:
-        raise KeyFileError(f"{path} cannot be read as a private key, or {PASSWORD} is not its password") from None
+        raise KeyFileError(f"{path} cannot be read as a private key, or {KEY_VARIABLE} is not its password") from None
 
 
 def _read_locked(read: Callable[[bytes, bytes | None], Any], content: bytes) -> Any:
@@ -157,7 +157,7 @@ def _read_locked(read: Callable[[bytes, bytes | None], Any], content: bytes) -> 
     try:
         return read(content, None)
     except TypeError:  # it is encrypted
-        return read(content, os.environ[PASSWORD].encode())
+        return read(content, os.environ[KEY_VARIABLE].encode())
 
 
 def _read_public(path: Path) -> Any:
