@@ -41,7 +41,8 @@ def with_score(text: str, results: dict[str, Any]) -> str:
     listed = ", ".join(f"{name} {number:,}" for name, number in cases.items())
     made = (
         f"Tests caught {100 * caught / met:.1f} % of {met:,} mistakes that were planted in the code that promises rest "
-        f"on. Campaigns\ncompared {sum(cases.values()):,} random cases with code that shares nothing with it ({listed}).\n"
+        "on. Campaigns\n"
+        f"compared {sum(cases.values()):,} random cases with code that shares nothing with it ({listed}).\n"
         "[Quality](docs/quality.md) has all figures, and what they do not cover.\n"
     )
     return SCORE.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
