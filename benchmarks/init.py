@@ -132,8 +132,8 @@ def _loss(table: pa.Table, policy: ix.Policy) -> float | None:
         return None
 
 
-def chapter(figures: list[Figures]) -> str:
-    """Write the chapter of the page."""
+def chapter(figures: list[Figures], note: str = "") -> str:
+    """Write the chapter of the page; ``note`` says what else is to be known of the figures."""
     lines = [
         "## Guesses of `init`",
         "",
@@ -158,6 +158,7 @@ def chapter(figures: list[Figures]) -> str:
         "sensitive column gets a model was decided after the losses of most of these tables had been seen; where",
         "none does, as in adult, suicides and titanic, the policy file says so, and the loss is that of k",
         "alone.",
+        *([note] if note else []),
         "",
         "| table | from | rows | roles right | strictly | hierarchies right | person | algorithm | loss | by hand |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",

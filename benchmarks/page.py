@@ -53,7 +53,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
     sections += [sharpening.section(_figures(content, "sharpening"))]
     sections += [guessing.section(_figures(content, "guessing"))]
     guessed = _figures(content, "init")
-    sections += [init.chapter(guessed)] if guessed else []
+    note = content["parts"].get("init", {}).get("note", "")
+    sections += [init.chapter(guessed, note)] if guessed else []
     sections += [clinic.section(_figures(content, "tables"))]
     sections += [_growth(content, drawn), _start(content), _queries(content), _ledger(content), _bounds(content)]
     (folder / "benchmarks.md").write_text("\n".join(section for section in sections if section), "utf-8")

@@ -134,6 +134,26 @@ def test_all_attacks_check_risk_and_init_know_of_it() -> None:
     assert "it tells district" in crowd.reason
 
 
+@pytest.mark.parametrize("is_twin", [True, False])
+def test_an_unknown_column_that_is_one_to_one_with_a_sensitive_one_is_sensitive(is_twin: bool) -> None:
+    draw = np.random.default_rng(3)
+    drinks = draw.integers(0, 30, 400)
+    table = pa.table(
+        {
+            "age": [str(age) for age in draw.integers(20, 60, 400)],
+            "i1": [str(number if is_twin else number // 3) for number in drinks],
+            "drinks": [str(number) for number in drinks],
+        }
+    )
+    found = profile(table)
+    roles = {column.name: column.role for column in found.columns}
+    assert roles == {"age": "quasi", "drinks": "sensitive", "i1": "sensitive" if is_twin else "quasi"}
+    assert bool(found.dependencies) != is_twin  # where it says less, it is told, and that is said
+    if is_twin:
+        (twin,) = (column for column in found.columns if column.name == "i1")
+        assert (twin.hierarchy, twin.reason) == (None, "one to one with drinks, which is sensitive")
+
+
 def test_numbers_computed_from_others_tell_them() -> None:
     """A logarithm and a square tell what they were computed from, also where every row has a number of its own."""
     chance = random.Random(8)

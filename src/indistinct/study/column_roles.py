@@ -79,6 +79,10 @@ class ColumnProfile:
         said = {"missing_codes": shape.missing_codes, "unreadable": shape.unreadable}
         return replace(self, role="quasi", hierarchy=shape.hierarchy, reason=reason, **said)  # type: ignore[arg-type]
 
+    def as_sensitive(self, reason: str) -> ColumnProfile:
+        """Give the column as a sensitive one."""
+        return replace(self, role="sensitive", hierarchy=None, reason=reason, missing_codes=(), unreadable="refuse")
+
     def to_dict(self) -> dict[str, Any]:
         """Give the column as JSON takes it."""
         return {

@@ -141,6 +141,7 @@ def _without_dependencies(
     names = [column.name for column in columns if column.role == "quasi"]
     released = [column.name for column in columns if column.role in ("other", "sensitive") and column.distinct > 1]
     dependencies = dependencies_between(coded, released, names)
+    columns, dependencies = _with_twins(columns, dependencies)
     tells: dict[str, list[Dependency]] = {}
     for one in dependencies:
         tells.setdefault(one.column, []).append(one)
@@ -159,6 +160,34 @@ def _without_dependencies(
             changed.append(replace(column, reason=f"{column.reason}; it tells {which}: consider to make it quasi"))
     roles = {column.name: column.role for column in changed}
     return changed, tuple(one for one in dependencies if roles[one.column] != "quasi")
+
+
+def _with_twins(
+    columns: list[ColumnProfile], dependencies: Sequence[Dependency]
+) -> tuple[list[ColumnProfile], list[Dependency]]:
+    """Make sensitive each quasi column of an unknown name that is one to one with a sensitive column.
+
+    Both say the same. To generalize one and to release the other as it is would hide nothing. Few values may go
+    together for another reason, such as a ward and an outcome.
+    """
+    named = {column.name: column for column in columns}
+    twins = {
+        one.tells: one.column
+        for one in dependencies
+        if one.is_exact
+        and named[one.column].role == "sensitive"
+        and named[one.tells].topic is None
+        and named[one.tells].distinct >= MANY
+        and (named[one.tells].distinct, named[one.tells].missing)
+        == (named[one.column].distinct, named[one.column].missing)
+    }
+    made = [
+        column.as_sensitive(f"one to one with {twins[column.name]}, which is sensitive")
+        if column.name in twins
+        else column
+        for column in columns
+    ]
+    return made, [one for one in dependencies if one.tells not in twins]
 
 
 def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
