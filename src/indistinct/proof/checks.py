@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from indistinct.errors import TableError, VerificationError
 from indistinct.policy import Policy, TablesPolicy, sensitive_columns
 from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
-from indistinct.released.manifest import SIGNATURE, read_manifest
+from indistinct.released.manifest import SIGNATURE, has_manifest, read_manifest
 from indistinct.released.released_tables import ReleasedTables, strange_parts
 from indistinct.showing.words import counted
 
@@ -254,6 +255,20 @@ def signature_check(released: ReleasedTables, key: Any) -> Check:
     if wrong is None and read_manifest(released.folder) != released.said:
         wrong = "the manifest changed while it was verified"
     return Check("signature", wrong is None, wrong or f"the manifest is signed by the key {fingerprint(owner)}")
+
+
+@contextmanager
+def told_as_forged(table: Any, key: Any) -> Iterator[None]:
+    """Say of a release that cannot be opened first of all that it is not the one that was signed, if so."""
+    try:
+        yield
+    except TableError:
+        if key is not None and has_manifest(table):
+            from indistinct.released.signature import public_key, signature_mistake
+
+            if wrong := signature_mistake(Path(table), public_key(key)):
+                raise VerificationError(f"the release does not verify: signature: {wrong}") from None
+        raise
 
 
 def unchecked_signature(released: ReleasedTables, key: Any) -> tuple[str, ...]:

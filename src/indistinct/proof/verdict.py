@@ -36,6 +36,7 @@ from indistinct.proof.checks import (
     model_check,
     pseudonym_checks,
     reader_checks,
+    told_as_forged,
     unchecked_signature,
     unreadable_checks,
 )
@@ -143,7 +144,8 @@ def verify(
     policy = None if policy is None else any_policy(policy)
     if isinstance(policy, TablesPolicy):
         return _verify_tables(table, policy, original, claimed, reading | {"canonical": canonical, "key": key})
-    released = ReleasedTables.of(table, **reading)
+    with told_as_forged(table, key):
+        released = ReleasedTables.of(table, **reading)
     if policy is not None:
         released = released.named_by(policy, is_release=True)
     if released.is_linked:
@@ -213,7 +215,8 @@ def _verify_tables(
         raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
     canonical, key = reading["canonical"], reading["key"]
     reading = {name: value for name, value in reading.items() if name not in ("canonical", "key")}
-    released = ReleasedTables.of_linked(table, policy, **reading).named_by(policy, is_release=True)
+    with told_as_forged(table, key):
+        released = ReleasedTables.of_linked(table, policy, **reading).named_by(policy, is_release=True)
     checks = folder_checks(released, policy, key)
     unsaid: tuple[str, ...] = ()
     with released.rows() as tables:
