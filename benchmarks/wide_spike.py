@@ -19,7 +19,7 @@ KICKED = 3
 
 @dataclass(frozen=True)
 class Found:
-    """The best node, its loss, and the seconds until it was found."""
+    """The best node, its loss, and the CPU seconds until it was found."""
 
     node: Node
     loss: float
@@ -27,15 +27,15 @@ class Found:
 
 
 def plain_search(task: Task, measure: QualityMeasure, seconds: float, seed: int = 0) -> Found:
-    """Look for a node of small loss for so many seconds."""
-    started, chance = time.perf_counter(), random.Random(seed)
+    """Look for a node of small loss for so many CPU seconds."""
+    started, chance = time.process_time(), random.Random(seed)
     low, high = task.frequencies.start, task.frequencies.heights
     budget = min(task.budget, task.frequencies.rows - 1)
     counter = counter_for(task, measure, budget)
     known: dict[Node, float] = {}
 
     def is_over() -> bool:
-        return time.perf_counter() - started >= seconds
+        return time.process_time() - started >= seconds
 
     def loss(node: Node) -> float:
         if node not in known and not is_over():
@@ -54,7 +54,7 @@ def plain_search(task: Task, measure: QualityMeasure, seconds: float, seed: int 
             node = better
 
     best = settled(high)
-    found = Found(best, loss(best), time.perf_counter() - started)
+    found = Found(best, loss(best), time.process_time() - started)
     while not is_over():
         kicked = best
         for column in chance.sample(range(len(best)), min(KICKED, len(best))):
@@ -62,7 +62,7 @@ def plain_search(task: Task, measure: QualityMeasure, seconds: float, seed: int 
         settled_kick = settled(kicked)
         if loss(settled_kick) <= loss(best):
             if loss(settled_kick) < loss(best):
-                found = Found(settled_kick, loss(settled_kick), time.perf_counter() - started)
+                found = Found(settled_kick, loss(settled_kick), time.process_time() - started)
             best = settled_kick
     return found
 

@@ -380,10 +380,10 @@ def policy_of_case(case: Case, **more: Any) -> ix.Policy:
     roles = {column.name: ix.quasi(hierarchy_of(column), weight=column.weight) for column in case.columns}
     quasi_identifiers = None
     if case.quasi_identifiers is not None:
-        names = ("patient", "doctor")
+        names = ("patient", "doctor", *(f"set {number}" for number in range(2, len(case.quasi_identifiers))))
         quasi_identifiers = {
             name: [case.columns[position].name for position in positions]
-            for name, positions in zip(names, case.quasi_identifiers, strict=True)
+            for name, positions in zip(names, case.quasi_identifiers, strict=False)
         }
     return ix.Policy(
         columns=roles | more.pop("columns", {}),

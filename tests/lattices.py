@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 
 import brute_force as bf
 
 
-def made_case(chance):
-    """Two to seven columns of two or three values, with one or two levels above them, some of weight 2."""
+def made_case(chance, known=None):
+    """Two to seven columns of two or three values, with one or two levels above them, some of weight 2.
+
+    With ``known`` each set of so many columns is a quasi-identifier.
+    """
     columns = []
     number = chance.randint(2, 7)
     for name in "abcdefg"[:number]:
@@ -25,7 +28,8 @@ def made_case(chance):
         )
         for _ in range(chance.randint(4, 14))
     ]
-    return bf.Case(tuple(columns), tuple(rows), chance.randint(2, 4), chance.choice([None, 1, 2, 0.3, 1.0]))
+    sets = None if known is None else tuple(combinations(range(number), min(known, number)))
+    return bf.Case(tuple(columns), tuple(rows), chance.randint(2, 4), chance.choice([None, 1, 2, 0.3, 1.0]), sets)
 
 
 def truth(case, lost):
@@ -38,15 +42,29 @@ def truth(case, lost):
     for node in product(*(range(column.height + 1) for column in case.columns)):
         maps = [table[level] for table, level in zip(tables, node, strict=True)]
         labels = [tuple([own[cell] for own, cell in zip(maps, row, strict=True)]) for row in case.rows]
-        sizes = Counter(labels)
+        left = rows_left(case, labels)
         cost, gone = 0.0, 0
-        for row in labels:
-            is_gone = sizes[row] < case.k
+        for number, row in enumerate(labels):
+            is_gone = number not in left
             gone += is_gone
             for column, label, level in zip(case.columns, row, node, strict=True):
                 cost += column.weight * (1.0 if is_gone else lost(column, label, level))
         found[node] = (cost / weights, gone)
     return found
+
+
+def rows_left(case, labels):
+    """Give the rows that stand among k by every quasi-identifier, counted among themselves."""
+    left = set(range(len(labels)))
+    while True:
+        small = set()
+        for columns in case.quasi_identifiers or (range(len(case.columns)),):
+            cells = {number: tuple([labels[number][column] for column in columns]) for number in left}
+            sizes = Counter(cells.values())
+            small |= {number for number, own in cells.items() if sizes[own] < case.k}
+        if not small:
+            return left
+        left -= small
 
 
 def lost_steps(column, label, level):

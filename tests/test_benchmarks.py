@@ -81,7 +81,7 @@ def test_a_quick_run_writes_figures_of_every_part(quick, modules):
     assert content["parts"]["large"]["figures"][0]["peak_bytes"] > 1e6
     assert content["parts"]["frontier"]["figures"][0]["agreed"] == 27
     for one in content["parts"]["wide"]["figures"]:
-        for job in (*one["found"], one["alone"]):
+        for job in one["found"]:
             assert 0 <= job["gap"] <= job["loss"] <= 1
             assert job["suppressed"] <= one["max_suppression"] * one["rows"]
     for one in content["parts"]["local"]["figures"]:

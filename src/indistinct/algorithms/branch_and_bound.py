@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms import probing
-from indistinct.algorithms.column_blocks import Block, ColumnBlocks, block_of, divide, serves
+from indistinct.algorithms.column_blocks import Block, ColumnBlocks, block_of, divide, most_columns, serves
 from indistinct.algorithms.counted import Counter, Source
 from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
@@ -180,8 +180,8 @@ class BranchAndBound:
     def _probe(self, descents: Descents) -> tuple[list[Node], float, float]:
         """Search by probing boxes, which bounds them better where there are very many nodes."""
         assert isinstance(self.measure, CellMeasure)  # no others are served
-        threads = min(os.cpu_count() or 1, MOST_THREADS)
-        search = probing.Probing(self.task, self.measure, self.incumbent, threads)
+        descents.start_if_due()
+        search = probing.Probing(self.task, self.measure, self.incumbent, min(os.cpu_count() or 1, MOST_THREADS))
 
         def may_go_on() -> bool:
             self.watch.report("search", self.incumbent.checks, None)
@@ -196,7 +196,7 @@ class BranchAndBound:
         Without a time limit a proven answer comes in any case; a good node then only keeps the queue short.
         """
         if self.watch.time_limit is not None:
-            return EARLY_SECONDS
+            return 0.0 if self._is_large() else EARLY_SECONDS
         return LATE_SECONDS if self._is_large() else math.inf
 
     def _numbers_of_levels(self) -> list[int]:
@@ -208,13 +208,14 @@ class BranchAndBound:
     def _make_blocks(self, descents: Descents) -> None:
         """Make blocks of columns, which bound boxes better, where the search will be long and there is time for it."""
         measure, limit = self.measure, self.watch.time_limit
-        if not (self._is_large() and isinstance(measure, CellMeasure) and serves(self.ruling_out)):
+        if not (isinstance(measure, CellMeasure) and self.least_kept and self._is_large() and serves(self.ruling_out)):
             return
         seconds = math.inf if limit is None else BLOCK_SHARE * limit
         most = int(min(MOST_BLOCK_NODES, BLOCK_NODES_A_SECOND * seconds))
         end = time.monotonic() + seconds
         made: list[Block] = []
-        for columns in divide(self._numbers_of_levels(), most) if most >= FEWEST_BLOCK_NODES else []:
+        parts = divide(self._numbers_of_levels(), most, most_columns(self.ruling_out))
+        for columns in parts if most >= FEWEST_BLOCK_NODES else []:
             for counted, block in enumerate(block_of(self.ruling_out, measure, self.budget, columns)):
                 made += [] if block is None else [block]
                 self.watch.report("search", self.incumbent.checks + counted, None)

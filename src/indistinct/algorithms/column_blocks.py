@@ -18,6 +18,7 @@ from indistinct.algorithms.counted import Source
 from indistinct.algorithms.counters import TupleCounter
 from indistinct.algorithms.task import Requirement, Task, with_level
 from indistinct.counting import FrequencyList, Node
+from indistinct.privacy import KAnonymity
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.measure import FloatArray
 
@@ -69,7 +70,22 @@ class ColumnBlocks:
 
 def serves(task: Task) -> bool:
     """Tell whether blocks can be made for a task: one for which tuples are counted by rows."""
-    return TupleCounter.serves(task) and task.frequencies.base.people is None
+    return most_columns(task) > 0 and task.frequencies.base.people is None
+
+
+def most_columns(task: Task) -> int:
+    """Give how many columns a block may have: all of a single quasi-identifier, or as many as somebody may know.
+
+    Where k rows are asked for by each set of so many columns, so they are by fewer. Blocks of other sets are not made.
+    """
+    if TupleCounter.serves(task):
+        return len(task.frequencies.columns)
+    if not task.asks_rows_only or task.policy.links_rows:
+        return 0
+    sets = task.ks_by_columns()
+    known = min(map(len, sets))
+    is_each = len(sets) == math.comb(len(task.frequencies.columns), known) and max(map(len, sets)) == known
+    return known if is_each else 0
 
 
 def block_of(task: Task, measure: CellMeasure, budget: int, columns: Sequence[int]) -> Iterator[Block | None]:
@@ -140,22 +156,26 @@ def only_columns(task: Task, columns: Sequence[int]) -> Task:
     )
     rows = tuple(frequencies.value_rows[column] for column in columns) if frequencies.value_rows else ()
     part = replace(part, value_rows=rows, has_absent=frequencies.has_absent)
-    requirement = Requirement(tuple(range(len(columns))), task.requirements[0].models)
+    models = task.requirements[0].models
+    if not TupleCounter.serves(task):  # by each set of columns k rows are asked for, and so they are by these
+        models = (KAnonymity(min(task.ks_by_columns().values())),)
+    requirement = Requirement(tuple(range(len(columns))), models)
     return replace(task, frequencies=part, requirements=(requirement,))
 
 
-def divide(numbers: Sequence[int], most_nodes: int) -> list[list[int]]:
+def divide(numbers: Sequence[int], most_nodes: int, most_columns: int | None = None) -> list[list[int]]:
     """Put columns with so many levels each into as few blocks of about equally many nodes as stay below a number.
 
     >>> divide([5, 2, 3, 4], 20)
     [[0, 1], [3, 2]]
     """
     order = sorted(range(len(numbers)), key=lambda column: -numbers[column])
-    for blocks in range(1, len(numbers) + 1):
+    widest = len(numbers) if most_columns is None else most_columns
+    for blocks in range(-(-len(numbers) // max(1, widest)), len(numbers) + 1):
         parts: list[list[int]] = [[] for _ in range(blocks)]
         nodes = [1] * blocks
         for column in order:
-            smallest = min(range(blocks), key=lambda block: nodes[block])
+            smallest = min((block for block in range(blocks) if len(parts[block]) < widest), key=nodes.__getitem__)
             parts[smallest].append(column)
             nodes[smallest] *= numbers[column]
         if max(nodes) <= most_nodes or blocks == len(numbers):
