@@ -71,6 +71,14 @@ class Encoded(ABC):
         """Return about how many distinct tuples ``count_merged`` would give, for each way of merging codes."""
         return [len(self.count_merged(columns, merged).counts) for merged in ways]
 
+    def make_room(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]], bytes_each: int) -> None:
+        """Raise if ``count_merged`` would give more tuples than fit into the memory that was allowed, before they come.
+
+        Each takes so many bytes; what is left of the allowed memory is the engine's. An engine whose rows lie elsewhere
+        has ``max_tuples`` for it.
+        """
+        self.refuse_closed()
+
     @abstractmethod
     def recode(self, plan: Plan | LocalPlan) -> Rows:
         """Return the released rows as a new table of the same kind, in fresh cryptographically random order."""

@@ -17,12 +17,12 @@ from indistinct.kernels.kernel import kernel
 def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) -> UIntArray:
     """Pack one code per column into the key of each tuple.
 
-    IN   codes   (columns, tuples) unsigned integers
+    IN   codes   (columns, tuples) unsigned integers, also as one array for each column
     IN   words   (columns,) int64: the word that holds the column's field
     IN   shifts  (columns,) int64: where the field starts in its word
     OUT  keys    (tuples, words) uint64
     """
-    keys = np.zeros((codes.shape[1], number_of_words), np.uint64)
+    keys = np.zeros((len(codes[0]) if len(codes) else 0, number_of_words), np.uint64)
     for column, word in enumerate(words):
         keys[:, word] |= codes[column].astype(np.uint64) << np.uint64(shifts[column])
     return keys

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import math
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.encoding import make_encoding
+from indistinct.engine.duckdb.encoding import code_type, make_encoding
 from indistinct.engine.duckdb.recoding import LINE, divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.encoded import Encoded
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
+from indistinct.errors import TableError
 
 if TYPE_CHECKING:
     from indistinct.engine.duckdb.rows import DuckRows
     from indistinct.engine.rows import Rows
+
+
+MANY_ROWS = 1_000_000
+"""From so many rows on distinct tuples are estimated, and merged before they leave DuckDB."""
+MIN_ROOM = 1 << 26
+"""Tuples that take no more bytes are not thought of beforehand."""
+PROCESS = 300_000_000
+"""What Python and its libraries take, in bytes."""
+MOST_OF_MEMORY = 2 / 3
+"""The share of the allowed memory that distinct tuples may take; DuckDB works with what they leave."""
+Merged = Mapping[str, NDArray[np.int64]]
 
 
 class DuckEncoded(Encoded):
@@ -47,6 +62,63 @@ class DuckEncoded(Encoded):
         )
         arrays = [numbers(column) for column in table.columns]
         return Counts(tuple(arrays[:-1]), arrays[-1].astype(np.int64))
+
+    def count_merged(self, columns: Sequence[str], merged: Merged) -> Counts:
+        self.refuse_closed()
+        if self._made.rows < MANY_ROWS:
+            return super().count_merged(columns, merged)
+        with self._merged_cells(columns, [merged]) as ((cells,), joined):
+            table = self._source.session.arrow(
+                f"SELECT {', '.join([*cells, self._made.number_of_rows])} FROM {joined} GROUP BY {', '.join(cells)}"
+            )
+        arrays = [numbers(column) for column in table.columns]
+        return Counts(tuple(arrays[:-1]), arrays[-1].astype(np.int64))
+
+    def tuples_at(self, columns: Sequence[str], ways: Sequence[Merged]) -> list[int]:
+        """Return estimates within some percent where rows are many, all from one pass over their codes."""
+        self.refuse_closed()
+        if self._made.rows < MANY_ROWS:
+            return super().tuples_at(columns, ways)
+        with self._merged_cells(columns, ways) as (cells, joined):
+            estimates = ", ".join(f"approx_count_distinct(hash({', '.join(own)}))" for own in cells)
+            return [int(found) for found in self._source.session.fetch(f"SELECT {estimates} FROM {joined}")[0]]
+
+    def make_room(self, columns: Sequence[str], merged: Merged, bytes_each: int) -> None:
+        self.refuse_closed()
+        allowed, rows = self._source.session.memory_limit, self._made.rows
+        if allowed is None or not columns or rows * bytes_each <= MIN_ROOM:
+            return
+        tuples = min(rows, self.tuples_at(columns, [merged])[0])
+        needed = tuples * bytes_each + PROCESS
+        if needed > MOST_OF_MEMORY * allowed:
+            raise TableError(
+                f"{self.name}: has about {tuples:,} distinct tuples of quasi and sensitive values, which take "
+                f"{_gigabytes(needed)} GB while they are searched; the memory limit of {_gigabytes(allowed)} GB leaves "
+                f"too little beside that. Allow {_gigabytes(needed / MOST_OF_MEMORY)} GB (--memory), or say how many "
+                "may be counted (--max-tuples): columns are then generalized before counting"
+            )
+        self._source.session.set_aside(needed)
+
+    @contextmanager
+    def _merged_cells(self, columns: Sequence[str], ways: Sequence[Merged]) -> Iterator[tuple[list[list[str]], str]]:
+        """Give the SQL of the codes of some columns for each way of merging them, and what they are selected from."""
+        cells: list[list[str]] = [[f"c{self.position(column)}" for column in columns] for _ in ways]
+        joined = f"{self._made.coded} AS rows"
+        with ExitStack() as stack:
+            for place, column in enumerate(columns):
+                position = self.position(column)
+                size = self._made.sizes[position]
+                data = {"code": integers(np.arange(size))}
+                for number, way in enumerate(ways):
+                    if column in way:
+                        data[f"w{number}"] = integers(np.asarray(way[column], np.int64))
+                        cells[number][place] = f"m{position}.w{number}"
+                if len(data) > 1:
+                    given = stack.enter_context(self._source.session.registered_table(pa.table(data)))
+                    kind = code_type(size)
+                    typed = ", ".join(f"{name}::{kind} AS {name}" for name in data)
+                    joined += f" JOIN (SELECT {typed} FROM {given}) AS m{position} ON c{position} = m{position}.code"
+            yield cells, joined
 
     def recode(self, plan: Plan | LocalPlan) -> DuckRows:
         self.refuse_closed()
@@ -113,6 +185,10 @@ class DuckEncoded(Encoded):
                 f"JOIN (SELECT tuple{texts} FROM {given}{joins}) ON {same} "
                 f"QUALIFY row_number() OVER (PARTITION BY tuple ORDER BY number) <= {int(limit)} ORDER BY tuple, number"
             )
+
+
+def _gigabytes(number: float) -> str:
+    return f"{math.ceil(number / 1e8) / 10:.1f}"
 
 
 def _drop(session: weakref.ref[Session], tables: Sequence[str]) -> None:

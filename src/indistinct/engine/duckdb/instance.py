@@ -43,6 +43,8 @@ class Instance:
         if threads is not None:
             config["threads"] = str(threads)
         self._root = duckdb.connect(":memory:", config=config)
+        self.memory_limit = _bytes_of(self._root.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
+        """What DuckDB was allowed when it began, in bytes, to a tenth of the unit that it names."""
         self._lock = threading.RLock()  # a forgotten session may be collected, and leave, in the middle of connecting
         self._sessions = 0
         self.served = 0
@@ -107,6 +109,17 @@ def forget(instance: Instance) -> None:
         for instances in (_shared, _waiting):
             for limits in [limits for limits, shared in instances.items() if shared is instance]:
                 del instances[limits]
+
+
+def _bytes_of(text: str) -> int:
+    """Give a size as DuckDB says it, in bytes.
+
+    >>> _bytes_of("3.5 GiB")
+    3758096384
+    """
+    number, unit = text.split()
+    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+    return int(float(number) * 1024 ** (units.index(unit) if unit in units else 0))
 
 
 def _end(root: duckdb.DuckDBPyConnection, folder: list[Path]) -> None:

@@ -17,6 +17,9 @@ from indistinct.engine.duckdb.instance import Instance, forget, instance_for
 from indistinct.errors import TableError
 from indistinct.private_folders import make_private_folder, remove_private_folder
 
+SMALLEST_MEMORY = 1 << 28
+"""DuckDB is left so many bytes at least."""
+
 
 def quote(identifier: str) -> str:
     """Return an identifier as SQL.
@@ -65,6 +68,8 @@ class Session:
                 "say for example '4GB' and 8"
             ) from None
         self._folders: list[Path] = []  # one at most, made when something is copied
+        self.memory_limit = None if memory_limit is None else instance.memory_limit
+        """The bytes that were allowed; None if nothing was said."""
         self._schema = f"session_{next(_numbers)}"
         self._attached: list[str] = []
         self._names = itertools.count()
@@ -100,6 +105,11 @@ class Session:
     def close(self) -> None:
         """Close the connection and remove the private folder; doing so twice is harmless."""
         self._finalizer()
+
+    def set_aside(self, number: int) -> None:
+        """Leave so many bytes of the allowed memory to others than DuckDB, for as long as anybody shares the limit."""
+        if self.memory_limit is not None:
+            self.execute(f"SET memory_limit = '{max(self.memory_limit - number, SMALLEST_MEMORY)}B'")
 
     def fresh(self, purpose: str) -> str:
         """Return a name that nothing else in this connection has."""
