@@ -146,22 +146,40 @@ def run_peers(setting: Setting) -> list[Figures]:
 
 
 def run_large(setting: Setting) -> list[Figures]:
-    """From a CSV file of 5 million rows to a verified CSV release, as a user runs it."""
-    rows = setting.sized(5_000_000)
+    """From CSV files of 1 and 5 million rows to verified CSV releases, as a user runs it; stages of the larger one."""
+    found = [_from_file_to_file(setting, setting.sized(rows)) for rows in (1_000_000, 5_000_000)]
+    rows = found[-1]["rows"]
+    table, made = setting.folder / f"population-{rows}.csv", population(setting.adult, rows)
+    arx_seconds = arx.LOAD_5M + arx.SYNTHETIC[5_000_000, "precision"]
+    found[-1] |= _beside(setting, "large", found[-1]["cpu_seconds"], arx_seconds, LIMIT) | {
+        "stages": _stages(setting, table, made),
+        "floor": _floor(setting, table),
+    }
+    if not setting.is_quick:
+        for one in found:
+            (setting.folder / f"population-{one['rows']}.csv").unlink(missing_ok=True)
+    return found
+
+
+def _from_file_to_file(setting: Setting, rows: int) -> Figures:
+    """The best of several runs on a table of so many rows, whose answer is that of the search."""
     table, policy_path = setting.folder / f"population-{rows}.csv", setting.folder / "policy.toml"
     made = population(setting.adult, rows)
     if not table.exists():
         say(f"  writing {table.name}")
         write_csv(made, table)
     write_policy(made, K, LIMIT, policy_path)
-    best: Figures | None = None
-    for _ in range(1 if setting.is_quick else 2):
+    # as after an installation, Python keeps the bytecode of modules; the first run makes it
+    environment = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(setting.folder / "bytecode")}
+    runs: list[Figures] = []
+    for _ in range(1 if setting.is_quick else 4 if rows <= 1_000_000 else 2):
         with TemporaryDirectory(dir=setting.folder) as name:
             scratch = Path(name)
             command = ["anonymize", str(policy_path), str(table), "-o", str(scratch / "release"), "--json"]
-            done = run_command(command, scratch / "log")
-            document = json.loads(done.output)
-            one = {
+            done = run_command(command, scratch / "log", environment)
+        document = json.loads(done.output)
+        runs.append(
+            {
                 "rows": rows,
                 "columns": len(made.columns),
                 "file_bytes": table.stat().st_size,
@@ -172,22 +190,14 @@ def run_large(setting: Setting) -> list[Figures]:
                 "node": list(document["node"].values()),
                 "suppressed": document["suppressed"],
             }
-        if best is None or one["cpu_seconds"] < best["cpu_seconds"]:
-            best = one
-    assert best is not None, "at least one run"
+        )
+    best = min(runs, key=lambda one: float(one["cpu_seconds"]))
     optimum = Search(Counted.of(made).task(K, LIMIT), ix.Watch()).optimum(measure_named("precision"))
     if optimum is None or list(optimum.recoding.node) != best["node"] or not best["is_verified"]:
         raise proof.WrongOptimumError("the release is not that of the search")
-    arx_seconds = arx.LOAD_5M + arx.SYNTHETIC[5_000_000, "precision"]
-    best |= _beside(setting, "large", best["cpu_seconds"], arx_seconds, LIMIT) | {
-        "stages": _stages(setting, table, made),
-        "floor": _floor(setting, table),
-    }
     peak = best["peak_bytes"] / 1e9
     say(f"  {rows:,} rows: {best['wall_seconds']:.1f} s, {best['cpu_seconds']:.1f} s CPU, {peak:.2f} GB")
-    if not setting.is_quick:
-        table.unlink()
-    return [best]
+    return best
 
 
 def run_start(setting: Setting) -> list[Figures]:

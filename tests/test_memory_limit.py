@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from indistinct.algorithms import branch_and_bound
 from indistinct.counting import frequency_list
 from indistinct.engine import Encoded, open_table
 from indistinct.engine.duckdb import encoded as duckdb_encoded
@@ -102,6 +103,10 @@ def test_a_list_that_is_cut_fits(small_tables_count, monkeypatch):
     monkeypatch.setattr(frequency_list, "BYTES_OF_TUPLE", 5_000_000)
     with ix.anonymize(table_of(200), POLICY, memory_limit="400MB", max_tuples=20) as release:
         assert release.verify().passed
+
+
+def test_every_thread_of_a_search_is_thought_of():
+    assert branch_and_bound.MOST_THREADS == frequency_list.SEARCHING_THREADS
 
 
 def test_nothing_is_refused_where_nobody_set_a_limit(small_tables_count, monkeypatch):
