@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli.commands import app
 from indistinct.examples import save_examples
+from indistinct.proof.checks import Check, signature_check
 from indistinct.released import recount_alone
 from indistinct.released.manifest import MANIFEST, SIGNATURE, VERIFIER, file_digest
+from indistinct.released.released_tables import ReleasedTables
 from indistinct.released.signature import fingerprint, private_key, public_key
 
 FORMS = ("one table", "two tables", "linked tables")
@@ -429,3 +432,12 @@ def test_openssl_checks_a_signature_as_the_page_says(tmp_path: Path, keys: ix.Ke
     with (folder / MANIFEST).open("ab") as file:
         file.write(b" ")
     assert subprocess.run(check, cwd=folder, capture_output=True, check=False).returncode != 0
+
+
+def test_a_manifest_that_changes_while_it_is_verified_is_not_signed(signed: Path, keys: ix.KeyPair) -> None:
+    released = ReleasedTables.of(signed)
+    assert signature_check(released, keys.public).passed
+    other = replace(released, said={**released.said, "groups": 99})
+    assert signature_check(other, keys.public) == Check(
+        "signature", False, "the manifest changed while it was verified"
+    )
