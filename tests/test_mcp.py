@@ -211,7 +211,7 @@ def test_it_speaks_over_standard_input_and_output(folder: Path) -> None:
     )
 
     async def talk() -> Any:
-        async with mcp.Client(how) as client:
+        async with mcp.Client(mcp.stdio_client(how)) as client:
             return await client.call_tool("verify", {"release": "altered", "policy": "policy.toml"})
 
     answer = asyncio.run(talk())
