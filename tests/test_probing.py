@@ -232,6 +232,14 @@ def test_only_rows_of_one_quasi_identifier_are_probed_by_a_measure_of_cells():
         assert not probing.serves(task, ix.Precision())
 
 
+@pytest.mark.parametrize("limit", [0.05, 1.0])
+def test_what_is_known_of_boxes_is_found_out_anew_where_very_many_are_queued(limit):
+    task = bf.task_of(wide_task(400, (9, 5, 12, 3, 7), 3, limit))
+    with mock.patch.object(probing, "MOST_KNOWN", 0):
+        found = answer(task, "loss", is_probed=True)
+    assert found == answer(task, "loss", is_probed=False)
+
+
 def test_lists_are_forgotten_when_there_are_too_many():
     task = bf.task_of(wide_task(900, (90, 50, 12, 30), 3, 0.1))
     with mock.patch.multiple(probing, CACHED_CELLS=2000, SHORT_LIST=8):

@@ -13,7 +13,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ MOST_CELLS = 200_000_000
 """A list with more is not probed: its codes lie beside it, four bytes a cell."""
 SHORT_LIST, SPARSE = 256, 16
 """Lists this short are not worth shortening, nor are those with so many label combinations for each tuple."""
+MOST_KNOWN = 8_000_000
+"""Columns and levels of queued boxes together of which is kept what is known: 17 bytes each."""
 SLIGHT = 1e-3
 """What counts in place of nothing, so that boxes are split in which nothing is lost."""
 
@@ -58,7 +60,8 @@ class ProbedBox:
     high: Node
     gone: int
     """Rows that all its nodes suppress."""
-    known: box_probes.Known
+    known: Any
+    """A ``box_probes.Known``; None where it is to be found out anew, because very many boxes are queued."""
     trail: Any
     """The nodes below at which shorter lists were made, as nested pairs, nearest first."""
     picks: Node | None = None
@@ -147,6 +150,8 @@ class Probing:
         """
         thread, box, source, trail = work
         scratch = self.works[thread]
+        if box.known is None:
+            box = replace(box, known=_nothing_suppressed(self.labels, self.frequencies))
         if box.picks is None and self._pays_to_shorten(source, box.low):
             shorter: Any = self.counters[thread].reduce_source(box.low, source.tuples)
             source, trail = ShorterList(shorter, self._codes_of(shorter)), (box.low, trail)
@@ -194,7 +199,9 @@ class Probing:
             return
         key = self._key(box, max(bound, 1.0 - kept / self.whole))
         if not self.incumbent.is_worse(key):
-            heapq.heappush(self.heap, (key, self._number(), box))
+            is_full = len(self.heap) * box.known.kept.size > MOST_KNOWN
+            queued = replace(box, known=None) if is_full else box
+            heapq.heappush(self.heap, (key, self._number(), queued))
 
     def _number(self) -> int:
         """Give each box a number, so that boxes of the same key are never compared."""
