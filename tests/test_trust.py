@@ -80,7 +80,7 @@ REASONED = {
         *("self._made.coded", "self._made.dictionary", "encoding.dictionary", "dictionary", "coded", "placed", "table"),
         *("told", "released", "view", "theirs", "stored", "self._stored", "unordered", "labels", "database"),
         *("schema", "self._schema", "stored[0]", "own", "encoding.relation", "self.stored", "self.line", "fold.stored"),
-        "fold.line",
+        *("fold.line", "stack.enter_context(self._source.session.registered_table(pa.table(data)))"),
     },
     "a name made of a letter and a number: g1, l0, k2": {
         *("name", "name_of", "names", "names[column]", "alias", "place_of[column]", "self._groups"),
@@ -88,13 +88,25 @@ REASONED = {
     },
     "SQL that was made of quoted names by whoever calls": {
         *("cells", "cell", "clause", "condition", "encoding.where[0]", "query", "mine", "more", "apart", "text"),
-        *("texts[column]", "first", "is_linked", "partitions", "options", "codes", "joins", "others", "sql", "size"),
+        *(
+            "texts[column]",
+            "first",
+            "is_linked",
+            "partitions",
+            "options",
+            "codes",
+            "joined",
+            "joins",
+            "others",
+            "sql",
+            "size",
+        ),
         *("columns", "self.shown[column]", "encoding.number_of_rows", "self._made.number_of_rows", "self._cells()"),
         *("self.layout.scan_lines(NO_CELL)", "self._read(types, f'{delimited}{line_end}')"),
         "replace(self, path=path, blank_lines=0)._read(types, delimited, header=False)",
     },
     "a type, as DuckDB itself writes it": {"types[column]", "stored[column]", "kind"},
-    "a number": {"release", "position"},
+    "a number": {"release", "position", "max(self.memory_limit - number, SMALLEST_MEMORY)"},
     "a setting of ours, by a name of ours": {"setting"},
     "a word of ours": {"action", "ENTRIES.name"},
 }
@@ -220,11 +232,15 @@ def test_the_rule_follows_names(tmp_path: Path, code: str, found: set[str]) -> N
     assert unquoted(tmp_path / "module.py") == found
 
 
+TOOLS = ("docs", "test")
+"""What whoever works on the package installs: nothing of it runs where a table is."""
+
+
 def requirements() -> dict[str, str]:
     """Give what the package needs, by name: the bounds of each, as pyproject.toml has them."""
     said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = said["optional-dependencies"]
-    lines = [*said["dependencies"], *(line for name in extras if name != "test" for line in extras[name])]
+    lines = [*said["dependencies"], *(line for name in extras if name not in TOOLS for line in extras[name])]
     lines += [line for line in extras["test"] if line.startswith("polars")]  # frames that may be given
     return dict(re.fullmatch(r"([a-z0-9]+)(?:\[[a-z,]+\])?(.*)", line).groups() for line in lines)
 
