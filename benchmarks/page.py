@@ -339,7 +339,7 @@ def _bounds(content: dict[str, Any]) -> str:
                     f"{one['counted_nodes']:,} nodes counted at {each:,.0f} µs each, {one['tuples']:,} tuples"
                 )
     for one in _figures(content, "large"):
-        if not one["is_reached"]:
+        if not one.get("is_reached", True):
             read, copied = (one["floor"][verb]["cpu_seconds"] for verb in ("read", "write"))
             missed.append(
                 f"- {one['rows']:,} rows from file to file: {one['share_of_arx']:.2f} times ARX's load plus search "
