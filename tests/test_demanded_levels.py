@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -62,7 +64,7 @@ def test_what_may_not_be_coarser_than_a_month_suppresses_rows_instead() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["lattice", "samarati", "mingen", "datafly", "regroup", "mondrian"])
-def test_every_algorithm_that_says_so_keeps_to_the_levels(algorithm: str) -> None:
+def test_every_algorithm_that_says_so_keeps_to_the_levels(algorithm: str, tmp_path: Path) -> None:
     table = pa.table({"born": [*BORN, *BORN], "zip": ["02138", "02139", "02141", "02142", "94138", "94139"] * 2})
     columns = {
         "born": ix.quasi(ix.dates("month", "year", "10 years"), min_level="month", max_level="year"),
@@ -73,6 +75,21 @@ def test_every_algorithm_that_says_so_keeps_to_the_levels(algorithm: str) -> Non
     assert {len(label) for label in made.table["born"].to_pylist()} <= {4, 7}
     assert {len(label.rstrip("*")) for label in made.table["zip"].to_pylist()} <= {0, 1, 2, 3}
     assert made.verify(table).passed
+    folder = made.write(tmp_path / "release")
+    assert ix.verify(folder).passed
+    assert ix.verify(folder, policy, original=table).passed
+
+
+@pytest.mark.parametrize("demanded", [{"max_level": 1}, {"max_level": "month"}, {"min_level": 1, "max_level": "month"}])
+def test_a_height_beyond_the_highest_level_fails(demanded: dict[str, Any], tmp_path: Path) -> None:
+    policy = dates_policy(**demanded)
+    folder = ix.anonymize(pa.table({"born": BORN}), policy).write(tmp_path / "release")
+    said = json.loads((folder / "manifest.json").read_text("utf-8"))
+    assert said["heights"] == {"born": 1}
+    (folder / "manifest.json").write_text(json.dumps(said | {"heights": {"born": 3}}), "utf-8")
+    for verdict in (ix.verify(folder), ix.verify(folder, policy)):
+        failed = {check.name: check.detail for check in verdict.checks if not check.passed}
+        assert "heights of 'born' is not that of its hierarchy" in failed["manifest"]
 
 
 @pytest.mark.parametrize(

@@ -213,9 +213,16 @@ def test_levels_of_leading_characters_have_their_names_alone() -> None:
     wrong = ["level_names of 'age' is not what its hierarchy calls the level"]
     assert statements._hierarchy_mistakes(said, hierarchies) == wrong
     own = copy.deepcopy(hierarchies)
-    own["age"]["kind"] = "of-others"
+    own["age"]["hierarchy"]["kind"] = "of-others"
     assert statements._hierarchy_mistakes(said, own) == []
     assert statements._hierarchy_mistakes({"node": None}, hierarchies) == []
+
+
+@pytest.mark.parametrize("demanded", [{"max_level": 7}, {"max_level": NOTE}])
+def test_a_highest_level_that_no_hierarchy_has_fails(demanded: dict[str, Any]) -> None:
+    columns = {"sex": {"hierarchy": ix.suppress().describe(), **demanded}}
+    said = {"heights": {"sex": 7}, "level_names": {"sex": "value"}, "node": {"sex": 7}}
+    assert statements._hierarchy_mistakes(said, columns) == ["heights of 'sex' is not that of its hierarchy"]
 
 
 def test_what_is_proven_has_no_gap() -> None:

@@ -328,14 +328,15 @@ def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     return wrong
 
 
-def _hierarchy_mistakes(manifest: Mapping[str, Any], hierarchies: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Compare heights and names of levels with the hierarchies, as they are described."""
+def _hierarchy_mistakes(manifest: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Compare heights and names of levels with the hierarchies, as columns are described."""
     heights, names = manifest.get("heights", {}), manifest.get("level_names", {})
     wrong = []
-    for name, described in hierarchies.items():
+    for name, column in columns.items():
+        described = column["hierarchy"]
         if described["height"] is None:  # it follows from the values
             is_called = described["kind"] != "prefix" or PREFIX_NAMES.fullmatch(names.get(name, "value")) is not None
-        elif heights and heights[name] != described["height"]:
+        elif heights and heights[name] != _highest_level(column):
             wrong.append(f"heights of {name!r} is not that of its hierarchy")
             continue
         else:
@@ -345,14 +346,22 @@ def _hierarchy_mistakes(manifest: Mapping[str, Any], hierarchies: Mapping[str, M
     return wrong
 
 
+def _highest_level(column: Mapping[str, Any]) -> Any:
+    """Give the number of the level at which a column ends, as it is described."""
+    names = column["hierarchy"]["levels"]
+    highest = column.get("max_level", len(names) - 1)
+    return names.index(highest) if highest in names else highest if highest in range(len(names)) else None
+
+
 def _own_hierarchies(policy: Policy) -> dict[str, dict[str, Any]]:
-    """Give the hierarchies of a policy as a manifest describes them."""
-    return {name: policy.columns[name].hierarchy.describe() for name in policy.quasi}
+    """Give the hierarchies of a policy, and the levels that it demands, as a manifest describes them."""
+    columns = {name: policy.columns[name] for name in policy.quasi}
+    return {name: {"hierarchy": one.hierarchy.describe(), **one.describe_levels()} for name, one in columns.items()}
 
 
 def _stated_hierarchies(manifest: Mapping[str, Any], policy: Policy) -> dict[str, dict[str, Any]]:
-    """Give the hierarchies as the manifest itself describes them; the policy is the one that it states."""
-    return {name: manifest["policy"]["columns"][name]["hierarchy"] for name in policy.quasi}
+    """Give the columns as the manifest itself describes them; the policy is the one that it states."""
+    return {name: manifest["policy"]["columns"][name] for name in policy.quasi}
 
 
 def _policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
