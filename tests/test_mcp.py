@@ -173,6 +173,21 @@ def test_nothing_outside_the_folder_is_looked_at_and_no_link_followed(folder: Pa
         assert set(answer) == {"error"}, answer
 
 
+def test_a_folder_that_holds_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "root" / "parts").mkdir(parents=True)
+    (tmp_path / "outside.csv").write_text(TABLE, "utf-8")
+    (tmp_path / "root" / "parts" / "table.csv").symlink_to(tmp_path / "outside.csv")
+    with pytest.raises(ix.errors.IndistinctError, match="links are not followed"):
+        RootFolder.open(tmp_path / "root").existing("parts")
+
+
+def test_nothing_is_written_into_a_release_since_it_would_not_verify_then(folder: Path) -> None:
+    given = {"policy": "policy.toml", "release": "remark", "output": "remark/page.html"}
+    for answer in ask(folder, ("report", given), ("init", {"table": "visits.csv", "output": "remark/more.toml"})):
+        assert set(answer) == {"error"}, answer
+    assert sorted(path.name for path in (folder / "remark").iterdir()) == ["manifest.json", "table.csv"]
+
+
 def test_nothing_is_overwritten_and_only_pages_and_policies_are_written(folder: Path) -> None:
     given = {"policy": "policy.toml", "release": "altered"}
     for answer in ask(

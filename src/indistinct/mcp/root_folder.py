@@ -10,7 +10,9 @@ from pathlib import Path
 from indistinct.errors import IndistinctError, OutputError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.tables_file import read_any_policy
-from indistinct.released.manifest import policy_digest
+from indistinct.released.manifest import MANIFEST, policy_digest
+
+LINKED = "links are not followed, also those in a folder; name the file itself"
 
 
 class ShownError(IndistinctError):
@@ -46,6 +48,8 @@ class RootFolder:
         place = self._inside(name)
         if not place.is_file() and not place.is_dir():
             raise ShownError("there is no such file or folder in the root folder")
+        if any(path.is_symlink() for path in place.rglob("*")):
+            raise ShownError(LINKED)
         return place
 
     def new_file(self, name: str, suffix: str) -> Path:
@@ -55,6 +59,8 @@ class RootFolder:
             raise ShownError(f"name a file that is not there yet and ends in {suffix}")
         if not place.parent.is_dir():
             raise ShownError("the folder of the file is not there")
+        if (place.parent / MANIFEST).exists():
+            raise ShownError("that folder is a release; it would not verify with one file more")
         return place
 
     def policy(self, name: str) -> Policy | TablesPolicy:
@@ -77,7 +83,7 @@ class RootFolder:
         for part in given.parts:
             place = place / part
             if place.is_symlink():
-                raise ShownError("links are not followed; name the file itself")
+                raise ShownError(LINKED)
         return place
 
 
