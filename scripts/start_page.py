@@ -1,11 +1,12 @@
-"""Run every command of a page as it is printed, in a new virtual environment that has nothing but a built wheel.
+"""Run every command of the start pages as it is printed, in a new virtual environment with nothing but a built wheel.
 
     python -m build && python scripts/start_page.py dist/*.whl
-    python scripts/start_page.py dist/*.whl --page docs/installing.md --python python3.13
+    python scripts/start_page.py dist/*.tar.gz --page docs/installing.md --python python3.13
 
-Lines after ``$`` in ``console`` blocks run in a shell, in an empty folder with the tables of the demo; each must end
+The README, the site's start page and the page about installing are run unless ``--page`` names others. Lines after
+``$`` in ``console`` blocks run in a shell, each page in a folder of its own with the tables of the demo; each must end
 with 0, or with the exit code that a comment behind it says, and print the lines that are shown below it. With
-``--with`` further packages are installed, and the page's Python runs as well.
+``--with`` further packages are installed, and a page's Python runs as well.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
+START_PAGES = ("README.md", "docs/index.md", "docs/installing.md")
 
 
 def commands_of(page: str) -> Iterator[tuple[str, int, list[str]]]:
@@ -81,18 +83,21 @@ def main(arguments: list[str]) -> int:
     """Give 1 if a command of the page does not do what is shown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path)
-    parser.add_argument("--page", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--page", dest="pages", type=Path, action="append", help="another page; may be said again")
     parser.add_argument("--python", default=sys.executable, help="the Python of the new environment")
     parser.add_argument("--with", dest="more", action="append", default=[], metavar="PACKAGE", help="install it, too")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="start-page-") as name:
         folder = Path(name)
         programs = new_environment(folder, asked.wheel, asked.python, asked.more)
-        (folder / "work").mkdir()
         failed = 0
-        for command, mistake in run_page(asked.page, programs, folder / "work", runs_python=bool(asked.more)):
-            sys.stdout.write(f"{'FAILED' if mistake else 'ok    '} {command}{f': {mistake}' if mistake else ''}\n")
-            failed += mistake is not None
+        for number, page in enumerate(asked.pages or [ROOT / name for name in START_PAGES]):
+            place = folder / f"page-{number}"
+            place.mkdir()
+            sys.stdout.write(f"{page.name}\n")
+            for command, mistake in run_page(page, programs, place, runs_python=bool(asked.more)):
+                sys.stdout.write(f"{'FAILED' if mistake else 'ok    '} {command}{f': {mistake}' if mistake else ''}\n")
+                failed += mistake is not None
     return int(failed > 0)
 
 

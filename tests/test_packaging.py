@@ -80,9 +80,12 @@ def test_the_page_runner_finds_a_command_that_does_not_do_what_is_shown() -> Non
     assert start_page.mistake_of(0, "b\na\n", 0, ["a", "b"]) == "it does not print 'b'"
 
 
-def test_the_readme_has_commands_for_the_page_runner() -> None:
-    commands = [command for command, _, _ in start_page.commands_of((ROOT / "README.md").read_text("utf-8"))]
-    assert len(commands) >= 5
+def test_the_start_pages_have_commands_for_the_page_runner() -> None:
+    pages = [(ROOT / name).read_text("utf-8") for name in start_page.START_PAGES]
+    counts = [len(list(start_page.commands_of(page))) for page in pages]
+    assert len(counts) == 3
+    assert min(counts) >= 2
+    commands = [command for page in pages for command, _, _ in start_page.commands_of(page)]
     assert all(command.startswith("indistinct ") for command in commands)
 
 
