@@ -116,8 +116,8 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
     with_model = [model.column for model in policy.privacy if isinstance(model, LDiversity) and model.column]
     for name in with_model:
         found.append(
-            f"l-diversity of {name}, because else all of a group may have one value; {DIVERSE} values are "
-            f"what groups of k can have where {100 * named[name].largest_share:.0f} % of all rows have one"
+            f"l-diversity of {name}, because otherwise everybody in a group may have the same value; l = {DIVERSE}, "
+            f"since the most frequent value has {100 * named[name].largest_share:.0f} % of all rows"
         )
     found += _without_model([column for column in _sensitive(profile) if column.name not in with_model], k)
     found += [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
