@@ -118,6 +118,10 @@ class Rows:
         """Give the first columns only."""
         return Rows(self.columns[:columns], self.like[:columns], self.codes[:columns])
 
+    def head(self, rows: int) -> Rows:
+        """Give the first rows only."""
+        return Rows(self.columns, self.like, tuple(codes[:rows] for codes in self.codes))
+
 
 def folder() -> Path | None:
     """Give the folder of the data set, if there is one: below $INDISTINCT_DATA, or ../shared/data."""

@@ -250,7 +250,8 @@ def _peers(content: dict[str, Any]) -> str:
     heads = ("package", "job", "CPU", "wall", "result")
     return f"""## Packages of PyPI
 
-Adult, {_figures(content, "peers")[0]["rows"]:,} rows × 9, k=5, 2 %, from a pandas frame in memory to a pandas frame.
+Adult, {_figures(content, "peers")[0]["rows"]:,} rows × 9 unless the job says otherwise, k=5, 2 %,
+from a pandas frame in memory to a pandas frame.
 Ours is the best of several runs after a first one; the others ran once, in a process of their own, imports not counted.
 
 {_table(heads, rows)}

@@ -184,6 +184,12 @@ def test_the_readme_gives_exactly_two_commands_for_a_fresh_machine() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names_of(PAGES))
+def test_no_example_stands_outside_a_block_where_nothing_would_run_it(page: Path) -> None:
+    text = BLOCK.sub("", page.read_text("utf-8"))
+    assert re.findall(r"^(?:>>>|\$) .*", text, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of(PAGES))
 def test_every_relative_link_resolves(page: Path) -> None:
     targets = [target for target in LINK.findall(page.read_text("utf-8")) if "://" not in target]
     for target in targets:
