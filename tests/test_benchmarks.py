@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -240,6 +241,19 @@ def test_a_wrong_optimum_is_found_out(modules):
     with pytest.raises(proof.WrongOptimumError):
         proof.recount(counted, right, 50)
     assert proof.rule_out(task, right, "precision", -1) == proof.NOT_CHECKED
+
+
+def test_what_tighten_gains_is_printed_by_the_lines_of_the_page(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import wong
+
+    lines = re.findall(r"^```py\n(.*?)^```$", (ROOT / "docs" / "papers.md").read_text("utf-8"), re.M | re.S)
+    monkeypatch.setattr(wong, "load", lambda place: (wong.made_up(120), "made up"))
+    exec(compile("".join(lines), "docs/papers.md", "exec"), {})
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in printed] == [["0.33", "2"]] * 3 + [["0.5", "5"]] * 3
+    for as_in_the_paper, tightened, _ in (printed[:3], printed[3:]):
+        assert float(tightened[2]) <= float(as_in_the_paper[2])
 
 
 def test_the_precision_of_a_peers_release_is_read_from_its_labels(modules, tmp_path):

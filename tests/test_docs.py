@@ -153,9 +153,10 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
 
 ONLY_SHOWN = {
     "CONTRIBUTING.md": ("py", "tests/test_registry.py and tests/test_formats.py do the exercises from the page"),
-    "README.md": ("sh", ".ci/run runs the second as it stands, and a workflow the first"),
+    "README.md": ("sh", ".ci/run runs the second as it stands, and scripts/start_page.py what the first does"),
     "docs/databases.md": ("py", "tests/test_spark.py"),
     "docs/installing.md": ("sh", "a workflow builds the image and runs it; there is no Docker on most machines"),
+    "docs/papers.md": ("py", "tests/test_benchmarks.py, on made-up rows"),
     "docs/recipes.md": ("sh", "tests/test_gate.py"),
     "docs/signatures.md": ("sh", "tests/test_signatures.py, where OpenSSL is installed"),
     "docs/spark.md": ("py sh", "tests/test_spark.py"),
