@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -358,3 +360,105 @@ def test_k_anonymity_beside_it_asks_for_larger_groups() -> None:
     release = ix.anonymize(PEOPLE, policy)
     assert release.facts["smallest_group"] >= 2000
     assert release.facts["drawn"]["k"] == 2000
+
+
+# --- what tells of people who were not drawn --------------------------------------------------------------------------
+
+STAYS = {
+    "a missing cell": {"age": None, "sex": "f"},
+    "a fraction": {"age": 30.5, "sex": "f"},
+    "no number": {"age": "unknown", "sex": "f"},
+    "a number that no other has": {"age": 10**12, "sex": "f"},
+    "a text that no other has": {"age": 30, "sex": 'Ä, "b"'},
+}
+"""Somebody who is never drawn, and whose cells are like no others."""
+
+
+def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the lowest levels, and everybody but those whose cells nobody shares."""
+    monkeypatch.setattr(safepub, "draw_rows", lambda counts, share, draws: np.where(counts > 1, counts, 0))
+    monkeypatch.setattr(safepub, "draw_node", lambda task, model, levels, watch: tuple(one[0] for one in levels))
+
+
+def told_by(rows: list[dict[str, object]], kind: str, policy: ix.Policy, folder: Path) -> object:
+    """Give all that leaves the house: the files, the manifest, the rows and their types, and what the release shows."""
+    folder.mkdir()
+    frame = pd.DataFrame(rows, dtype=None if kind == "pandas" else object)
+    source: object = folder / f"people.{kind}"
+    if kind == "jsonl":
+        (folder / "people.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    elif kind == "csv":
+        frame.to_csv(folder / "people.csv", index=False)
+    elif kind == "xlsx":
+        frame.to_excel(folder / "people.xlsx", index=False)
+    else:
+        source = frame
+    with ix.anonymize(source, policy) as release:
+        written = release.write(folder / "release")
+        release.report(folder / "report.html", edition="public")
+        said = json.loads((written / "manifest.json").read_text("utf-8"))
+        del said["made_at"], said["files"]
+        table = release.table if isinstance(release.table, pa.Table) else pa.Table.from_pandas(release.table)
+        page = re.sub("made on [^<]*|[0-9-]+T[0-9:+.]+|[0-9a-f]{64}", "", (folder / "report.html").read_text("utf-8"))
+        names = sorted(path.name for path in written.iterdir())
+        return names, said, table.schema.types, Counter(map(str, table.to_pylist())), repr(release), str(release), page
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx", "pandas"])
+def test_who_is_not_drawn_leaves_no_trace(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_chance(monkeypatch)
+    people: list[dict[str, object]] = [{"age": 20 + i % 3, "sex": "fm"[i % 2]} for i in range(150)]
+    columns = {"age": ix.quasi(ix.intervals(10, 20), unreadable="missing"), "sex": ix.quasi(ix.suppress())}
+    policy = ix.Policy(columns, [ix.DifferentialPrivacy(3.0, 0.3)], algorithm="safepub")
+    alone = told_by(people, kind, policy, tmp_path / "alone")
+    for number, (what, stays) in enumerate(STAYS.items()):
+        try:
+            assert told_by([*people, stays], kind, policy, tmp_path / str(number)) == alone, what
+        except (ix.PolicyError, ix.TableError) as error:  # nothing is released then
+            assert kind != "csv"
+            assert re.search("cells of floating numbers read 20.0|mixes types", str(error))  # noqa: PT017
+
+
+def test_a_draw_that_leaves_nothing_is_not_to_be_repeated() -> None:
+    with pytest.raises(ix.InfeasibleError, match="to draw again until something is left spends more than epsilon"):
+        ix.anonymize(
+            PEOPLE.slice(0, 1000), ix.Policy({"age": ix.quasi(), "sex": ix.quasi()}, [MODEL], algorithm="safepub")
+        )
+
+
+def test_levels_are_not_chosen_and_tables_not_made_by_looking() -> None:
+    policy = ix.Policy(
+        {"sex": ix.quasi(ix.suppress())}, [ix.DifferentialPrivacy(3.0, 0.3, sampled=0.1)], algorithm="safepub"
+    )
+    table = PEOPLE.slice(0, 12).select(["sex"])
+    with pytest.raises(ix.PolicyError, match="for differential privacy levels are drawn"):
+        ix.solutions(table, policy)
+    with pytest.raises(ix.PolicyError, match="'mingen-cell' draws no rows at random"):
+        ix.best_tables(table, policy)
+
+
+def test_floating_numbers_are_told_by_their_intervals_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_chance(monkeypatch)
+    table = pa.table({"weight": [60.0 + i % 3 for i in range(90)]})
+    for hierarchy, lowest, is_taken in [
+        (ix.intervals(5, 10), None, False),
+        (ix.intervals(5, 10), 1, True),
+        (ix.rounding(5), 1, True),
+        (ix.suppress(), 1, False),
+    ]:
+        column = ix.quasi(hierarchy, min_level=lowest)
+        policy = ix.Policy({"weight": column}, [ix.DifferentialPrivacy(3.0, 0.3)], algorithm="safepub")
+        assert ix.check(table, policy).is_feasible is is_taken
+        if is_taken:
+            assert ix.anonymize(table, policy).verify(table).passed
+
+
+def test_check_reminds_of_what_no_epsilon_counts() -> None:
+    listed = ix.levels([["f", "*"], ["m", "*"]])
+    for table, names in ((PEOPLE, "; sex: just the values of the table"), (PEOPLE.slice(0, 1), "")):
+        policy = ix.Policy(DRAWN.columns | {"sex": ix.quasi(listed)}, DRAWN.privacy, algorithm="safepub")
+        (note,) = ix.check(table, policy).notes
+        assert "nothing of the policy was made from this table" in note
+        assert note.endswith("as if they came from it") is bool(names)
+        assert names in note
+    assert ix.check(PEOPLE, ix.Policy(DRAWN.columns, [ix.KAnonymity(2)])).notes == ()

@@ -103,6 +103,10 @@ class Hierarchy(ABC):
         """Return the labels from a level on, of a hierarchy that lists them; of others none."""
         return frozenset()
 
+    def lists_just(self, values: Labels) -> bool:
+        """Tell whether these values are listed and no others, as if the list was made from a table."""
+        return False
+
     def unreadable(self, values: Labels) -> tuple[str, ...]:
         """Return those of the values, missing ones apart, that have no label here.
 

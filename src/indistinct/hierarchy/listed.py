@@ -137,6 +137,10 @@ class Listed(Hierarchy):
         """Return the labels from a level on."""
         return frozenset(label for row in self.rows for label in row[level:])
 
+    def lists_just(self, values: Labels) -> bool:
+        """Tell whether these values are listed and no others; missing ones do not matter."""
+        return set(self._listed_values()) - {None} == set(values) - {None}
+
     def options(self) -> dict[str, Any]:
         """Return the list itself and every option that was given."""
         given: dict[str, Any] = {self.main_option: self._spec_list()}

@@ -16,7 +16,7 @@ from indistinct.algorithms.mingen import MinGenCell
 from indistinct.algorithms.solutions import Solution, minimal_solutions
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import use_table
-from indistinct.errors import InfeasibleError
+from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.pipeline.stages import count, recode, recount
 from indistinct.policy import Policy
 from indistinct.policy.given_policy import one_policy
@@ -33,6 +33,11 @@ def solutions(
     Source: Samarati 2001, Definition 4.3.
     """
     policy = one_policy(policy)
+    if policy.is_drawn:
+        raise PolicyError(
+            "solutions: for differential privacy levels are drawn; who chooses some by looking at the table spends "
+            "more than epsilon says. To fix them beforehand, say min_level and max_level"
+        )
     watch = watch or Watch()
     with use_table(table, **reading) as rows, count(rows, policy, watch, algorithm=Samarati()) as counted:
         task = counted.task

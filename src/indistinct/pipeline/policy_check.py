@@ -118,6 +118,7 @@ def check(
                 as_they_are = [name for name in policy.compared_columns if name not in policy.quasi]
                 told = find_dependencies(rows, as_they_are, policy.quasi)
                 notes = (*_notes(policy), *_singled_out(rows, as_they_are), *unseen_pairs(as_they_are, policy.quasi))
+                notes += tuple(_made_of_table(rows, policy))
         except PolicyError as error:
             return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
         figures = _figures(task, given.count())
@@ -143,6 +144,20 @@ def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
         f"by {which} that leave as they are ({names}), {found.sentence}; make some of them quasi, recode or drop them"
     )
     return [told] if found.is_high else []
+
+
+def _made_of_table(rows: Rows, policy: Policy) -> list[str]:
+    """Remind whoever draws rows that no part of the policy may come from the table, and name what looks like it."""
+    if not policy.is_drawn:
+        return []
+    hierarchies = {name: policy.columns[name].hierarchy for name in policy.quasi}
+    with encode_eligible(rows, policy, policy.quasi) as encoded:
+        like = [name for name, hierarchy in hierarchies.items() if hierarchy.lists_just(encoded.values[name])]
+    named = f"; {', '.join(like)}: just the values of the table are listed, as if they came from it" if like else ""
+    return [
+        "differential privacy holds only if nothing of the policy was made from this table or guessed by init: "
+        f"hierarchies, their bounds, which rows are eligible{named}"
+    ]
 
 
 def _notes(policy: Policy) -> tuple[str, ...]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.column_names import NAMESAKES, names_people, number_people
 from indistinct.showing.words import counted
+
+READ_AS_NUMBERS = ("intervals", "rounding")
+"""Hierarchies whose labels follow from the number that a cell is, however it is written."""
 
 
 def refuse_repeated_people(rows: Rows, policy: Policy) -> None:
@@ -47,8 +52,27 @@ def _several_rows(names: Sequence[str], present: int, distinct: int) -> str:
 
 
 def refused_cells(rows: Rows, policy: Policy) -> list[str]:
-    """Say how many cells are none that the policy can take, of columns that no search looks at."""
-    return [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy), *missing_cells(rows, policy)]
+    """Say what cells the policy cannot take: how many there are, of columns that no search looks at."""
+    cells = [*unreadable_dates(rows, policy), *unreadable_numbers(rows, policy), *missing_cells(rows, policy)]
+    return [*cells, *telling_types(rows, policy)] if policy.is_drawn else cells
+
+
+def telling_types(rows: Rows, policy: Policy) -> list[str]:
+    """Say which columns of floating numbers would show, where rows are drawn, that somebody is in the table.
+
+    One missing cell makes whole numbers of pandas floating, one fraction those of a spreadsheet: then every cell reads
+    20.0 in place of 20. What ``intervals`` and the like make of numbers is the same for both.
+    """
+    types = rows.head(0).schema
+    found = [name for name in policy.quasi if pa.types.is_floating(types.field(name).type)]
+    columns = {name: policy.columns[name] for name in found}
+    return [
+        f"columns.{name}: cells of floating numbers read 20.0 where one of them has a fraction or is missing, and 20 "
+        "where none is, which tells of people who are not drawn; make them whole numbers (Int64 in pandas) or text, "
+        "or use intervals or rounding with min_level = 1"
+        for name, column in columns.items()
+        if column.hierarchy.kind not in READ_AS_NUMBERS or not column.lowest_level
+    ]
 
 
 def unreadable_dates(rows: Rows, policy: Policy) -> list[str]:

@@ -22,6 +22,7 @@ from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.refused_tables import refuse_repeated_people, refused_cells
 from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
+from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
 from indistinct.release.pseudonyms import PseudonymKey, refuse_bad_key, refuse_unrepeatable, refuse_without_ledger
 from indistinct.release.release import count_and_hide_people
@@ -201,6 +202,7 @@ def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
 def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Release:
     """Recode the rows that were counted, in fresh random order; ``algorithm`` is what found the way."""
     refuse_nothing(recoding)
+    refuse_undrawn(counted.policy, algorithm)
     refuse_without_ledger(counted.policy)
     watch.report("release")
     policy = counted.policy
@@ -240,6 +242,12 @@ def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Re
 def refuse_nothing(recoding: Recoding) -> None:
     """Raise if nothing would be released."""
     if recoding.released_rows == 0:
+        if isinstance(recoding, DrawnRecoding):
+            raise InfeasibleError(
+                "of the rows that were drawn no group is large enough; make epsilon or delta larger, demand higher "
+                "levels with min_level, or use fewer columns; to draw again until something is left spends more than "
+                "epsilon says"
+            )
         raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
 
 

@@ -49,7 +49,10 @@ class DrawnRecoding(FullDomainRecoding):
         return cls(left, groups, np.zeros(len(groups), np.bool_), source, drawn, statements)
 
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> LocalPlan:  # type: ignore[override]
-        """Put the recoding in the engine's terms: so many rows of each tuple leave, and which is drawn there."""
+        """Put the recoding in the engine's terms: so many rows of each tuple leave, and which is drawn there.
+
+        All cells leave as text: the type of a column can follow from a single cell, that of somebody who stays behind.
+        """
         groups, group_of = self.source.roll_up(self.node)
         left = self.source.entries.counts - self.drawn
         leaving, staying = np.flatnonzero(self.drawn), np.flatnonzero(left)
@@ -63,7 +66,6 @@ class DrawnRecoding(FullDomainRecoding):
             groups=np.concatenate([group_of[leaving], np.full(len(staying), SUPPRESSED)]),
             labels={name: hierarchy.labels[level] for name, hierarchy, level in hierarchies},
             codes={name: groups.label_codes(column) for column, name in enumerate(names)},
-            kept=frozenset(name for name, level in self.levels.items() if level == 0),
         )
 
     def facts(self, policy: Policy) -> dict[str, Any]:
