@@ -47,6 +47,20 @@ def test_in_random_order_nothing_is_disclosed(seed):
     assert "tells nothing" in report.summary
 
 
+@pytest.mark.parametrize("fixed", [3, 5, 7])
+def test_few_agreements_are_as_likely_as_fixed_points_of_random_orders(fixed):
+    rows = 600  # beyond what is shuffled; all different, so one row is expected where it was
+    everyone, ones = np.arange(rows), np.ones(rows, np.int64)
+    orders = np.append(np.arange(fixed), np.roll(np.arange(fixed, rows), 1))
+    found = order.agreement_by_position(everyone, orders, order.Agreement(everyone, everyone, ones, ones))
+    derangements = [1, 0]
+    for number in range(2, 40):
+        derangements.append((number - 1) * (derangements[-1] + derangements[-2]))
+    fewer = sum(derangements[39 - hit] / (math.factorial(hit) * math.factorial(39 - hit)) for hit in range(fixed))
+    assert (found.found, found.expected) == (fixed, pytest.approx(1.0))
+    assert found.chance == pytest.approx(1 - fewer, rel=0.01)  # exact for 39 rows, and nearly so for any number
+
+
 # Larger tables: the chances come from the normal distribution.
 
 ROWS = 2_000

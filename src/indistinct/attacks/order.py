@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 
 SMALL = 500
 """Up to so many rows the chance is found by shuffling; for more rows by the normal distribution."""
+RARE = 100
+"""Where fewer positions agree on average, their number is spread wider above its mean than a normal one."""
 SHUFFLES = 9_999
 SEED = 20_020_501
 BATCH = 500
@@ -86,7 +88,24 @@ def agreement_by_position(ours: IntArray, theirs: IntArray, agreement: Agreement
         agreeing: FloatArray = np.where(mixed < 0, 0, agree(np.maximum(mixed, 0), theirs)).sum(axis=1).astype(float)
         return agreeing
 
-    return Chance(found, expected, _chance(found, expected, variance, longest, statistic_in))
+    chance = _chance(found, expected, variance, longest, statistic_in)
+    if longest > SMALL and expected < RARE:
+        chance = max(chance, poisson_tail(found, expected))
+    return Chance(found, expected, chance)
+
+
+def poisson_tail(least: int, mean: float) -> float:
+    """Give the chance of at least so many rare events, which agreements by position are if few are expected.
+
+    Source: Montmort's matching problem; the number of fixed points of a random order is Poisson in the limit.
+
+    >>> round(poisson_tail(5, 1.0), 5), poisson_tail(0, 3.0)
+    (0.00366, 1.0)
+    """
+    if least <= 0 or mean <= 0:
+        return 1.0
+    logarithms = (number * math.log(mean) - mean - math.lgamma(number + 1) for number in range(least, least + 10 * RARE))
+    return min(1.0, max(math.fsum(map(math.exp, logarithms)), LEAST_CHANCE))
 
 
 def correlation_with_position(places: FloatArray) -> Chance:
