@@ -124,6 +124,30 @@ def test_a_policy_file_offers_the_models_that_it_does_not_ask_for(tmp_path: Path
     assert {one.column for one in models if isinstance(one, ix.LDiversity)} == {"disease", "salary", "religion"}
 
 
+def test_diverse_asks_for_values_of_every_sensitive_column(tmp_path: Path) -> None:
+    import pyarrow.csv
+
+    rare = ["yes" if row % 20 == 7 else "no" for row in range(ROWS)]
+    table = people(disease=drawn("flu", "cough", "gout"), salary=drawn("1", "2", "3"), hiv=rare)
+    assert models(table) == [("disease", 2)]
+    policy = suggested_policy(profile(table), diverse=True)
+    assert {one.column for one in policy.privacy if isinstance(one, ix.LDiversity)} == {"disease", "salary", "hiv"}
+    said = "\n".join(reasons(profile(table), policy))
+    assert (
+        "l-diversity of hiv, because otherwise everybody in a group may have the same value; it may cost much: 9"
+        in said
+    )
+    assert "no model for" not in said
+    pyarrow.csv.write_csv(table, tmp_path / "people.csv")
+    init = ["init", str(tmp_path / "people.csv"), "--diverse"]
+    made = CliRunner().invoke(app, [*init, "-o", str(tmp_path / "policy.toml")])
+    assert made.exit_code == 0
+    assert ix.read_policy(tmp_path / "policy.toml") == policy
+    with ix.anonymize(table.slice(0, 80), policy) as release:
+        assert not ix.attacks.homogeneity(release, policy).is_broken
+    assert CliRunner().invoke(app, [*init, "--known", "2"]).exit_code == 2
+
+
 @pytest.mark.parametrize("doubt", ["0.1", "0.2"])
 def test_init_writes_the_doubt_that_was_asked_for(tmp_path: Path, doubt: str) -> None:
     import pyarrow.csv
@@ -228,7 +252,7 @@ def test_rows_of_one_name_with_different_births_are_of_namesakes(number: str | N
     policy = suggested_policy(found)
     assert policy.person is None
     assert policy.one_row_per_person is (number in (None, "bib_num"))
-    assert "they are taken for namesakes" in "\n".join(reasons(found, policy))
+    assert "so they are taken for namesakes" in "\n".join(reasons(found, policy))
     assert ix.check(table, policy).mistakes == ()
     assert found.to_dict()["namesakes"] == list(found.namesakes)
 

@@ -104,7 +104,9 @@ def poisson_tail(least: int, mean: float) -> float:
     """
     if least <= 0 or mean <= 0:
         return 1.0
-    logarithms = (number * math.log(mean) - mean - math.lgamma(number + 1) for number in range(least, least + 10 * RARE))
+    logarithms = (
+        number * math.log(mean) - mean - math.lgamma(number + 1) for number in range(least, least + 10 * RARE)
+    )
     return min(1.0, max(math.fsum(map(math.exp, logarithms)), LEAST_CHANCE))
 
 

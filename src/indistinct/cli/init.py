@@ -36,6 +36,9 @@ def init(
             metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
         ),
     ] = None,
+    diverse: Annotated[
+        bool, typer.Option("--diverse", help="Ask for two values of every sensitive column in each group.")
+    ] = False,
     max_suppression: Annotated[
         str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
     ] = "0.02",
@@ -59,11 +62,15 @@ def init(
         raise OutputError(f"{output} exists already; name another file, or remove it")
     with show.progress() as watch:
         found = profile(table, watch=watch, **reading.arguments())
-    policy = suggested_policy(found, k, limit)
+    policy = suggested_policy(found, k, limit, diverse=diverse)
     if doubt is not None:
         policy = _with_doubt(policy, doubt, known)
     why = reasons(found, policy)
     if known is not None:
+        if diverse:
+            raise PolicyError(
+                "--diverse: where few columns are known groups are not asked for values; leave out one of them"
+            )
         policy = _with_known(policy, k, known)
         why = [f"known = {known}: any so many quasi columns are shared by {k}; who knows more may find people alone"]
     text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy))

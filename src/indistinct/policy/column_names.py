@@ -17,6 +17,7 @@ NUMBER_WORDS = "id ids uuid guid nr nbr num number no key identifier nummer nume
 NAME_WORDS = (
     "name surname forename firstname lastname fullname vorname nachname nom prenom nombre apellido apellidos cognome"
 )
+GIVEN_NAMES = "first forename firstname given vorname prenom fname voornaam roepnaam middle middlename initial initials"
 OTHERS_WORDS = (
     "doctor physician surgeon nurse provider practitioner hospital clinic ward site department household family "
     "school teacher class employer company firm branch agent agency arzt haushalt famille medecin visit encounter "
@@ -38,6 +39,15 @@ def names_people(name: str) -> Literal["number", "name"] | None:
         return "name"
     is_number = any(word in NUMBER_WORDS.split() for word in words)
     return "number" if is_number or any(is_one_of(word, PERSON_WORDS) for word in words) else None
+
+
+def is_given_name(name: str) -> bool:
+    """Tell whether a column of this name has given names alone, which many people share.
+
+    >>> is_given_name("first_name"), is_given_name("Vorname"), is_given_name("name"), is_given_name("last_name")
+    (True, True, False, False)
+    """
+    return any(is_one_of(word, GIVEN_NAMES) for word in words_of(name))
 
 
 def numbers_something(word: str) -> bool:

@@ -13,6 +13,13 @@ PERSONAL_NAMES = (
 )
 PARTS_OF_NAMES = "first last middle given maiden family"
 """They say a part of a name where the values are many words, and nothing else is said: FIRST, LAST."""
+RELATIVES = (
+    "spouse* partner husband* wife child children kid son daughter father mother parent guardian sibling brother "
+    "sister dependent dependant heir relative* ehemann ehefrau ehepartner vater mutter mari femme epouse pere mere"
+)
+"""Whose name is that of a person, too."""
+REACHED = "kin contact contacts"
+"""Whom to call, if it is no number of days or calls."""
 CONTACTS = (
     "email emails mail courriel correo phone telephone telefon* telefono telefoon telefone tel mobile handy cell "
     "cellphone movil celular fax telefax address addresses addr adresse anschrift direccion indirizzo endereco adres "
@@ -71,8 +78,8 @@ TIMES = (
     "timestamp admission admitted admit discharge* quarter week visit arrival departure yr dt"
 )
 THINGS = (
-    "height ht hgt weight wt wgt bmi length gewicht grosse taille poids altura peso altezza eye eyes hair "
-    "blood vehicle car make model modelyr "
+    "height ht hgt htcm htin weight wt wgt wtkg wtlb bmi length gewicht grosse taille poids altura peso altezza "
+    "eye eyes hair blood vehicle car make model modelyr "
     "fahrzeug hospital clinic* klinik hopital ospedale provider physician doctor facility insurance "
     "payer payor insur* religion_visible driver passenger seat airbag* restraint seatbelt helmet"
 )
@@ -90,7 +97,7 @@ QUASI = {
 """What others may know, by topic."""
 
 HEALTH = (
-    "diagnos* diag dx icd* illness* disease* *disease *krank* maladie enfermedad malattia doenca ziekte problem "
+    "*diagnos* diag dx icd* illness* disease* *disease *krank* maladie enfermedad malattia doenca ziekte problem "
     "symptom* medication* medic medicine drug* medikament* treatment* treat trt therapy therapie terapia "
     "procedure* surgery surg operation hiv aids cancer tumor tumour stroke diabetes diabet* hypert* asthma angina "
     "cholest* chol disab* behinder* handicap health hlth gesundheit sante salud salute saude gezondheid dead died "
@@ -106,7 +113,8 @@ HEALTH = (
     "sbp dbp hbp* tb *itis bronch* ulcer* *ulcer chronic* *fever polio cough *cough *ache *pain infect* heart *heart "
     "bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss seizure* "
     "stillb* preg preg* tob cig cigs cigar* drks tx diab anest* "
-    "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd"
+    "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd "
+    "raucher* rauchen nichtraucher fumeur* fumad* fumat* *treat *trt substance* addict* heroin opioid* cannabis"
 )
 MONEY = (
     "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "
@@ -120,15 +128,16 @@ MONEY = (
 BELIEFS = (
     "religion* relig* faith church* pray* bornagain konfession confession religi* party partyid partei parti partido "
     "partito vote* voted voter* election wahl* politic* ideo* trust* opinion attitude* happy happiness orientation "
-    "sexual* affair* naffairs partners npartner*"
+    "sexual* affair* naffairs partners npartner* homo homosex* heterosex* bisex* gay lesbian lgbt* satisf* zufried*"
 )
 OFFENCES = (
     "arrest* offen* convict* crime* criminal* prison* felon* sentence* recid* charge_type citation* force search* "
-    "violation* conviction verurteil* delit delito reato parole paro priors prio"
+    "violation* conviction verurteil* delit delito reato parole paro priors prio "
+    "juv juvenile* fel felony felonies misd* misdemean*"
 )
 SCORES = (
     "score scores testscore* iq gpa exam* mark marks rating ratings grade_point performance evaluation eval sat act "
-    "conduct behaviour behavior"
+    "conduct behaviour behavior risk *risk math* maths reading read literacy numeracy spelling"
 )
 SENSITIVE = {
     "health": HEALTH,
@@ -139,6 +148,13 @@ SENSITIVE = {
 }
 """What nobody should learn about a person, by topic."""
 
+ILLNESSES = (
+    "*disease *diseases disorder* syndrom* symptom* *krankheit* maladie* enfermedad* malattia doenca diabet* asthma "
+    "cancer* carcino* neoplasm* tumor* tumour* *itis influenza pneumon* stroke infarct* circulat* respirat* cardio* "
+    "hypertens* depress* schizo* anxiety epilep* dement* alzheim* parkinson* hiv aids tubercul* hepat* malaria covid* "
+    "sepsis infect* fracture* injur* poison* overdos* alcohol* cocaine heroin opioid* cannabis smok* *smoker raucher*"
+)
+"""Words of values that tell of somebody's health, whatever the column is called."""
 WEIGHTS = (
     "wgt wght weightings pwgtp wgtp fnlwgt finalweight perweight dweight pspwght pweight anweight pspweight expansion "
     "wtfinl wt psu stratum strata replicate gewichtung ponderation hochrechnung"
@@ -153,10 +169,13 @@ KINDS = (
     "ind source disposition region state county race* occ* indus* sex gender mode reason method"
 )
 """Words of a column whose numbers are codes of kinds, and no amounts."""
+PERIODS = "hourly daily weekly monthly yearly annual hour month stunden tages monats"
+"""A rate of such a time is what somebody earns or pays."""
 AMOUNTS = (
     "age* alter edad idade leeftijd year* yr* jahr* annee* ano anos anno jaar hours hrs hour weeks week wks days day "
     "months month minutes min count counts num number nb n no kids children childs siblings sibs size height weight "
     "bmi length distance dist income* wage* salary visits visit tenure exper* experience duration time score rank "
+    "tage *tage dauer *dauer anzahl* duree* jours dias dia giorni durata dagen duur aantal nombre numero "
     "grade educ eduyrs schooling rooms bedrooms stay los decile percent pct rate amount total sum"
 )
 """Words of a column whose numbers are amounts: of years, of children, of money."""

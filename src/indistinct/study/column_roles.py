@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from indistinct.hierarchy import Hierarchy
 from indistinct.policy import Role, role_words
 from indistinct.policy.column import Unreadable
 from indistinct.policy.column_names import OTHERS_WORDS, PERSON_WORDS, is_one_of, numbers_something, words_of
 from indistinct.study.column_looks import MANY, Look
-from indistinct.study.column_shapes import FIRST_YEAR, LAST_YEAR, Shape, shape_of
+from indistinct.study.column_shapes import Shape, shape_of
+from indistinct.study.date_shapes import FIRST_YEAR, LAST_YEAR
 from indistinct.study.risk.safe_harbor import SafeHarbor, identifiers_like
 
 LONG_TEXT, MANY_WORDS = 40, 5
@@ -29,6 +32,10 @@ LARGEST_COUNT = 1_000
 FEW_SHARE = 5
 """Codes that fewer rows share on average name somebody."""
 HALF, NEARLY_ALL = 0.5, 0.9
+DIAGNOSES, LONG_DIAGNOSIS = ("icd10", "icd10_cm", "icd9"), 4
+"""Codes of diagnoses, known by such a length: A10 may be a ward as well."""
+FEWEST_ILLNESSES, MOST_TEXTS = 2, 1_000
+"""So many values must tell of health; columns of more texts are not read for it."""
 LIGHTEST, HEAVIEST = 30, 250
 """Between these the middle of bodies' weights lies, in kilograms or pounds."""
 BELONGING = (
@@ -132,6 +139,8 @@ def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
     telling = _telling(look, shape)
     if telling:
         return give("identifier", telling)
+    if _are_illnesses(look, shape):
+        return give("sensitive", "its values tell of health, whatever its name")
     if name in items:
         return give("sensitive", f"one of {items[name]} columns with the same values: items that only a record knows")
     if look.numbers and not look.is_whole and look.distinct > MANY:
@@ -147,6 +156,8 @@ def said_by(name: str) -> tuple[Role | None, str | None]:
     (('sensitive', 'health'), ('quasi', 'household'), ('sensitive', 'health'), (None, None))
     """
     words = words_of(name)
+    if "rate" in words and any(is_one_of(word, role_words.PERIODS) for word in words):
+        return "sensitive", "money"  # an hourly rate is what somebody earns
     yielding = role_words.YIELDING.split()
     heads = [word for word in words if word not in yielding]
     if len(heads) > 1 and is_one_of(heads[-1], role_words.PLACES, SHORTEST_PART):
@@ -197,6 +208,8 @@ def _naming(name: str, look: Look, shape: Shape, listed: Sequence[SafeHarbor]) -
     leads = any(is_one_of(word, f"{role_words.CONTACTS} {role_words.DOCUMENTS}", SHORTEST_PART) for word in words)
     if leads and not are_counts(look):
         return "its name says that it leads to people"
+    if any(is_one_of(word, role_words.REACHED) for word in words) and not look.numbers:
+        return "its name says that it names whom to call"
     return _numbering(look, words)
 
 
@@ -214,10 +227,14 @@ def _names_somebody(name: str, look: Look) -> bool:
         return False  # whether there is a name
     if any(is_one_of(word, role_words.PERSONAL_NAMES, SHORTEST_PART) for word in words if word != "name"):
         return True
+    parts = [word for word in words if word in role_words.PARTS_OF_NAMES.split()]
+    kin = [word for word in words if is_one_of(word, role_words.RELATIVES)]
     if "name" in words or "names" in words:
         others = [word for word in words if word not in ("name", "names")]
+        if parts or kin:
+            return True  # a spouse's name is a name, and a last name that of a person
         return said_by(" ".join(others))[0] is None and not any(is_one_of(word, OTHERS_WORDS) for word in others)
-    has_parts = len(words) == 1 and words[0] in role_words.PARTS_OF_NAMES.split()
+    has_parts = bool(parts) and len(parts) + len(kin) == len(words)
     return has_parts and look.distinct >= MANY and not look.numbers
 
 
@@ -273,6 +290,17 @@ def _serves_to_count(name: str, look: Look) -> bool:
     middle = look.numbers[len(look.numbers) // 2]
     is_body = LIGHTEST <= middle <= HEAVIEST and look.numbers[-1] < 4 * middle
     return not (is_body and all(word in role_words.BODY_WEIGHTS.split() for word in words))
+
+
+def _are_illnesses(look: Look, shape: Shape) -> bool:
+    """Tell whether most cells are texts about health, or codes of diagnoses beyond bare letters and two digits."""
+    if look.values is None or look.counts is None or look.numbers or look.distinct > MOST_TEXTS:
+        return False
+    if shape.kind in DIAGNOSES:
+        return any(len(value.strip()) >= LONG_DIAGNOSIS for value in look.meaningful)
+    told = [any(is_one_of(word, role_words.ILLNESSES, SHORTEST_PART) for word in words_of(one)) for one in look.values]
+    rows = int(look.counts[np.array(told, np.bool_)].sum()) if told else 0
+    return sum(told) >= FEWEST_ILLNESSES and rows >= HALF * look.present
 
 
 def _telling(look: Look, shape: Shape) -> str:

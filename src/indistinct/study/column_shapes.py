@@ -6,51 +6,24 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy, dates, intervals, levels, prefix, suppress
+from indistinct.hierarchy import Hierarchy, intervals, levels, prefix, suppress
 from indistinct.hierarchy.catalogue import Recognised, recognise
 from indistinct.policy import role_words
 from indistinct.policy.column import Unreadable
 from indistinct.policy.column_names import is_one_of, words_of
 from indistinct.showing.words import counted
 from indistinct.study.column_looks import MANY, MOST_DISTINCT, Look
+from indistinct.study.date_shapes import MOST_UNREADABLE, read_dates, read_quarters
 from indistinct.study.ordered_ranges import order_ranges
 from indistinct.study.risk.safe_harbor import OLDEST
 
 POSTAL_WORDS = "zip zipcode postal postcode postleitzahl plz cp cap codepostal"
-
-ISO = "ISO"
-DATE_FORMATS = {
-    ISO: None,
-    "%Y/%m/%d": None,
-    "%d.%m.%Y": None,
-    "%m/%d/%Y": "%d/%m/%Y",
-    "%d/%m/%Y": None,
-    "%d-%m-%Y": "%m-%d-%Y",
-    "%m-%d-%Y": None,
-    "%d.%m.%y": None,
-    "%m/%d/%y": "%d/%m/%y",
-    "%d/%m/%y": None,
-    "%Y/%m/%d %H:%M:%S": None,
-    "%m/%d/%Y %H:%M": "%d/%m/%Y %H:%M",
-    "%d/%m/%Y %H:%M": None,
-    "%d.%m.%Y %H:%M": None,
-    "%Y%m%d": None,
-}
-"""The formats of dates in the order in which they are tried, each with the twin that it may be mistaken for."""
-DATE_LEVELS = ("month", "year", "5 years", "10 years")
-LONG_SPANS = (20, 40)
-FIRST_YEAR, LAST_YEAR = 1850, 2100
-"""Numbers between these may be years, and eight digits dates."""
-DATE_LIKE = re.compile(r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}\s*$)", re.ASCII)
-TRIED = 200
-"""So many values of a column are tried before all are."""
 
 INTERVALS_ACROSS = 20
 FEW_KINDS = 12
@@ -62,12 +35,9 @@ MANY_ROWS = 100
 OUTLIERS = 0.01
 """With many rows the highest and the lowest hundredth do not set the widths of intervals."""
 SHORTEST_CODE, LONGEST_CODE, MOST_CODE_LEVELS = 3, 12, 8
-MOST_UNREADABLE = 0.02
-"""Such a share of the cells may be unreadable, and is then read as missing."""
 MOST_KNOWN = 5_000
-MOSTLY, MOSTLY_LISTED = 0.8, 0.6
-"""Such a share of values must be dates; and, where a column's name speaks of a list, be on it, if few cells have the
-others."""
+MOSTLY_LISTED = 0.6
+"""Where a column's name speaks of a list, such a share of values must be on it, if few cells have the others."""
 EXPECTED = {
     "countries": "country countries nation* land pays pais paese nationality birthplace pobp citizen*",
     "us_states": "state states stateabb statefip",
@@ -84,7 +54,7 @@ OWN_NUMBERS = {"education": "isced"}
 """What many surveys number in their own way: digits are codes of the catalogue only if the name says which."""
 LEFT_TO_OTHERS = ("us_zip", "age")
 """Prefixes and intervals keep more of these."""
-CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./-]*", re.ASCII)
+CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./:-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +79,8 @@ def shape_of(name: str, look: Look) -> Shape:
     if look.values is None:
         return Shape(suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at")
     for found in (
-        _dates(look),
+        _told(read_dates(look)),
+        _told(read_quarters(look)),
         _known_codes(name, look),
         _codes(name, look),
         _ranges(look),
@@ -124,6 +95,10 @@ def shape_of(name: str, look: Look) -> Shape:
     if look.distinct <= MANY:
         return Shape(suppress(), counted(look.distinct, "category", "categories"))
     return Shape(suppress(), "texts without a common shape; to keep more of them list their labels with levels")
+
+
+def _told(found: tuple[Hierarchy, str] | None) -> Shape | None:
+    return None if found is None else Shape(*found)
 
 
 def _declare_others(shape: Shape, look: Look) -> Shape | None:
@@ -182,55 +157,6 @@ def _mostly_known(look: Look, expected: Sequence[str]) -> Recognised | None:
     return found if _declare_others(Shape(found.hierarchy, ""), look) is not None else None
 
 
-def _dates(look: Look) -> Shape | None:
-    """Recognize dates by the format that reads every value, or else most of them, if it leaves few cells."""
-    tried = look.meaningful[:: max(1, len(look.meaningful) // TRIED)]
-    if not tried or sum(bool(DATE_LIKE.match(value)) for value in tried) < MOSTLY * len(tried):
-        return None
-    read = {form: _dates_read(look, form, tried) for form in DATE_FORMATS}
-    best = max(read, key=lambda form: read[form])
-    if read[best] < 1 - MOST_UNREADABLE:
-        return None
-    latest = date.today().year if "%y" in best else None
-    levels = _date_levels(look, best)
-    hierarchy = dates(*levels) if best == ISO else dates(*levels, format=best, latest=latest)
-    twin = DATE_FORMATS[best]
-    if twin is not None and read[twin] == read[best]:
-        words = f"dates; day and month cannot be told apart: if {best} is wrong, the format is {twin}"
-        return Shape(hierarchy, words)
-    return Shape(hierarchy, "dates")
-
-
-def _date_levels(look: Look, form: str) -> tuple[str, ...]:
-    """Give the levels of dates: ranges of 20 and 40 years as well, where dates are further apart than that."""
-    years = [day.year for value in look.meaningful if (day := _day(value, form)) is not None]
-    reach = max(years) - min(years)
-    return (*DATE_LEVELS, *(f"{span} years" for span in LONG_SPANS if span < reach))
-
-
-def _dates_read(look: Look, form: str, tried: Sequence[str]) -> float:
-    """Give the share of the cells that a format reads as dates; 0 if the values that are tried say that it is low."""
-    values = look.meaningful
-    if sum(_day(value, form) is not None for value in tried) < MOSTLY * len(tried):
-        return 0.0
-    counts = dict(zip(look.values or (), look.counts.tolist() if look.counts is not None else (), strict=True))
-    read = sum(counts[value] for value in values if _day(value, form) is not None)
-    return float(read / sum(counts[value] for value in values))
-
-
-def _day(value: str, form: str) -> date | None:
-    """Give the day that a format reads, or None if the value is no date of that format."""
-    text = value.strip()
-    if form == ISO and "-" not in text:
-        return None  # eight digits are rather a number than a date without separators
-    if form == "%Y%m%d" and not (len(text) == 8 and text.isdecimal() and FIRST_YEAR <= int(text[:4]) <= LAST_YEAR):
-        return None
-    try:
-        return (datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)).date()
-    except ValueError:
-        return None
-
-
 def _codes(name: str, look: Look) -> Shape | None:
     """Recognize codes whose leading characters mean most: postal codes, and digits with leading zeros."""
     values = look.values or ()
@@ -244,7 +170,7 @@ def _codes(name: str, look: Look) -> Shape | None:
 
 
 def _code_texts(look: Look) -> Shape | None:
-    """Recognize codes of letters and digits, all as long, that are many: 25-00503."""
+    """Recognize codes of letters and digits, all as long, that are many: 25-00503, 14:35."""
     values = look.values or ()
     lengths = set(map(len, values))
     if look.distinct <= MANY or len(lengths) != 1 or not all(map(CODE.fullmatch, values)):

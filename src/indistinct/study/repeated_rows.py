@@ -12,6 +12,7 @@ from indistinct.policy.column_names import (
     NAMESAKES,
     OTHERS_WORDS,
     PERSON_WORDS,
+    is_given_name,
     is_one_of,
     names_people,
     number_people,
@@ -84,17 +85,28 @@ def names_that_repeat(
     rows = found[names[0]].rows
     if rows - int(whose.max(initial=-1)) - 1 <= NAMESAKES * rows:
         return (), False
-    return tuple(names), not _are_of_one(whose, coded, columns, found)
+    is_given = all(is_given_name(name) for name in names)
+    return tuple(names), not _are_of_one(whose, coded, columns, found, is_given=is_given)
 
 
 def _are_of_one(
-    whose: Codes, coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+    whose: Codes,
+    coded: Mapping[str, CodedColumn],
+    columns: Sequence[ColumnProfile],
+    found: Mapping[str, Look],
+    *,
+    is_given: bool,
 ) -> bool:
-    """Tell whether rows with one name seem to be of one person: many have one birth, or else one sex or origin."""
+    """Tell whether rows with one name seem to be of one person: many have one birth, or else one sex or origin.
+
+    Many people have the same given name, which also tells their sex: by such names only births tell who is one.
+    """
     lifelong = {topic: [one.name for one in columns if one.topic == topic and one.name in coded] for topic in LIFELONG}
     births = [coded[name].codes for name in lifelong["birth"] if found[name].distinct >= MANY]
     if births:
         return any(_repeats_beyond_chance(whose, birth) > NAMESAKES for birth in births)
+    if is_given:
+        return False
     others = [coded[name].codes for name in (*lifelong["sex"], *lifelong["origin"]) if found[name].distinct >= 2]
     if others:
         return max(explained_by(whose, other)[0] for other in others) >= HARDLY

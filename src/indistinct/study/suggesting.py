@@ -26,15 +26,20 @@ MOST_ROWS = 400_000
 """A larger table is left to the search for whole columns, which counts tuples and takes seconds."""
 
 
-def suggested_policy(profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02) -> Policy:
-    """Give the policy that a profile suggests; it fits the table that was looked at."""
+def suggested_policy(
+    profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02, *, diverse: bool = False
+) -> Policy:
+    """Give the policy that a profile suggests; it fits the table that was looked at.
+
+    With ``diverse`` every sensitive column gets a model, whatever that costs, so that no group shares a value.
+    """
     columns = {
         column.name: quasi(column.hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
         if column.role == "quasi"
         else Column(column.role)
         for column in profile.columns
     }
-    models = suggested_models(profile, k)
+    models = _models_of_all(profile) if diverse and k >= DIVERSE else suggested_models(profile, k)
     is_crowded = not models and _is_crowded(profile, k, max_suppression)
     algorithm = suggested_algorithm(profile, is_crowded=is_crowded)
     return Policy(
@@ -88,6 +93,11 @@ def suggested_models(profile: Profile, k: int) -> list[PrivacyModel]:
     return [LDiversity(DIVERSE, column=name) for name in named]
 
 
+def _models_of_all(profile: Profile) -> list[PrivacyModel]:
+    """Give distinct l-diversity, l = 2, for every sensitive column that has several values."""
+    return [LDiversity(DIVERSE, column=column.name) for column in _sensitive(profile)]
+
+
 def reasons(profile: Profile, policy: Policy) -> list[str]:
     """Say in sentences why a suggested policy has its algorithm and its models, and which columns tell others."""
     many = len(profile.with_role("quasi"))
@@ -109,20 +119,25 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
         found.append(_said_of_doubt(policy))
     if profile.namesakes:
         found.append(
-            f"rows with the same {' and '.join(profile.namesakes)} differ in birth or sex or in their numbers, so "
-            "they are taken for namesakes; if they are one person's, say person"
+            f"nothing shows that rows with the same {' and '.join(profile.namesakes)} are one person's, "
+            "so they are taken for namesakes; if they are, say person"
         )
     named = {column.name: column for column in profile.columns}
     with_model = [model.column for model in policy.privacy if isinstance(model, LDiversity) and model.column]
-    for name in with_model:
-        found.append(
-            f"l-diversity of {name}, because otherwise everybody in a group may have the same value; l = {DIVERSE}, "
-            f"since the most frequent value has {100 * named[name].largest_share:.0f} % of all rows"
-        )
+    found += [_said_of_model(named[name], k) for name in with_model]
     found += _without_model([column for column in _sensitive(profile) if column.name not in with_model], k)
     found += [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
     released = [column.name for column in profile.columns if column.role in ("other", "sensitive")]
     return [*found, *unseen_pairs(released, policy.quasi)]
+
+
+def _said_of_model(column: ColumnProfile, k: int) -> str:
+    """Say why a column has a model, and what it may cost."""
+    said = f"l-diversity of {column.name}, because otherwise everybody in a group may have the same value"
+    if hindrance := _hindrance(column, k):
+        return f"{said}; it may cost much: {hindrance}"
+    share = f"{100 * column.largest_share:.0f} %"
+    return f"{said}; l = {DIVERSE}, since the most frequent value has {share} of all rows"
 
 
 def _said_of_doubt(policy: Policy) -> str:

@@ -162,8 +162,9 @@ EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 URL = re.compile(r"(https?|ftp)://\S+|www\.\S+\.\S+", re.IGNORECASE)
 SOCIAL_SECURITY = re.compile(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}", re.ASCII)
 PHONE = re.compile(r"(\+\d{1,3}[ .-]?)?(\(\d{2,5}\)|\d{2,5})[ .-]\d{2,4}([ .-]?\d{2,4}){1,3}", re.ASCII)
-TWO_NUMBERS = re.compile(r"(?!\d{3}-\d{4}$)(?!0)\d+ ?- ?\d+", re.ASCII)
-"""Two numbers alone are a telephone number if there are three and four digits, or the first begins with a zero."""
+TWO_NUMBERS = re.compile(r"(?!\d{3}-\d{4}$)(?!0)\d+ ?- ?\d+|\d+\.\d+", re.ASCII)
+"""Two numbers alone are a telephone number if there are three and four digits, or the first begins with a zero; with
+one dot between them they are a decimal number."""
 VEHICLE = re.compile(r"[A-HJ-NPR-Z0-9]{17}", re.ASCII)
 ACCOUNT = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.ASCII)
 CARD = re.compile(r"\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}", re.ASCII)
@@ -182,7 +183,7 @@ def _is_address(text: str) -> bool:
 def _is_phone(text: str) -> bool:
     if not PHONE.fullmatch(text) or SOCIAL_SECURITY.fullmatch(text) or _is_date(text):
         return False
-    if TWO_NUMBERS.fullmatch(text):  # 1998-1999 is a range, 25-00503 a district
+    if TWO_NUMBERS.fullmatch(text):  # 1998-1999 is a range, 25-00503 a district, 58.413688659668 an amount
         return False
     return 7 <= sum(map(str.isdecimal, text)) <= 15
 
