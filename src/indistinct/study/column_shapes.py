@@ -79,8 +79,8 @@ def shape_of(name: str, look: Look) -> Shape:
     if look.values is None:
         return Shape(suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at")
     for found in (
-        _told(read_dates(look)),
-        _told(read_quarters(look)),
+        _as_shape(read_dates(look)),
+        _as_shape(read_quarters(look)),
         _known_codes(name, look),
         _codes(name, look),
         _ranges(look),
@@ -97,7 +97,7 @@ def shape_of(name: str, look: Look) -> Shape:
     return Shape(suppress(), "texts without a common shape; to keep more of them list their labels with levels")
 
 
-def _told(found: tuple[Hierarchy, str] | None) -> Shape | None:
+def _as_shape(found: tuple[Hierarchy, str] | None) -> Shape | None:
     return None if found is None else Shape(*found)
 
 
