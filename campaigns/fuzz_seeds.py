@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -42,6 +43,20 @@ class World:
     release: dict[str, bytes] = field(default_factory=dict)
     ledger: bytes = b""
     store: Path = Path()
+    project: dict[str, bytes] = field(default_factory=dict)
+    """The files in a project of ARX."""
+    releases: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """The files of a release of each kind of table, by the table's name; made when one is asked for."""
+
+    def released(self, name: str) -> dict[str, bytes]:
+        """Give the files of a release that was made of a table."""
+        if name not in self.releases:
+            (self.work / name).write_bytes(self.tables[name])
+            with ix.anonymize(self.work / name, ix.parse_policy(toml(self.policy))) as release:
+                folder = release.write(self.work / "released")
+            self.releases[name] = {path.name: path.read_bytes() for path in folder.iterdir()}
+            clear(self.work)
+        return self.releases[name]
 
 
 def canaried_rows(dice: random.Random) -> list[dict[str, str]]:
@@ -145,6 +160,9 @@ def make_world(work: Path, dice: random.Random) -> World:
     for name in ("table.parquet", "table.arrow"):
         world.tables[name] = (work / name).read_bytes()
     _add_workbook(world, rows)
+    _add_statistics_files(world, table)
+    _add_database(world, table)
+    world.project = _project()
     _add_release(world)
     clear(work)
     return world
@@ -168,6 +186,49 @@ def _add_workbook(world: World, rows: list[dict[str, str]]) -> None:
     held = io.BytesIO()
     book.save(held)
     world.tables["table.xlsx"] = held.getvalue()
+
+
+def _add_statistics_files(world: World, table: pa.Table) -> None:
+    try:
+        import pyreadstat
+    except ImportError:
+        return  # without the extra there is nothing to damage
+    frame = table.to_pandas()
+    for kind, write in (("dta", pyreadstat.write_dta), ("sav", pyreadstat.write_sav)):
+        write(frame, str(world.work / f"table.{kind}"), column_labels=list(COLUMNS))
+        world.tables[f"table.{kind}"] = (world.work / f"table.{kind}").read_bytes()
+
+
+def _add_database(world: World, table: pa.Table) -> None:
+    place = world.work / "table.duckdb"
+    with duckdb.connect(str(place)) as database:
+        database.register("rows", table)
+        database.execute("CREATE TABLE people AS SELECT * FROM rows")
+        database.unregister("rows")
+    world.tables[place.name] = place.read_bytes()
+
+
+def _project() -> dict[str, bytes]:
+    """Give the files of a project as ARX saves one."""
+    assigned = "".join(
+        f"<assigment><name>{name}</name><type>{kind}_ATTRIBUTE</type><ref>hierarchies/{name}.csv</ref><min>0</min>"
+        "<max>All</max></assigment>"
+        for name, kind in (("age", "QUASI_IDENTIFYING"), ("ill", "SENSITIVE"), ("name", "IDENTIFYING"))
+    )
+    config = (
+        "<config><relativeMaxOutliers>0.1</relativeMaxOutliers><metric>Loss</metric><criteria>"
+        "<criterion>2-anonymity</criterion><criterion>distinct-2-diversity for attribute 'ill'</criterion></criteria>"
+        "<attributeWeights><attributeWeight><attribute>age</attribute><weight>0.5</weight></attributeWeight>"
+        "</attributeWeights></config>"
+    )
+    texts = {
+        "metadata.xml": "<metadata><version>3.9.1</version><vocabulary>2.0</vocabulary></metadata>",
+        "project.xml": "<project><name>A</name><separator>;</separator></project>",
+        "input/config.xml": config,
+        "input/definition.xml": f"<definition>{assigned}</definition>",
+        "input/hierarchies/age.csv": "30;<50;*\n45;<50;*\n66;>=50;*\n",
+    }
+    return {name: text.encode() for name, text in texts.items()}
 
 
 def _add_release(world: World) -> None:

@@ -7,10 +7,13 @@ package's own tree are answers; anything else that comes out of a target is a fa
 from __future__ import annotations
 
 import functools
+import hashlib
+import io
 import json
 import random
 import re
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +141,36 @@ def tables(world: World, dice: random.Random, given: Given) -> str:
     path.write_bytes(data)
     found = ix.check(path, ix.parse_policy(toml(world.policy)))
     return "" if shows_a_cell_as_name(name, data) else str(found)
+
+
+def arx_projects(world: World, dice: random.Random, given: Given) -> str:
+    """Read a project of ARX of which one file is damaged, or the whole of it."""
+    held = io.BytesIO()
+    which = dice.choice(sorted(world.project))
+    with zipfile.ZipFile(held, "w") as file:
+        for name, data in world.project.items():
+            file.writestr(name, damage(dice, data) if name == which else data)
+    content = held.getvalue() if dice.random() < 0.8 else damage(dice, held.getvalue())
+    given["a.deid"] = content
+    (world.work / "a.deid").write_bytes(content)
+    ix.policy_toml(ix.read_arx(world.work / "a.deid").policy)
+    return ""
+
+
+def released_files(world: World, dice: random.Random, given: Given) -> str:
+    """Verify a release whose table is damaged, and whose manifest states the digest of what it is now."""
+    name = dice.choice(sorted(world.tables))
+    files = dict(world.released(name))
+    table = next(one for one in files if one != "manifest.json")
+    files[table] = damage(dice, files[table])
+    said = json.loads(files["manifest.json"])
+    said["files"] = {table: hashlib.sha256(files[table]).hexdigest()}
+    files["manifest.json"] = json.dumps(said).encode()
+    given |= {f"released-{file}": data for file, data in files.items()}
+    for file, data in files.items():
+        (world.work / file).write_bytes(data)
+    ix.verify(world.work, ix.parse_policy(toml(world.policy)) if dice.random() < 0.5 else None)
+    return ""
 
 
 def command_lines(world: World, dice: random.Random, given: Given) -> str:
@@ -341,7 +374,9 @@ TARGETS: dict[str, tuple[Target, int]] = {
     "hierarchies of policies": (hierarchy_specs, 200),
     "hierarchy files": (hierarchy_files, 90),
     "manifests": (manifests, 90),
+    "ARX projects": (arx_projects, 20),
     "tables": (tables, 12),
+    "tables of releases": (released_files, 4),
     "commands": (command_lines, 5),
     "ledgers": (ledgers, 3),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -103,10 +104,15 @@ CASES = {
     ),
     "unknown encoding": Case(["no encoding", "utf-8"], options=["--encoding", "klingon"], kind="TableError"),
     "encoding of bytes": Case(["no encoding", "utf-8"], options=["--encoding", "hex"], kind="TableError"),
+    "encoding of other machines": Case(["one line", "encoding"], options=["--encoding", "cp037"], kind="TableError"),
+    "all on one line": Case(
+        ["one line", "1,000", "delimiter"], table=re.sub("[,\n]", "^", TABLE) * 20, kind="TableError"
+    ),
     "no header": Case(
         ["first line", "3 of 5", "write the names"], table="\n".join(ROWS), options=(), kind="TableError"
     ),
     "memory limit not understood": Case(["memory limit", "4GB"], options=["--memory", "plenty"], kind="TableError"),
+    "memory limit below nothing": Case(["memory limit", "4GB"], options=["--memory", "-1GB"], kind="TableError"),
     "not a table": Case(["people.csv", "NUL"], table=b"PK\x00\x00\x00\x00", kind="TableError"),
     "non-numeric ages": Case(
         ["column 'age'", "1 value is not a number", "data rows 3"], table=TABLE.replace("433", "fourhundred")
@@ -326,6 +332,14 @@ def test_a_failure_in_the_middle_of_writing_leaves_the_old_state(
     if has_earlier_release:
         assert {path.name: path.read_bytes() for path in (place / "out").iterdir()} == before
     assert_nothing_left(place, *(["out"] if has_earlier_release else []))
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e400"])
+def test_a_time_limit_without_end_is_refused(place: Path, seconds: str) -> None:
+    done = CliRunner().invoke(app, ["anonymize", "policy.toml", "people.csv", "-o", "out", "--time-limit", seconds])
+    assert done.exit_code == 2, done.output
+    assert "a time limit is a number of seconds" in done.stderr
+    assert not (place / "out").exists()
 
 
 def test_an_unexpected_error_shows_its_traceback_only_on_request(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_every_target_takes_its_good_input(world):
     assert taken == set(CHEAP)
 
 
-@pytest.mark.parametrize("target", ["tables", "commands", "ledgers"])
+@pytest.mark.parametrize("target", ["tables", "commands", "ledgers", "ARX projects", "tables of releases"])
 def test_damaged_files_are_answered(target, world):
     dice = [Options("fuzz", seed=11).dice(number) for number in range(scaled(20))]
     assert [fault for fault, _ in (fuzz.attack(world, target, one, {}) for one in dice) if fault] == []

@@ -17,6 +17,7 @@ import indistinct as ix
 from indistinct.algorithms.anatomy import Anatomy
 from indistinct.engine import open_table
 from indistinct.engine.formats import load_format
+from indistinct.engine.formats.file_format import Reading
 from indistinct.released.manifest import file_digest
 
 POLICY = ix.Policy(columns={"sex": ix.quasi(ix.suppress()), "ill": ix.other()}, privacy=[ix.KAnonymity(2)])
@@ -124,8 +125,8 @@ def run(*statements: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("kind", "change", "found"),
     [
-        ("parquet", add_metadata, "table.parquet holds table.parquet: metadata of its own"),
-        ("parquet", name_another_writer, "table.parquet holds table.parquet: was written by another program"),
+        ("parquet", add_metadata, "table.parquet holds metadata of its own"),
+        ("parquet", name_another_writer, "table.parquet holds the name of another program"),
         ("database", add_bytes, "room that no row uses"),
         (
             "database",
@@ -171,7 +172,7 @@ def test_a_database_with_another_table_or_view_is_refused(tmp_path: Path, what: 
     state_anew(folder)
     with pytest.raises(ix.TableError, match="say which table"):
         ix.verify(folder, POLICY)
-    found = load_format("database").stowaways(folder / "table.duckdb")
+    found = load_format("database").stowaways(folder / "table.duckdb", Reading())
     assert found[0] == {"VIEW": "views", "TABLE": "further tables"}[what]
     assert set(found[1:]) <= {"room that no row uses, in which removed rows can lie"}
 

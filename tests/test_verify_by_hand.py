@@ -44,7 +44,11 @@ def numbers(*values: int) -> Any:
     [
         ("format", [1, 99], [True, "1", 1.0, None]),
         ("made_by", ["indistinct 0.1.0", "indistinct 1.0rc1+x"], ["indistinct", "other 1.0", "indistinct 0 <b>", 1]),
-        ("made_at", ["2026-11-17T10:00:00+00:00"], ["2026-11-17T10:00:00", "today", 5, None]),
+        (
+            "made_at",
+            ["2026-11-17T10:00:00+00:00"],
+            ["2026-11-17T10:00:00", "2026-11-17T10:00:00+01:00", 5, None],
+        ),
         ("eligible", [0, 5, (1 << 63) - 1], [-1, 1.5, True, "5", None, 1 << 63]),
         ("people", [{"eligible": 1}, {}], [{"eligible": -1}, [1], None, {"Ann": 1}]),
         ("node", [None, {"a": 1}], [{"a": "1"}, [], 3]),
@@ -117,6 +121,7 @@ def test_several_tables_may_say_as_little_as_one() -> None:
 AGES = ix.levels([["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4", "3-4", "*"]])
 COLUMNS = {"age": ix.quasi(AGES), "sex": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
 POLICY = Policy(COLUMNS, [ix.KAnonymity(2)], max_suppression=0.5)
+OF_PEOPLE = Policy(COLUMNS, [ix.KAnonymity(2)], max_suppression=0.5, person="who")
 FOUND = Recount((), numbers(2, 3), 5)
 NAMES = AGES.level_names
 MANIFEST: dict[str, Any] = {
@@ -268,8 +273,8 @@ def people(**changed: int) -> dict[str, int]:
             "",
         ),
         (
-            {"verdict": verdict(checks=[{"name": "columns", "passed": True, "detail": "4"}] * 2)},
-            "verdict has a check that comes out otherwise",
+            {"verdict": verdict(checks=[{"name": "columns", "passed": True, "detail": "3 columns"}] * 2)},
+            "verdict has a check twice",
         ),
         ({"verdict": verdict(passed=False)}, "verdict, its checks and unsafe do not say the same"),
         ({"unsafe": True}, "verdict, its checks and unsafe do not say the same"),
@@ -281,7 +286,36 @@ def people(**changed: int) -> dict[str, int]:
     ],
 )
 def test_statements_are_compared_with_table_and_policy(changed: dict[str, Any], words: str) -> None:
+    if "people" in changed:  # which only a policy gives cause to state that says whose rows they are
+        assert told(OF_PEOPLE, **({"policy_sha256": policy_digest(OF_PEOPLE)} | changed)) == words
+    else:
+        assert told(**changed) == words
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"people": people()}, "people are stated, but the policy does not say whose rows they are"),
+        ({"pseudonym_salt": "0" * 32}, "a salt is stated, but the policy has no pseudonyms"),
+        ({"bottom": {"age": 0, "sex": 0}}, "bottom is stated, but it is that of all tables"),
+        ({"bottom": {"age": 0, "sex": 1}}, ""),
+        ({"is_cut_short": True}, ""),
+        ({"is_proven": True, "gap": 0.0}, ""),
+        (
+            {"is_cut_short": True, "is_proven": True, "gap": 0.0},
+            "is_cut_short and is_proven are not said of one algorithm",
+        ),
+    ],
+)
+def test_what_a_policy_gives_no_cause_to_state_is_refused(changed: dict[str, Any], words: str) -> None:
     assert told(**changed) == words
+
+
+def test_a_salt_goes_with_pseudonyms() -> None:
+    linked = Policy(COLUMNS, [ix.KAnonymity(2)], person={"column": "who", "release": "pseudonym"})
+    numbered = Policy(COLUMNS | {"no": ix.identifier(pseudonym=True)}, [ix.KAnonymity(2)])
+    for by in (linked, numbered):
+        assert told(by, pseudonym_salt="0" * 32, policy_sha256=policy_digest(by)) == ""
 
 
 def test_a_stated_policy_may_be_the_one_that_is_asked_for() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from indistinct.errors import InterruptedSearchError
+from indistinct.errors import InterruptedSearchError, PolicyError
 
 
 @dataclass(slots=True)
@@ -27,6 +28,10 @@ class Watch:
     is_cancelled: Callable[[], bool] | None = None
     """Asked now and then; True stops the search at once."""
     _started: float = field(default_factory=time.monotonic, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not 0 <= self.time_limit < math.inf:
+            raise PolicyError(f"a time limit is a number of seconds, got {self.time_limit}; leave it out for none")
 
     def report(self, stage: str, done: int | None = None, total: int | None = None) -> None:
         """Tell whoever shows progress how far the work is."""

@@ -171,6 +171,10 @@ def model_words(model: PrivacyModel, where: str) -> str:
     return stated_words(model.terms(), where)
 
 
+CLASSES = "the classes"
+"""Where models are asked of two tables."""
+
+
 def stated_words(stated: Mapping[str, Any], where: str) -> str:
     """Give what the check of a model is called whose terms a manifest states."""
     terms = ", ".join(f"{key} = {value}" for key, value in stated.items() if key not in ("model", "on"))

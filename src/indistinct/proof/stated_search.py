@@ -1,4 +1,4 @@
-"""What a manifest says of its search: its options, blind if it saw no sensitive value, randomised if it drew."""
+"""What a manifest says of its search and options, and what only its policy gives cause to say: people, pseudonyms."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import PSEUDONYM, Policy, TablesPolicy
 from indistinct.policy.stated_shapes import is_plain
 from indistinct.proof.checks import Check
+from indistinct.recoding.classes import LINK
 from indistinct.registry import ALGORITHMS
 
 
@@ -56,3 +57,51 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) ->
         return [Check("search", False, f"the manifest calls it {' and '.join(wrong)}")]
     found = "blind: it saw no sensitive value" if said["blind"] else "not blind: it saw sensitive values"
     return [Check("search", True, f"{found}; {'' if said['randomised'] else 'not '}randomised")]
+
+
+def policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Say what a manifest says that the policy leaves no room for; its statements have the shapes of ours."""
+    return [
+        *_perturbation_mistakes(manifest, policy),
+        *_shift_mistakes(manifest, policy),
+        *_name_mistakes(manifest, policy),
+        *_needless_statements(manifest, policy),
+    ]
+
+
+def _perturbation_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Compare what a manifest says of perturbed numbers with what the policy declares."""
+    is_same = manifest.get("perturbations", {}) == policy.describe_perturbations()
+    return [] if is_same else ["perturbations are not those that the policy declares"]
+
+
+def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Compare by how many days dates may have moved, as a manifest says, with what the policy declares."""
+    days = {shift.days for shift in policy.shifted.values()}
+    stated = manifest.get("dates_moved")
+    is_same = stated is None or (set(stated) == {"days"} and stated["days"] in days)
+    return [] if is_same else ["dates_moved is not what the policy declares"]
+
+
+def _name_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Say whether columns are named that the policy does not have."""
+    released = {LINK, PSEUDONYM, *policy.columns, *policy.renamed.values()}
+    listed = {name for names in manifest.get("tables", {}).values() for name in names}
+    wrong = [] if listed <= released else ["tables names a column that the policy does not have"]
+    wrong += [] if manifest.get("tables", {}).keys() <= {"quasi", "sensitive"} else ["tables names another table"]
+    known = manifest.get("unreadable", {}).keys() <= policy.columns.keys()
+    return wrong + ([] if known else ["unreadable names a column that the policy does not have"])
+
+
+def _needless_statements(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Say what is stated that such a policy gives no cause to state: nobody could compare it with anything."""
+    wrong = []
+    if "people" in manifest and not policy.person_columns:
+        wrong.append("people are stated, but the policy does not say whose rows they are")
+    if "pseudonym_salt" in manifest and not policy.pseudonym_columns:
+        wrong.append("a salt is stated, but the policy has no pseudonyms")
+    if "bottom" in manifest and not any(manifest["bottom"].values()):
+        wrong.append("bottom is stated, but it is that of all tables")
+    if "is_cut_short" in manifest and "is_proven" in manifest:
+        wrong.append("is_cut_short and is_proven are not said of one algorithm")
+    return wrong

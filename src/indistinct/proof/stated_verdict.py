@@ -8,8 +8,9 @@ from typing import Any
 
 import indistinct
 from indistinct.policy import Policy
-from indistinct.proof.checks import Check, Recount, model_words, stated_words
+from indistinct.proof.checks import CLASSES, Check, Recount, model_words, stated_words
 from indistinct.proof.people_recount import NOT_COUNTED
+from indistinct.recoding.classes import TWO_TABLES
 
 IN_PEOPLE = "people: "
 PEOPLE_DETAILS = re.compile(
@@ -54,6 +55,8 @@ def verdict_mistakes(
         return ["verdict says what no verdict says"]
     if not all(_is_check(said) for said in checks):
         return ["verdict has a check that is none"]
+    if len({said["name"] for said in checks}) < len(checks):
+        return ["verdict has a check twice"]
     wrong = [
         f"verdict.{name} is {count}, as is counted, not what it says"
         for name, count in counts.items()
@@ -61,7 +64,8 @@ def verdict_mistakes(
     ]
     if stated.get("known", []) != [one.to_dict() for one in found.known]:
         wrong.append("verdict.known is not what is counted")
-    if recount is not None and _comes_out_otherwise(checks, policy, recount, described, is_of_this_version(manifest)):
+    more = {} if described is None else _words_without_policy(described, is_apart=manifest.get("form") == TWO_TABLES)
+    if recount is not None and _comes_out_otherwise(checks, policy, recount, more, is_of_this_version(manifest)):
         wrong.append("verdict has a check that comes out otherwise")
     has_passed = all(said["passed"] for said in checks)
     if stated.get("passed") is not has_passed or (manifest.get("unsafe") is True) is has_passed:
@@ -79,12 +83,14 @@ def _comes_out_otherwise(
     checks: Sequence[Mapping[str, Any]],
     policy: Policy,
     recount: Sequence[Check],
-    described: Mapping[str, Any] | None,
+    more: Mapping[str, re.Pattern[str]],
     is_ours: bool,
 ) -> bool:
-    """Tell whether a stated check has another outcome here; of one that this version wrote, also other words."""
+    """Tell whether a stated check has another outcome here; of one that this version wrote, also other words.
+
+    ``more`` are checks that cannot be made here, and what they may say.
+    """
     own = {check.name: check for check in recount}
-    more = {} if described is None else _words_without_policy(described)
     for said in checks:
         name = said["name"]
         if name in own:
@@ -95,16 +101,13 @@ def _comes_out_otherwise(
     return False
 
 
-def _words_without_policy(described: Mapping[str, Any]) -> dict[str, re.Pattern[str]]:
+def _words_without_policy(described: Mapping[str, Any], *, is_apart: bool = False) -> dict[str, re.Pattern[str]]:
     """Give the checks that only who has the policy can make, and what they may say.
 
     They ask for hierarchies, for codes that mean a missing cell, for a population or for limits of single values.
     """
-    models = {
-        stated_words(terms, where): MODEL_DETAILS
-        for terms in described["privacy"]
-        for where in described["quasi_identifiers"]
-    }
+    places = [CLASSES] if is_apart else described["quasi_identifiers"]
+    models = {stated_words(terms, where): MODEL_DETAILS for terms in described["privacy"] for where in places}
     columns = described["columns"].items()
     levels = {name: said.get("min_level", said.get("recode", {}).get("level")) for name, said in columns}
     return (

@@ -10,20 +10,19 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from datetime import datetime
-from hashlib import sha256
+from datetime import datetime, timedelta
 from typing import Any
 
-from indistinct.policy import PSEUDONYM, Policy, TablesPolicy
+from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
 from indistinct.policy.stated_shapes import PREFIX_NAMES, is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
-from indistinct.proof.stated_search import is_search, option_mistakes
+from indistinct.proof.stated_search import is_search, option_mistakes, policy_mistakes
 from indistinct.proof.stated_verdict import is_of_this_version, verdict_mistakes
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
-from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest, verifier_text
+from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest
 from indistinct.showing.words import counted
 
 HEX = re.compile("[0-9a-f]+")
@@ -69,7 +68,7 @@ def _is_option(said: Any) -> bool:
 def _is_moment(said: Any) -> bool:
     try:
         moment = datetime.fromisoformat(said)
-        return moment.tzinfo is not None and moment.isoformat(timespec="seconds") == said
+        return moment.utcoffset() == timedelta(0) and moment.isoformat(timespec="seconds") == said
     except (TypeError, ValueError):
         return False
 
@@ -152,7 +151,6 @@ NOT_CHECKED = {
     "unreadable": "how many cells could not be read",
     "bottom": "at which levels it was counted",
     "ledger_head": "where its ledger ended before it",
-    "verifier": "its verify.py, which is not the one of this version",
     "is_cut_short": "whether a limit ended the search",
     "people": "how many people it is about",
     "tables": "which columns its tables have",
@@ -184,9 +182,7 @@ def manifest_check(
         is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)  # if not, that is said already
         wrong = [
             *_count_mistakes(manifest, found, is_removed=is_removed),
-            *_perturbation_mistakes(manifest, policy),
-            *_shift_mistakes(manifest, policy),
-            *_name_mistakes(manifest, policy),
+            *policy_mistakes(manifest, policy),
             *option_mistakes(manifest, policy),
             *bound_mistakes(manifest),
             *(_policy_mistakes(manifest, policy) if is_of_policy else []),
@@ -216,7 +212,6 @@ def unchecked_statements(
     """Give in words what a manifest states that was not checked; ``measured`` are the measures that were."""
     checked = {"unreadable"} if has_original else set()
     checked |= {"mean_levels"} if set(OF_ORIGINAL) <= set(measured) else set()
-    checked |= {"verifier"} if manifest.get("verifier") == sha256(verifier_text().encode()).hexdigest() else set()
     words = [words for name, words in NOT_CHECKED.items() if name in manifest and name not in checked]
     words += _unchecked_measures(manifest, measured)
     words += [] if is_of_this_version(manifest) or "verdict" not in manifest else ["the words of its verdict"]
@@ -282,30 +277,6 @@ def _people_mistakes(manifest: Mapping[str, Any]) -> list[str]:
         and 0 < people.get("smallest_profile", 1) <= people["released"]
     )
     return [] if is_possible else ["people: the numbers do not go together"]
-
-
-def _name_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Say whether columns are named that the policy does not have."""
-    released = {LINK, PSEUDONYM, *policy.columns, *policy.renamed.values()}
-    listed = {name for names in manifest.get("tables", {}).values() for name in names}
-    wrong = [] if listed <= released else ["tables names a column that the policy does not have"]
-    wrong += [] if manifest.get("tables", {}).keys() <= {"quasi", "sensitive"} else ["tables names another table"]
-    known = manifest.get("unreadable", {}).keys() <= policy.columns.keys()
-    return wrong + ([] if known else ["unreadable names a column that the policy does not have"])
-
-
-def _perturbation_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare what a manifest says of perturbed numbers with what the policy declares."""
-    is_same = manifest.get("perturbations", {}) == policy.describe_perturbations()
-    return [] if is_same else ["perturbations are not those that the policy declares"]
-
-
-def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare by how many days dates may have moved, as a manifest says, with what the policy declares."""
-    days = {shift.days for shift in policy.shifted.values()}
-    stated = manifest.get("dates_moved")
-    is_same = stated is None or (set(stated) == {"days"} and stated["days"] in days)
-    return [] if is_same else ["dates_moved is not what the policy declares"]
 
 
 def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:

@@ -12,6 +12,7 @@ from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows, ValueCounts
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.proof.checks import (
+    CLASSES,
     Check,
     Recount,
     claim_checks,
@@ -77,7 +78,7 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
             continue
         asked = sensitive_columns(model, policy)
         groups = counted_groups(sensitive, [LINK], policy, model) if asked else Groups.of_sizes(sizes)
-        checks.append(model_check(model, groups, "the classes", "class"))
+        checks.append(model_check(model, groups, CLASSES, "class"))
     k = max(model.least_rows for model in policy.privacy)
     if k > 1:
         checks.append(_join_check(quasi, sensitive, policy, k))

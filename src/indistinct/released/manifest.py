@@ -22,6 +22,8 @@ MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""
 VERIFIER = "verify.py"
 """What the program is called that a release may carry, so that a recipient can recount it without this package."""
+EARLIER_VERIFIERS: frozenset[str] = frozenset()
+"""The SHA-256 of each such program that published versions gave to releases before it changed; none has changed yet."""
 SIGNATURE = "manifest.json.sig"
 """The Ed25519 signature over the bytes of the manifest, if whoever made a release signed it."""
 SIGNATURE_BYTES = 64
@@ -122,6 +124,11 @@ def file_digest(path: Path) -> str:
 def verifier_text() -> str:
     """Give the program that recounts a release without this package, which a release may carry as ``verify.py``."""
     return Path(__file__).with_name("recount_alone.py").read_text("utf-8")
+
+
+def is_known_verifier(digest: str) -> bool:
+    """Tell whether a program with this digest is the one of this version, or of an earlier one."""
+    return digest in EARLIER_VERIFIERS or digest == hashlib.sha256(verifier_text().encode()).hexdigest()
 
 
 def refuse_occupied(folder: Path, replace: bool = False) -> None:

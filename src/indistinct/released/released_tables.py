@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeGuard
 
 from indistinct.engine import Rows, use_table
 from indistinct.engine.formats import format_of, load_format
+from indistinct.engine.formats.file_format import Reading
 from indistinct.errors import TableError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.released_names import named_as_in_policy
@@ -28,6 +29,7 @@ from indistinct.released.manifest import (
     VERIFIER,
     file_digest,
     has_manifest,
+    is_known_verifier,
     policy_digest,
     read_manifest,
     table_files,
@@ -157,6 +159,9 @@ class ReleasedTables:
         if self.folder is None:
             return []
         found = _strange_contents(self.folder, self.sources, self.said.get("verifier"))
+        for name, path in self.sources.items():
+            if not path.is_symlink():
+                found += _strange_writing(path, Reading(delimiter=self._reading_of(name).get("delimiter")))
         if any((self.folder / name).exists() for name in (CROISSANT, RO_CRATE)):
             from indistinct.released.catalogue_records import strange_records
 
@@ -256,14 +261,16 @@ def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | 
         found.append(f"{SIGNATURE} is no signature")
     if verifier is not None and _digest(folder / VERIFIER) != verifier:
         found.append(f"{VERIFIER} is not the program that the manifest names")
-    for path in tables.values():
-        if path.is_symlink():
-            continue
-        if path.is_dir():
-            found += strange_parts(path)
-        form = load_format("parquet") if path.is_dir() else format_of(path)
-        found += [f"{path.name} holds {what}" for what in form.stowaways(path)]
+    elif verifier is not None and not is_known_verifier(verifier):
+        found.append(f"{VERIFIER} is no program of this version or of an earlier one")
     return found
+
+
+def _strange_writing(path: Path, reading: Reading) -> list[str]:
+    """Say what a table of a release holds beside its rows."""
+    form = load_format("parquet") if path.is_dir() else format_of(path)
+    found = strange_parts(path) if path.is_dir() else []
+    return found + [f"{path.name} holds {what}" for what in form.stowaways(path, reading)]
 
 
 def _is_signature(path: Path) -> bool:

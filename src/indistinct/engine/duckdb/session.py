@@ -61,6 +61,8 @@ class Session:
     def __init__(self, name: str, memory_limit: str | None = None, threads: int | None = None) -> None:
         self.name = name
         try:
+            if memory_limit is not None and memory_limit.strip().startswith("-"):  # DuckDB takes it for no limit
+                raise duckdb.Error
             instance, self._connection = _connect(memory_limit, threads)
         except duckdb.Error:
             raise TableError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session
@@ -27,7 +28,7 @@ class ArrowIPC(FileFormat):
         check_names(session.name, table.column_names)
         return session.register(table), Origin(self.kind, restore_arrow(table.schema))
 
-    def stowaways(self, path: Path) -> list[str]:
+    def stowaways(self, path: Path, reading: Reading) -> list[str]:
         table = _read(path)
         found = ["metadata of its own"] if table.schema.metadata or _has_remarks(path) else []
         for field, column in zip(table.schema, table.columns, strict=True):
@@ -37,6 +38,7 @@ class ArrowIPC(FileFormat):
                 len(chunk.dictionary) > len(chunk.indices.drop_null().unique()) for chunk in column.chunks
             ):
                 found.append(f"values of column {field.name!r} that no row has")
+            found += [f"bytes of column {field.name!r} that no cell shows"] if any(map(_hides, column.chunks)) else []
         return found
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
@@ -46,6 +48,20 @@ class ArrowIPC(FileFormat):
         ):
             for batch in batches:
                 file.write_batch(batch)
+
+
+def _hides(cells: pa.Array) -> bool:
+    """Tell whether something stands behind missing cells: nothing does in what is written here."""
+    kind = cells.type
+    is_text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    is_number = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind)
+    if not cells.null_count or not (is_text or is_number):
+        return False
+    shown = pa.Array.from_buffers(kind, len(cells), [None, *cells.buffers()[1:]], offset=cells.offset)
+    behind = shown.filter(cells.is_null())
+    if is_text:
+        return bool(pc.max(pc.binary_length(behind)).as_py())
+    return len(behind.view(pa.binary(kind.bit_width // 8)).unique()) > 1  # as bytes, of which NaN has many
 
 
 def _has_remarks(path: Path) -> bool:

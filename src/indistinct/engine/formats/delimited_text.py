@@ -23,6 +23,7 @@ from indistinct.engine.duckdb.session import Session, escape_pattern, literal, q
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats import name_formats
 from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.formats.plain_writing import delimited_oddities
 from indistinct.engine.rows import check_names, refuse_cells_as_names
 from indistinct.errors import TableError
 from indistinct.whole_files import OWNER_ONLY
@@ -35,6 +36,9 @@ BUFFER_BYTES = 8_000_000
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 NO_CELL = "\x01"
 """Stands between cells where a line is one; a file that holds it is not folded."""
+NO_NAME = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Signs of text that is read in a wrong encoding, in which the whole table may be one line."""
+LONGEST_NAME = 1000
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -53,6 +57,14 @@ class DelimitedText(FileFormat):
         relation = session.create_view(layout.scan())
         fold = RepeatedLines(relation, session, layout)
         return relation, Origin(self.kind, delimiter=layout.delimiter, fold=fold)
+
+    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+        with path.open("rb") as file:
+            start = file.read(SAMPLE_BYTES)
+            file.seek(0)
+            is_whole = len(start) < SAMPLE_BYTES
+            delimiter = reading.delimiter or _best_delimiter(start.decode("utf-8-sig", "replace"), is_whole)
+            return delimited_oddities(file, delimiter)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         """Write delimited text; a lone column writes missing as ``""``, because readers skip empty lines.
@@ -311,7 +323,12 @@ def _layout(path: Path, name: str, sample: str, is_whole: bool, delimiter: str |
     delimiter = DELIMITER_NAMES.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise TableError(f"{name}: the delimiter must be one character, such as ',' or ';' or 'tab'")
-    names = _records(body, delimiter, is_whole)[0]
+    names, *rows = _records(body, delimiter, is_whole)
+    if not rows and any(NO_NAME.search(column) or len(column) > LONGEST_NAME for column in names):
+        raise TableError(
+            f"{name}: all of it is one line, with signs that names of columns do not have, or more than "
+            f"{LONGEST_NAME:,} in one; say its encoding and delimiter"
+        )
     widths = {len(record) for record in _records(body, best, is_whole)}
     if len(names) == 1 and delimiter != best and len(widths) == 1 and widths != {1}:
         raise TableError(f"{name}: its lines seem to be separated by {best!r}, not by {delimiter!r}; say so")

@@ -55,7 +55,7 @@ class DuckDBDatabase(FileFormat):
         schema, name = found[0]
         return f"{database}.{quote(schema)}.{quote(name)}", Origin(self.kind, table=name)
 
-    def stowaways(self, path: Path) -> list[str]:
+    def stowaways(self, path: Path, reading: Reading) -> list[str]:
         try:
             with duckdb.connect(str(path), read_only=True) as database:
                 counted = {words: database.execute(query).fetchone() for words, query in STOWAWAYS.items()}

@@ -48,7 +48,7 @@ class Excel(FileFormat):
         table = pa.table([arrow_column(cells) for cells in columns], names)
         return session.register(table), Origin(self.kind, restore_arrow(table.schema), table=sheet)
 
-    def stowaways(self, path: Path) -> list[str]:
+    def stowaways(self, path: Path, reading: Reading) -> list[str]:
         return excel_stowaways(_library(), path)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:

@@ -11,6 +11,7 @@ import datetime
 import io
 import re
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,10 @@ FREE = {
     ("xl/styles.xml", "xf", "numFmtId"): re.compile(r"0|14|22|16\d"),
 }
 """Where something may stand that differs from file to file: member, element, attribute (None for its text)."""
+LOCAL_HEADER, LOCAL_LENGTHS, CENTRAL_HEADER, END_RECORD = 30, 26, 46, 22
+"""Bytes of the records of a zip without names, and where the lengths of a part's name and extra bytes stand."""
+SIZES_FOLLOW = 8
+"""The flag of a part whose sizes stand behind it; parts of ours have them in front."""
 Said = tuple[str, str, str | None, str]
 """Member, element, attribute or None for text, and what is said there."""
 
@@ -47,20 +52,35 @@ def excel_stowaways(openpyxl: Any, path: Path) -> list[str]:
             names = file.namelist()
             told = [file.comment, *(part for entry in file.infolist() for part in (entry.comment, entry.extra))]
             members = {name: file.read(name) for name in names}
+            has_gaps = _has_gaps(path, file)
         said = {one for name, content in members.items() for one in _statements(name, content)}
-    except (OSError, ValueError, zipfile.BadZipFile, ElementTree.ParseError, NotImplementedError, RuntimeError):
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, ElementTree.ParseError, RuntimeError):
         raise TableError(f"{path.name}: is not a whole Excel workbook") from None
     known_names, known = _of_ours(openpyxl)
     found = []
     if set(names) - known_names or len(set(names)) < len(names):
         found.append("further parts: sheets, comments, pictures, strings that no cell has, or properties")
-    if any(told) or any(re.search(rb"<!|.<\?", content) for content in members.values()):
+    if has_gaps or any(told) or any(re.search(rb"<!|.<\?", content) for content in members.values()):
         found.append("remarks between its parts")
     if any(name in known_names and not _is_known(one, known) for one in said for name in one[:1]):
         found.append("names, formats, properties or hidden rows and columns that a released sheet does not have")
     if SHEET in members and not _is_plain_grid(members[SHEET]):
         found.append("cells that readers do not all see")
     return found
+
+
+def _has_gaps(path: Path, file: zipfile.ZipFile) -> bool:
+    """Tell whether bytes stand before, between or behind the parts of a zip, which readers pass over."""
+    at = 0
+    with path.open("rb") as content:
+        for entry in sorted(file.infolist(), key=lambda entry: entry.header_offset):
+            if entry.header_offset != at or entry.flag_bits & SIZES_FOLLOW:
+                return True
+            content.seek(at + LOCAL_LENGTHS)
+            name, extra = (int.from_bytes(content.read(2), "little") for _ in range(2))
+            at += LOCAL_HEADER + name + extra + entry.compress_size
+    listed = sum(CENTRAL_HEADER + len(entry.orig_filename.encode()) for entry in file.infolist())
+    return at != file.start_dir or path.stat().st_size != at + listed + END_RECORD
 
 
 def _is_known(one: Said, known: frozenset[Said]) -> bool:

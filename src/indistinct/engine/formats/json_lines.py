@@ -12,6 +12,7 @@ from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session, literal
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.formats.plain_writing import json_oddities
 from indistinct.engine.formats.typed_columns import arrow_column
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -48,6 +49,10 @@ class JsonLines(FileFormat):
             {name: arrow_column([*cells, *[None] * (rows - len(cells))]) for name, cells in columns.items()}
         )
         return session.register(table), Origin(self.kind, restore_arrow(table.schema))
+
+    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+        with path.open("rb") as file:
+            return json_oddities(file)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         target = literal(str(path))

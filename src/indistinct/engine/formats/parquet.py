@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,11 +12,6 @@ from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
-
-WRITERS = re.compile(
-    r"(DuckDB|parquet-mr|parquet-cpp-arrow) version v?[0-9][0-9A-Za-z.+-]{0,30}( \(build [0-9a-f]{6,40}\))?"
-)
-"""How DuckDB, Spark and Arrow name themselves in the files that they write; nobody else has a say there."""
 
 
 class Parquet(FileFormat):
@@ -48,19 +41,11 @@ class Parquet(FileFormat):
         """
         return self._scan(pattern, first, session, "hive_types_autocast = false")
 
-    def stowaways(self, path: Path) -> list[str]:
-        import pyarrow.parquet
+    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+        from indistinct.engine.formats.parquet_contents import parquet_stowaways
 
-        found = []
-        for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
-            try:
-                file = pyarrow.parquet.read_metadata(part)
-            except (OSError, pa.ArrowException):
-                raise TableError(f"{part.name}: is not a Parquet file") from None
-            said = file.metadata or {}
-            found += [] if WRITERS.fullmatch(file.created_by) else [f"{part.name}: was written by another program"]
-            found += [f"{part.name}: metadata of its own" for key, text in said.items() if not _is_of_spark(key, text)]
-        return found
+        parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+        return sorted({what for part in parts for what in parquet_stowaways(part)})
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         """Write a file; then write it anew from itself, so that its bytes follow from its rows alone.
@@ -88,19 +73,3 @@ class Parquet(FileFormat):
 
 def _copy(session: Session, relation: str, path: Path) -> None:
     session.execute(f"COPY (SELECT * FROM {relation}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
-
-
-def _is_of_spark(key: bytes, text: bytes) -> bool:
-    """Tell whether metadata are what Spark adds to every file: its version, and the columns without a remark."""
-    if key == b"org.apache.spark.version":
-        return re.fullmatch(rb"[0-9]+(\.[0-9]+)*", text) is not None
-    if key != b"org.apache.spark.sql.parquet.row.metadata":
-        return False
-    try:
-        said = json.loads(text)
-        return said.keys() == {"type", "fields"} and all(
-            field.keys() == {"name", "type", "nullable", "metadata"} and not field["metadata"]
-            for field in said["fields"]
-        )
-    except (ValueError, AttributeError, KeyError, TypeError):
-        return False
