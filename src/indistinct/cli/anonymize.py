@@ -14,6 +14,7 @@ from indistinct.cli.named_tables import Tables, tables_given
 from indistinct.cli.options import (
     LEDGER_HELP,
     AsJson,
+    Doubt,
     MaxTuples,
     PolicyPath,
     Purpose,
@@ -50,12 +51,7 @@ def anonymize(
         str | None,
         typer.Option(help="What lattice and regroup optimize, such as precision, loss or discernibility."),
     ] = None,
-    doubt: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
-        ),
-    ] = None,
+    doubt: Doubt = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
     allow_unsafe: Annotated[
         bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")

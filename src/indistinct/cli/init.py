@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Reading, Table
+from indistinct.cli.options import AsJson, Doubt, Reading, Table
 from indistinct.errors import OutputError, PolicyError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -30,12 +30,7 @@ def init(
     known: Annotated[
         int | None, typer.Option(min=1, help="Protect from whoever knows at most so many quasi columns, not all.")
     ] = None,
-    doubt: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
-        ),
-    ] = None,
+    doubt: Doubt = None,
     diverse: Annotated[
         bool, typer.Option("--diverse", help="Ask for two values of every sensitive column in each group.")
     ] = False,

@@ -40,6 +40,12 @@ MaxTuples = Annotated[
         help="Generalize before counting where there are more distinct tuples. Else 20 million on Spark, no limit.",
     ),
 ]
+Doubt = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
+    ),
+]
 TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds that the search may take.")]
 
 LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/database."
