@@ -125,7 +125,7 @@ class Page:
 
     def go(self, step: str) -> None:
         """Go to a step by its link on the left."""
-        self.find(f"//nav[@aria-label='Steps']//a[.//span[normalize-space()='{step}']]").click()
+        self.click(f"//nav[@aria-label='Steps']//a[.//span[normalize-space()='{step}']]")
         self.until(lambda: self.driver.title.startswith(step), f"the page {step}")
         self.alive()
 
