@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms.feasibility import refusal
-from indistinct.algorithms.m_invariance import _nearest, _numbers
 from indistinct.algorithms.seating import seat_rows
 from indistinct.algorithms.space import Space
+from indistinct.algorithms.value_buckets import _nearest, _numbers
 from indistinct.engine import open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.pipeline import count

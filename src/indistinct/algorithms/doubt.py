@@ -28,7 +28,7 @@ from indistinct.policy import Column
 from indistinct.privacy.model import BoolArray
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels, labels_of_all_levels
+from indistinct.recoding.group_labels import labels_of_all_levels, used_labels
 from indistinct.recoding.raised import RaisedRecoding
 
 SELDOM = 0.001
@@ -96,7 +96,7 @@ def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalReco
         goes_to = _drawn_level(fate[column], doubt * np.maximum(shares / max(1, recoding.released_rows), SELDOM))
         says_more = _says_more(task.policy.columns[name], frequencies.hierarchies[column])
         is_raised = (goes_to > levels) & says_more[goes_to, values]
-        found, codes[column] = _only_used(every, places[np.where(is_raised, goes_to, levels), values])
+        found, codes[column] = used_labels(every, places[np.where(is_raised, goes_to, levels), values])
         labels.append(found)
     made = RaisedRecoding.of_labels(frequencies, pieces, tuple(labels), codes)
     few = _join_pieces(made.pieces, len(frequencies.entries))
@@ -172,13 +172,6 @@ def _says_more(column: Column, hierarchy: CompiledHierarchy) -> BoolArray:
         says_more[level] = covered > below
         below = covered
     return says_more
-
-
-def _only_used(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
-    """Give the labels that occur, and where each place went."""
-    used, moved = np.unique(places, return_inverse=True)
-    texts = tuple(labels.texts[place] for place in used.tolist())
-    return Labels(texts, labels.levels[used], labels.leaves[used], labels.rows[used]), moved
 
 
 def _join_pieces(pieces: Pieces, entries: int) -> Pieces:

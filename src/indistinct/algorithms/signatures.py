@@ -16,7 +16,7 @@ from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import SUPPRESSED
-from indistinct.recoding.group_labels import distinct
+from indistinct.recoding.group_labels import distinct, labels_of_all_levels
 from indistinct.watch import Watch
 
 AT_ONCE = 2_000_000
@@ -25,6 +25,7 @@ SPAN = 0.01
 """What the share of all ranks that a group spans counts beside the cost of its labels, which one cut may not lower."""
 PARTNERS = 1_000
 """So many groups that are cheap to join are tried before rows are suppressed."""
+NOBODY = -1
 
 
 def divide_bucket(space: Space, bucket: IntArray, watch: Watch) -> Iterator[IntArray]:
@@ -88,7 +89,8 @@ class Placing:
     ``entries``    the entry of each row
     ``group_of``   the group of each row
     ``signatures`` the number of each group's signature; groups of one signature may be joined
-    ``by_labels``  groups are known by their labels alone, and not by numbers as in a release of two tables
+    ``names``      what groups are known by; None if they have numbers, as in a release of two tables
+    ``taken``      (groups, columns) labels that other groups have
     """
 
     task: Task
@@ -96,7 +98,8 @@ class Placing:
     entries: IntArray
     group_of: IntArray
     signatures: IntArray
-    by_labels: bool
+    names: Names | None
+    taken: IntArray
 
     def group_of_each_row(self) -> IntArray:
         """Give the group of each row, SUPPRESSED where there is no place.
@@ -104,22 +107,22 @@ class Placing:
         Of groups with the same labels the largest stays. The others, and those that fail another model, are joined
         with one of their signature, the cheapest that gives free labels and satisfies every model.
         """
-        names = _Names(self.task.frequencies, self.space) if self.by_labels else None
+        names = self.names
         if names is not None:  # the same labels and the same signature: one group
-            self._renumber(distinct(names.of(*self._ends()), self.signatures)[1])
-        low, high = self._ends()
+            self._renumber(distinct(names.numbers(names.labels(*self._span())), self.signatures)[1])
+        low, high = self._span()
         number = len(self.signatures)
-        labels = np.arange(number) if names is None else names.of(low, high)
+        labels = np.arange(number) if names is None else names.numbers(names.labels(low, high))
         sizes = np.bincount(self.group_of, minlength=number)
         costs = self.space.run_costs(low, high)
         members = self._rows_of_groups()
         is_safe = self.task.safe_parts(self.entries, np.ones(len(self.entries), np.int64), self.group_of, number)
-        owner: dict[int, int] = {}
+        owner = dict.fromkeys([] if names is None else names.numbers(self.taken).tolist(), NOBODY)
         for group in np.lexsort((np.arange(number), -sizes)).tolist():
             if is_safe[group]:
                 owner.setdefault(int(labels[group]), group)
         is_placed = np.zeros(number, np.bool_)
-        is_placed[list(owner.values())] = True
+        is_placed[[group for group in owner.values() if group != NOBODY]] = True
         goes_to = np.arange(number)
         for group in np.flatnonzero(~is_placed).tolist():
             if is_placed[group] or goes_to[group] != group:
@@ -130,9 +133,9 @@ class Placing:
             joined_costs = self.space.run_costs(joined_low, joined_high)
             added = (sizes[others] + sizes[group]) * joined_costs - sizes[others] * costs[others]
             order = np.argsort(added, kind="stable")[:PARTNERS]
-            known = (
-                labels[others[order]] if names is None else names.known_numbers(joined_low[order], joined_high[order])
-            )
+            known = labels[others[order]]
+            if names is not None:
+                known = names.known_numbers(names.labels(joined_low[order], joined_high[order]))
             for place, name in zip(order.tolist(), known.tolist(), strict=True):
                 other = int(others[place])
                 if owner.get(name, other) != other:
@@ -143,7 +146,7 @@ class Placing:
                 if owner.get(int(labels[other])) == other:
                     del owner[int(labels[other])]
                 ends = joined_low[[place]], joined_high[[place]]
-                labels[other] = name if names is None else names.of(*ends)[0]
+                labels[other] = name if names is None else names.numbers(names.labels(*ends))[0]
                 owner[int(labels[other])], members[other] = other, together
                 low[other], high[other], costs[other] = *(end[0] for end in ends), joined_costs[place]
                 sizes[other] += sizes[group]
@@ -159,12 +162,8 @@ class Placing:
         signatures[home_of] = self.signatures
         self.group_of, self.signatures = home_of[self.group_of], signatures
 
-    def _ends(self) -> tuple[IntArray, IntArray]:
-        """Give the lowest and the highest rank of each group in each column."""
-        order = np.argsort(self.group_of, kind="stable")
-        starts = np.searchsorted(self.group_of[order], np.arange(len(self.signatures)))
-        ranks = self.space.ranks[self.entries[order]].astype(np.int64)
-        return np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
+    def _span(self) -> tuple[IntArray, IntArray]:
+        return span(self.space, self.entries, self.group_of, len(self.signatures))
 
     def _rows_of_groups(self) -> list[IntArray]:
         """Give the entries of each group's rows."""
@@ -178,37 +177,48 @@ class Placing:
         return bool(self.task.safe_parts(entries, ones, zeros, 1)[0])
 
 
-class _Names:
-    """Numbers for the labels that groups carry, the same for all that read the same."""
+class Names:
+    """The labels that groups may carry: places for those of each column, and numbers for combinations of them."""
 
     def __init__(self, frequencies: FrequencyList, space: Space) -> None:
-        self._columns = []
-        for column, hierarchy in enumerate(frequencies.hierarchies):
-            texts: dict[str | None, int] = {}
-            number_of = [[texts.setdefault(text, len(texts)) for text in labels] for labels in hierarchy.labels]
-            levels = [
-                (codes[space.value_of[column]], np.array(numbers, np.int64))
-                for codes, numbers in zip(hierarchy.maps, number_of, strict=True)
-            ]
-            self._columns.append(levels)
+        self.columns = [labels_of_all_levels(frequencies, column) for column in range(len(frequencies.columns))]
+        """The labels of each column, each text once, and the place of each value's: (levels, values)."""
+        self._frequencies, self._value_of = frequencies, space.value_of
         self._known: dict[bytes, int] = {}
 
-    def of(self, low: IntArray, high: IntArray) -> IntArray:
-        """Give a number for the lowest labels over each group, from its lowest and highest rank in each column."""
+    def numbers(self, labels: IntArray) -> IntArray:
+        """Give a number for each combination of labels, the same for all that read the same."""
         known = self._known
-        return np.array([known.setdefault(row.tobytes(), len(known)) for row in self._labels(low, high)], np.int64)
+        return np.array([known.setdefault(row.tobytes(), len(known)) for row in labels], np.int64)
 
-    def known_numbers(self, low: IntArray, high: IntArray) -> IntArray:
-        """Give the number of each group's labels, -1 for those that no group has had yet."""
+    def known_numbers(self, labels: IntArray) -> IntArray:
+        """Give the number of each combination, -1 for those that no group has had yet."""
         known = self._known
-        return np.array([known.get(row.tobytes(), -1) for row in self._labels(low, high)], np.int64)
+        return np.array([known.get(row.tobytes(), -1) for row in labels], np.int64)
 
-    def _labels(self, low: IntArray, high: IntArray) -> IntArray:
-        labels = np.empty(low.shape, np.int64)
-        for column, levels in enumerate(self._columns):
-            found = np.full(len(low), -1)
-            for codes, numbers in levels:
-                first = codes[low[:, column]]
-                found = np.where((found < 0) & (first == codes[high[:, column]]), numbers[first], found)
-            labels[:, column] = found
-        return labels
+    def labels(self, low: IntArray, high: IntArray) -> IntArray:
+        """Give the places of the lowest labels over groups, from the lowest and highest rank in each column."""
+        found = np.full(low.shape, -1)
+        for column, (_, places) in enumerate(self.columns):
+            for level in range(self._frequencies.hierarchies[column].lowest, len(places)):
+                by_rank = places[level][self._value_of[column]]
+                first = by_rank[low[:, column]]
+                is_it = (found[:, column] < 0) & (first == by_rank[high[:, column]])
+                found[is_it, column] = first[is_it]
+        return found
+
+    def at(self, nodes: IntArray, entries: IntArray) -> IntArray:
+        """Give the places of the labels of entries, each at a node of its own: (entries, columns)."""
+        found = [
+            places[nodes[:, column], self._frequencies.entry_codes(column)[entries]]
+            for column, (_, places) in enumerate(self.columns)
+        ]
+        return np.ascontiguousarray(np.stack(found, axis=1).astype(np.int64))
+
+
+def span(space: Space, entries: IntArray, group_of: IntArray, number: int) -> tuple[IntArray, IntArray]:
+    """Give the lowest and the highest rank of each group in each column; no group is empty."""
+    order = np.argsort(group_of, kind="stable")
+    starts = np.searchsorted(group_of[order], np.arange(number))
+    ranks = space.ranks[entries[order]].astype(np.int64)
+    return np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)

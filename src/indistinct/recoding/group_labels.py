@@ -71,6 +71,13 @@ def labels_of_all_levels(frequencies: FrequencyList, column: int) -> tuple[Label
     return labels, np.stack([places[before[level] + own] for level, own in enumerate(hierarchy.maps)])
 
 
+def used_labels(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
+    """Give the labels that occur, and where each place went."""
+    used, moved = np.unique(places, return_inverse=True)
+    texts = tuple(labels.texts[place] for place in used.tolist())
+    return Labels(texts, labels.levels[used], labels.leaves[used], labels.rows[used]), moved
+
+
 def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> NDArray[np.bool_]:
     """Tell which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
     is_blank: NDArray[np.bool_] = np.ones(len(codes[0]), np.bool_)
