@@ -152,7 +152,7 @@ the same at all limits.
     lines += [
         "",
         "What bounds the rows at 100 %: with no limit on suppression the released table may look like anything, so",
-        "little can be said of nodes before they are judged. Nearly all are; merging values and the queue of boxes",
-        "take most of it.",
+        "little can be said of nodes before they are judged, and nearly all are, each rolled up from one a step below.",
+        "At 0 % few nodes are judged; most of the time goes into setting up what counts them.",
     ]
     return "\n".join([*lines, ""])

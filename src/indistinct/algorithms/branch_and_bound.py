@@ -17,7 +17,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,12 @@ from indistinct.algorithms.counted import Counter, Source
 from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
 from indistinct.algorithms.incumbent import DIGITS, FAILED, Incumbent, Key, Seen
+from indistinct.algorithms.lattice_boxes import Box, Half, Heap, Swept
 from indistinct.algorithms.set_counter import SetCounter
+from indistinct.algorithms.sweeping import Sweep, pays
 from indistinct.algorithms.task import Task, with_level
 from indistinct.algorithms.value_counter import ValueCounter
-from indistinct.counting import FrequencyList, Node
+from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import NonUniformEntropy, QualityMeasure
 from indistinct.quality.cell_losses import CellMeasure
@@ -52,35 +53,6 @@ NEGLIGIBLE = 1e-9
 MOST_BLOCK_NODES, FEWEST_BLOCK_NODES = 20_000, 300
 BLOCK_SHARE, BLOCK_NODES_A_SECOND = 0.25, 1_000
 """The part of the time limit that may be spent on blocks, and the nodes of each that are safely counted in a second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """All nodes from ``low`` to ``high``, which passes; and where shorter sources for its nodes may be found."""
-
-    low: Node
-    high: Node
-    suppression_loss: float
-    suppressed_rows: int
-    trail: Any
-    """The nodes below at which sources were made, as nested pairs, nearest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Half:
-    """A box that was split: the bottom of its upper half, the counted top of its lower half, and the source used."""
-
-    box: Box
-    upper_bottom: Node
-    above: float
-    lower_top: Seen
-    judged: Seen
-    """The same node counted for the policy itself, where that is not monotone."""
-    source: Source
-    trail: Any
-
-
-Heap = list[tuple[Key, Box]]
 
 
 class BranchAndBound:
@@ -108,12 +80,15 @@ class BranchAndBound:
         self.ruling_out = task if self.is_monotone else task.floor
         self.counters: list[Counter]
         self.judges: list[Stairs | ValueCounter] | None = None
+        self.sweeps: list[Sweep] = []
+        self.halves = self.ruled_out_halves = 0
         if self.is_monotone:
             self.counters = [counter_for(task, measure, budget) for _ in range(threads)]
         elif ValueCounter.serves(task) and measure.asks_counts_only:
             # one counter tells what a node must lose at the least, which rules out those below, and what it loses
             by_values = [ValueCounter(task, measure, budget) for _ in range(threads)]
             self.counters, self.judges = [*by_values], [*by_values]
+            self.sweeps = [Sweep(counter) for counter in by_values]
         else:
             # nodes are ruled out by what models imply, and judged by a counter of their own
             self.counters = [counter_for(self.ruling_out, measure, budget) for _ in range(threads)]
@@ -130,7 +105,7 @@ class BranchAndBound:
             _lists(NonUniformEntropy().level_losses(self.frequencies)) if parts is None else self.level_losses
         )
         self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
-        self.least_kept = _least_kept(measure, self.frequencies) if isinstance(measure, CellMeasure) else None
+        self.least_kept = measure.least_kept(self.frequencies) if isinstance(measure, CellMeasure) else None
         self.blocks: ColumnBlocks | None = None
         self.sources: OrderedDict[Node, Source] = OrderedDict()
         self.cached_tuples = 0
@@ -279,10 +254,10 @@ class BranchAndBound:
                 boxes.append(box)
         return boxes
 
-    def _lower_half(self, work: tuple[int, Box, Source, Any]) -> Half | None:
-        """Count the upper node of a box's lower half; None if the box's lower node rules it out.
+    def _lower_half(self, work: tuple[int, Box, Source, Any]) -> Half | Swept | None:
+        """Count the upper node of a box's lower half, or sweep the box; None if its lower node rules it out.
 
-        Threads run this: it changes nothing but the counter's own memory.
+        Threads run this: it changes nothing but the counter's own memory, and what is known of the best node.
         """
         thread, box, source, trail = work
         counter = self.counters[thread]
@@ -291,6 +266,8 @@ class BranchAndBound:
         above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
         if self.incumbent.is_worse(self._key(box, above)):
             return None
+        if self.sweeps and self.sweeps[thread].fits(len(source.sizes)) and self._pays_to_sweep(box):
+            return self._sweep(thread, box, source, above)
         column, level = self._split(box)
         node = with_level(box.high, column, level)
         # what descents have counted is known of the policy itself
@@ -301,8 +278,36 @@ class BranchAndBound:
         judged = self._judge(thread, node, source) if self.judges is not None and is_possible else seen
         return Half(box, with_level(box.low, column, level + 1), above, seen, judged, source, trail)
 
-    def _put_back(self, heap: Heap, half: Half) -> None:
+    def _pays_to_sweep(self, box: Box) -> bool:
+        nodes = math.prod([high - low + 1 for low, high in zip(box.low, box.high, strict=True)])
+        return pays(nodes, self.halves, self.ruled_out_halves)
+
+    def _sweep(self, thread: int, box: Box, source: Source, above: float) -> Swept:
+        """Judge all nodes of a box that can be better than the best one found, until the time is up."""
+        sweep, incumbent = self.sweeps[thread], self.incumbent
+
+        def useful_rows(node: Node) -> int:
+            rest = Box(node, box.high, box.suppression_loss, box.suppressed_rows, None)
+            return -1 if incumbent.is_worse(self._key(rest, above)) else self._useful_rows(node)
+
+        with np.errstate(over="ignore"):  # hashing wraps around
+            for groups, most in sweep.walk(box.low, box.high, source, useful_rows):
+                if self.watch.time_is_up():
+                    return Swept(box)
+                if sweep.unsafe_rows(groups, most) > most:
+                    incumbent.consider(Seen(groups.node, FAILED, FAILED, self.budget + 1))
+                else:
+                    incumbent.consider(self._judge(thread, groups.node, source))
+        return Swept(None)
+
+    def _put_back(self, heap: Heap, half: Half | Swept) -> None:
         """Queue both halves of a box, and keep the source that was made for it."""
+        if isinstance(half, Swept):
+            if half.left is not None:
+                self._push(heap, half.left, 0.0)
+            return
+        self.halves += 1
+        self.ruled_out_halves += half.lower_top.suppressed_rows > self.budget
         box = half.box
         if half.source.node == box.low and box.low not in self.sources and half.source is not self.counter.base:
             self._keep(half.source)
@@ -385,14 +390,6 @@ def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int 
     if ValueCounter.serves(task) and asks_counts:
         return ValueCounter(task, measure, at_most)
     return GroupCounter(task, at_most)
-
-
-def _least_kept(measure: CellMeasure, frequencies: FrequencyList) -> list[list[float]] | None:
-    """Give what a released cell of each column keeps at the least at each level, as a share of the whole table."""
-    prepared = measure.prepare(frequencies)
-    if prepared.whole <= 0:
-        return None
-    return [[float(kept.min(initial=np.inf)) / prepared.whole for kept in levels] for levels in prepared.per_label]
 
 
 def _lists(parts: Sequence[Any]) -> list[list[float]]:

@@ -67,13 +67,11 @@ class Incumbent:
 
     def consider(self, seen: Seen) -> None:
         """Remember a counted node, and that it is the best so far if it is."""
-        if self._known is None:  # nobody else looks for nodes
-            self._compare(seen)
-            return
         with self._lock:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[seen.node] = seen
+            if self._known is not None:
+                if len(self._known) >= REMEMBERED:
+                    self._known.clear()
+                self._known[seen.node] = seen
             self._compare(seen)
 
     def _compare(self, seen: Seen) -> None:

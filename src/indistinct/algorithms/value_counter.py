@@ -97,11 +97,11 @@ class ValueCounter(TupleCounter):
     def __init__(self, task: Task, measure: QualityMeasure | None, at_most: int | None = None) -> None:
         super().__init__(task, measure)
         dtype = self._work[2].dtype
-        self._aspects = [Aspect.of(task.frequencies, *one, dtype) for one in _rules_by_codes(task)]
+        self.aspects = [Aspect.of(task.frequencies, *one, dtype) for one in _rules_by_codes(task)]
         base: Any = self.base
-        self.base = ValuedTuples(base.node, base.keys, base.sizes, tuple(aspect.entries for aspect in self._aspects))
+        self.base = ValuedTuples(base.node, base.keys, base.sizes, tuple(aspect.entries for aspect in self.aspects))
         self.at_most = self._rows if at_most is None else at_most
-        tuples, codes = len(base.sizes), max(aspect.limits.shape[1] for aspect in self._aspects)
+        tuples, codes = len(base.sizes), max(aspect.limits.shape[1] for aspect in self.aspects)
         sizes = self._most_places, tuples, tuples, max(1, codes)
         self._scratch = tuple(np.empty(size, np.int32) for size in sizes)
         self._at: _AtNode | None = None
@@ -128,7 +128,7 @@ class ValueCounter(TupleCounter):
         if at.small_rows > most:
             return Counted(self.frequencies, node, self._rows, at.small_rows, 0.0)
         is_gone = np.zeros(len(at.groups[0][0]), np.bool_)
-        rows = at.small_rows + self._find_unsafe(at.groups, most - at.small_rows, is_gone)
+        rows = at.small_rows + self.find_unsafe(at.groups, most - at.small_rows, is_gone)
         if rows > most:
             return Counted(self.frequencies, node, self._rows, rows, 0.0)
         return self._count_lost(at, rows, is_gone.astype(np.float64))
@@ -139,7 +139,7 @@ class ValueCounter(TupleCounter):
         If these are more than that, only so much is right about it.
         """
         at = self._groups_at(node, source, most)
-        found = [self._least_lost(*pair, most) for pair in zip(self._aspects, at.groups, strict=False)]
+        found = [self._least_lost(*pair, most) for pair in zip(self.aspects, at.groups, strict=False)]
         lost, rows = found[0] if found else (np.zeros(0, np.int64), at.small_rows)
         if len(found) > 1:
             lost = np.maximum.reduce([own for own, _ in found])
@@ -175,13 +175,13 @@ class ValueCounter(TupleCounter):
     def _merge_values(self, values: Any, places: int, least: int) -> Any:
         return value_counts.merge_values(values, self._work[1], self._work[2], places, least, self._scratch)
 
-    def _find_unsafe(self, groups: Sequence[Any], most: int, is_gone: Any) -> int:
+    def find_unsafe(self, groups: Sequence[Any], most: int, is_gone: Any) -> int:
         """Mark the groups that must be suppressed, and give their rows, or more than ``most``."""
         rows = 0
-        for aspect, own in zip(self._aspects, groups, strict=True):
+        for aspect, own in zip(self.aspects, groups, strict=True):
             if aspect.asks_groups:
                 rows = value_counts.find_unsafe(own, aspect.rules, aspect.limits, most, is_gone, value_counts.ALONE)
-        asking = [pair for pair in zip(self._aspects, groups, strict=True) if pair[0].asks_table]
+        asking = [pair for pair in zip(self.aspects, groups, strict=True) if pair[0].asks_table]
         if len(asking) == 1:
             ((aspect, own),) = asking
             return int(

@@ -161,8 +161,8 @@ def _distance(rule: Any, groups: Any, group: int, whole: FloatArray, dense: Floa
     total = 0.0
     if rule[0] == CLOSE:
         for entry in range(starts[group], starts[group + 1]):
-            total += max(counts[entry] / rows[group] - whole[values[entry]], 0.0)
-        return total / rule[2]
+            total += max(counts[entry] - rows[group] * whole[values[entry]], 0.0)
+        return total / (rows[group] * rule[2])
     for entry in range(starts[group], starts[group + 1]):
         dense[values[entry]] = counts[entry] / rows[group]
     above, ranks = 0.0, 0
@@ -191,8 +191,8 @@ def _holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, 
     if end - begin < present:
         return False
     for entry in range(begin, end):
-        share = counts[entry] / rows[group]
-        if share > high[values[entry]] or share < low[values[entry]]:
+        value = values[entry]
+        if counts[entry] > rows[group] * high[value] or counts[entry] < rows[group] * low[value]:
             return False
     return True
 

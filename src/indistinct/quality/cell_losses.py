@@ -65,6 +65,13 @@ class CellMeasure(QualityMeasure):
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray]:
         return self.prepare(frequencies).level_losses
 
+    def least_kept(self, frequencies: FrequencyList) -> list[list[float]] | None:
+        """Give what a released cell of each column keeps at the least at each level, as a share of the whole table."""
+        prepared = self.prepare(frequencies)
+        if prepared.whole <= 0:
+            return None
+        return [[float(kept.min(initial=np.inf)) / prepared.whole for kept in levels] for levels in prepared.per_label]
+
     def suppression_loss(self, recoding: Outcome) -> float:
         """What the suppressed cells would have kept: coarser labels keep less, and fewer rows are suppressed."""
         prepared = self.prepare(recoding.frequencies)
