@@ -237,6 +237,15 @@ def test_one_person_raises_every_score_by_no_more_than_the_sensitivity(
     assert all(0 <= high - low <= most for low, high in zip(before, after, strict=True))
 
 
+def test_the_sensitivity_is_what_one_person_can_change_and_no_less() -> None:
+    policy, found = policy_of(), []
+    for rows in range(1, 40):
+        levels, scores, most = safepub.node_scores(task_of([("a",)] * rows, policy), SMALL, [[0, 1, 2]], Watch())
+        assert levels[0] == (0,)  # where every cell is kept, a person counts for most
+        found.append(scores[0])
+    assert max(np.diff(found)) == most
+
+
 @given(st.integers(1, 60), st.floats(0.01, 0.95))
 def test_expected_rows_are_those_of_the_binomial_distribution(k: int, share: float) -> None:
     rows, most = safepub.released_rows(k, share)
