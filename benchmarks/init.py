@@ -126,7 +126,7 @@ def _loss(table: pa.Table, policy: ix.Policy) -> float | None:
     """Release a table, and give the loss of its cells; None if it is refused."""
     try:
         with ix.anonymize(table, policy, watch=ix.Watch(time_limit=SECONDS)) as release:
-            return round(float(release.measures["loss"]), 4)
+            return round(ix.Loss().loss(release.recoding), 4)
     except ix.IndistinctError as error:
         say(f"    refused: {error}")
         return None

@@ -237,6 +237,12 @@ def test_one_person_raises_every_score_by_no_more_than_the_sensitivity(
     assert all(0 <= high - low <= most for low, high in zip(before, after, strict=True))
 
 
+def test_levels_that_keep_far_more_are_drawn() -> None:
+    model = ix.DifferentialPrivacy(15.0, 0.1, for_levels=0.9)
+    task = task_of([("a",)] * 90, policy_of(model))
+    assert {safepub.draw_node(task, model, [[0, 1, 2]], Watch()) for _ in range(20)} == {(0,)}
+
+
 def test_the_sensitivity_is_what_one_person_can_change_and_no_less() -> None:
     policy, found = policy_of(), []
     for rows in range(1, 40):

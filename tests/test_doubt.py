@@ -237,6 +237,13 @@ def test_a_release_tells_nothing_that_compares_with_what_lies_below(name: str, t
     assert not {"gap", "bound", "is_proven"} & set(said)
 
 
+def test_a_report_draws_what_the_release_tells(tmp_path: Path) -> None:
+    asked = replace(asked_of(), algorithm="lattice", options={"measure": "loss"})
+    with ix.anonymize(people(), asked, algorithm=ix.Regroup(doubt=0.1)) as release:
+        release.report(tmp_path / "report.html", original=people())
+    assert "Best precision by k" in (tmp_path / "report.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -148,6 +148,24 @@ def test_diverse_asks_for_values_of_every_sensitive_column(tmp_path: Path) -> No
     assert CliRunner().invoke(app, [*init, "--known", "2"]).exit_code == 2
 
 
+def test_labels_are_doubted_where_that_is_proved_to_help(tmp_path: Path) -> None:
+    import pyarrow.csv
+
+    alone, diverse = people(), people(disease=drawn("flu", "cough", "gout"))
+    assert suggested_policy(profile(alone)).options == {"measure": "loss", "doubt": 0.1}
+    assert suggested_policy(profile(diverse)).options == {"measure": "loss"}  # a model asks for more than k
+    several = suggested_policy(profile(people(patient_id=[str(row // 3) for row in range(ROWS)])))
+    assert several.person_columns
+    assert "doubt" not in several.options
+    pyarrow.csv.write_csv(alone, tmp_path / "people.csv")
+    goal = tmp_path / "policy.toml"
+    assert (
+        CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(goal), "--doubt", "0"]).exit_code == 0
+    )
+    assert ix.read_policy(goal).options == {"measure": "loss"}
+    assert "no doubt: every group carries the lowest labels" in goal.read_text("utf-8")
+
+
 @pytest.mark.parametrize("doubt", ["0.1", "0.2"])
 def test_init_writes_the_doubt_that_was_asked_for(tmp_path: Path, doubt: str) -> None:
     import pyarrow.csv

@@ -97,12 +97,15 @@ def _with_known(policy: Policy, k: int, known: int) -> Policy:
 
 
 def _with_doubt(policy: Policy, doubt: float, known: int | None) -> Policy:
-    """Give the policy by which chance raises some labels."""
+    """Give the policy by which chance raises so many labels; none if it is 0."""
+    others = {name: said for name, said in policy.options.items() if name != "doubt"}
+    if not doubt:
+        return replace(policy, options=others)
     if known is not None:
         raise PolicyError("--doubt: where few columns are known labels promise nothing; leave out --doubt or --known")
     if policy.algorithm != "regroup":
         raise PolicyError(f"--doubt: {policy.algorithm} raises no labels by chance; leave it out")
-    return replace(policy, options={**policy.options, "doubt": doubt})
+    return replace(policy, options=others | {"doubt": doubt})
 
 
 def _suppression(text: str) -> int | float:

@@ -26,7 +26,7 @@ def tradeoff(subject: Subject, watch: Watch) -> dict[str, Any]:
     if reason is not None:
         return {"left_out": reason}
     assert subject.before is not None  # else there is a reason
-    policy, measure = subject.policy, _measure(subject.policy)
+    policy, measure = subject.policy, _measure(subject)
     ks = sorted({*(k for k in DEFAULT_KS if k <= subject.before.rows), subject.k})
     found = sweep(Task.of(subject.before, policy), watch, ks, [measure])
     return {
@@ -65,9 +65,10 @@ def _why_not(subject: Subject) -> str | None:
     return None
 
 
-def _measure(policy: Policy) -> str:
-    """Give the measure that the policy's search minimizes, if it names one."""
-    return exact_measure_of(policy) or USUAL_MEASURE
+def _measure(subject: Subject) -> str:
+    """Give the measure that the policy's search minimizes, if it names one and the release tells it."""
+    asked = exact_measure_of(subject.policy) or USUAL_MEASURE
+    return asked if asked in subject.said["measures"] else USUAL_MEASURE
 
 
 def _limits(policy: Policy) -> list[float | int]:

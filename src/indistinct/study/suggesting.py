@@ -22,6 +22,8 @@ MOST_NAMED = 8
 """Of more sensitive columns without a model the others are counted."""
 MANY_QUASI = 30
 """More quasi columns than these are hardly what others know."""
+DOUBT = 0.1
+"""Chance raises so large a share of the labels: that costs less than a tenth more loss (benchmarks, sharpening)."""
 MOST_ROWS = 400_000
 """A larger table is left to the search for whole columns, which counts tuples and takes seconds."""
 
@@ -42,13 +44,14 @@ def suggested_policy(
     models = _models_of_all(profile) if diverse and k >= DIVERSE else suggested_models(profile, k)
     is_crowded = not models and _is_crowded(profile, k, max_suppression)
     algorithm = suggested_algorithm(profile, is_crowded=is_crowded)
+    person = profile.person or list(profile.names) or None
     return Policy(
         columns=columns,
         privacy=[KAnonymity(k), *models],
         max_suppression=max_suppression,
         algorithm=algorithm,
-        options={"measure": "loss"} if algorithm == "regroup" else {},
-        person=profile.person or list(profile.names) or None,
+        options=_suggested_options(algorithm, is_doubted=not models and person is None),
+        person=person,
         one_row_per_person=_has_one_row_each(profile),
     )
 
@@ -59,6 +62,13 @@ def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
     Where no more rows stand in groups below k than may be suppressed, the lattice leaves all others as they are.
     """
     return "lattice" if is_crowded or profile.rows > MOST_ROWS else "regroup"
+
+
+def _suggested_options(algorithm: str, *, is_doubted: bool) -> dict[str, str | float]:
+    """Give what is asked of an algorithm: doubt where it is proved that no label can then be sharpened."""
+    if algorithm != "regroup":
+        return {}
+    return {"measure": "loss"} | ({"doubt": DOUBT} if is_doubted else {})
 
 
 def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -> bool:
@@ -144,7 +154,8 @@ def _said_of_doubt(policy: Policy) -> str:
     """Say what labels tell of the values below them, and what is done about it."""
     if given := policy.options.get("doubt"):
         return (
-            f"doubt = {given}: chance raises some labels, so that none can be sharpened; each run makes another release"
+            f"doubt = {given}: chance raises some labels, so that none can be sharpened, for up to 10 % more loss; "
+            "each run makes another release, so give out one alone; without doubt (--doubt 0) labels are the lowest"
         )
     return (
         "no doubt: every group carries the lowest labels, which tell something of the values below; doubt = 0.1 "
