@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
+
+Case = TypeVar("Case")
 
 SHARES = {"quick": 0.15, "ci": 0.35, "local": 0.35, "thorough": 20.0}
 """How much of the examples that a test asks for each profile draws."""
@@ -34,6 +37,17 @@ def scaled(number: int, *, opens_tables: bool = False) -> int:
 def examples(number: int, *, opens_tables: bool = False, **more: Any) -> settings:
     """Give the settings of a law that asks for so many examples: fewer if each is expensive, more if each is cheap."""
     return settings(max_examples=scaled(number, opens_tables=opens_tables), **more)
+
+
+def cases(everything: Iterable[Case], *some: Case) -> list[Case]:
+    """Give some of the cases of a test that are expensive and much alike; all of them in a thorough run.
+
+    >>> cases(["a", "b", "c"], "b")
+    ['b']
+    """
+    known = list(everything)
+    assert set(some) <= set(known), f"{set(some) - set(known)} is none of the cases"
+    return known if PROFILE == "thorough" else list(some)
 
 
 def load() -> None:
