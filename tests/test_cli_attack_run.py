@@ -167,6 +167,18 @@ def test_advice_on_groups_with_one_value_names_the_columns() -> None:
     assert 'pay = { role = "other" }' in other
 
 
+def test_advice_on_groups_that_nearly_share_a_value_asks_for_what_is_not_met_yet() -> None:
+    ill = ["flu"] * 9 + ["gout"] + ["flu", "gout"] * 5
+    table = pa.table({"town": ["a"] * 10 + ["b"] * 10, "ill": ill})
+    policy = ix.Policy({"town": ix.quasi(ix.suppress()), "ill": ix.sensitive()}, [ix.KAnonymity(5), ix.LDiversity(2)])
+    first, *_ = ix.attacks.homogeneity(table, policy).advice
+    assert 'model = "alpha-k", alpha = 0.8, k = 2, column = "ill"' in first
+    assert "l-diversity" not in first
+    asked = ix.Policy(policy.columns, [*policy.privacy, ix.AlphaK(0.8, 2, column="ill")])
+    with ix.anonymize(table, asked) as release:
+        assert not ix.attacks.homogeneity(release, asked).advice
+
+
 def test_a_group_of_many_columns_is_described_by_what_it_tells() -> None:
     wide = {f"q{place}": ["*" if place < 9 else "x"] * 3 for place in range(12)}
     policy = ix.Policy({**dict.fromkeys(wide, ix.quasi(ix.suppress())), "ill": ix.sensitive()}, [ix.KAnonymity(3)])

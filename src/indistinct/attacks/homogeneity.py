@@ -36,6 +36,11 @@ ADVICE = (
     'if it is no secret, say so: {column} = {{ role = "other" }}',
 )
 """What to do about a column, in the words of a policy file."""
+ADVICE_OF_MANY = (
+    "no group has one value alone, so l = 2 is met already; limit the share of each value as well: [[privacy]] "
+    'model = "alpha-k", alpha = {alpha}, k = 2, column = "{column}"'
+)
+"""What to do instead of the first where every group has several values, one of them nearly always."""
 
 MOST_NAMED = 6
 """Columns that a summary names, those first that tell most."""
@@ -118,7 +123,9 @@ class HomogeneityReport:
         if not names:
             return ()
         also = f" (and so for {', '.join(names[1:MOST_NAMED])})" if len(names) > 1 else ""
-        first, *rest = (line.format(column=names[0]) for line in ADVICE)
+        worst = alike[0]
+        lines = ADVICE if worst.same_rows else (ADVICE_OF_MANY, *ADVICE[1:])
+        first, *rest = (line.format(column=names[0], alpha=f"{max(0.1, self.share - 0.1):.1f}") for line in lines)
         return (first + also, *rest)
 
     @property
