@@ -1,7 +1,7 @@
 # The command line and the studio in a container, for a user who is not root. docs/installing.md says how to run it.
 FROM python:3.13-slim AS build
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/indistinct \
     && /opt/indistinct/bin/pip install --no-cache-dir ".[excel,postgres,sign,statistics,studio]"

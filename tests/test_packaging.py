@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +21,8 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 CONDA_NAMES = {"duckdb": "python-duckdb"}
 
 
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+def script(name: str, folder: str = "scripts") -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
@@ -87,6 +88,22 @@ def test_the_start_pages_have_commands_for_the_page_runner() -> None:
     assert min(counts) >= 2
     commands = [command for page in pages for command, _, _ in start_page.commands_of(page)]
     assert all(command.startswith("indistinct ") for command in commands)
+
+
+def test_every_link_of_the_readme_leads_somewhere_from_another_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    built_with = SimpleNamespace(MetadataHookInterface=object)  # hatchling is there while a package is built
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", built_with)
+    made = script("hatch_build", ".").ReadmeHook()
+    made.root = str(ROOT)
+    metadata: dict[str, Any] = {}
+    made.update(metadata)
+    targets = re.findall(r"\]\(([^)\s]+)\)", metadata["readme"]["text"])
+    assert len(targets) > 20
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    own = re.compile(r"https://github.com/indistinct/indistinct/(blob|raw)/main/([^)#\s]+)")
+    for shown, file in own.findall("\n".join(targets)):
+        assert (ROOT / file).is_file()
+        assert (shown == "raw") == (Path(file).suffix in {".png", ".svg"})
 
 
 # Versions.
