@@ -1,0 +1,280 @@
+"""A ledger as a whole, by hand: few rows, every number known, and writers that come in between."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ix
+import indistinct.ledger
+from indistinct.errors import LedgerError, RefusedError
+from indistinct.ledger import adding
+from indistinct.ledger import ledger as module
+from indistinct.ledger.history import Earlier
+from indistinct.ledger.offer import pseudonym_key
+from indistinct.ledger.recognised import with_internal_columns
+from indistinct.ledger.store import database, store
+from indistinct.ledger.store.database import Database
+from indistinct.ledger.store.entry_files import Files
+from indistinct.ledger.store.spending import Spending
+from indistinct.ledger.store.witness import FileWitness
+from indistinct.ledger.terms import Terms, policy_text
+from indistinct.policy import Policy
+
+POLICY = Policy({"name": ix.identifier(), "age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
+
+
+def people(*ages: int) -> pa.Table:
+    return pa.table(
+        {"name": [f"p{n}" for n in range(len(ages))], "age": [str(age) for age in ages], "ill": ["x"] * len(ages)}
+    )
+
+
+FOUR = people(31, 32, 45, 46)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with ix.Ledger.create(tmp_path / "ledger.db") as made:
+        yield made
+
+
+def test_the_room_gives_the_ledger_and_nothing_else() -> None:
+    assert indistinct.ledger.Ledger is module.Ledger
+    with pytest.raises(AttributeError, match="Nothing"):
+        _ = indistinct.ledger.Nothing
+
+
+def test_a_budget_is_epsilon_and_delta(tmp_path: Path) -> None:
+    with ix.Ledger.create(tmp_path / "ledger.db", epsilon=2.0, delta=1e-6) as made:
+        assert made.store.budget == Spending(2.0, 1e-6)
+
+
+def test_a_release_is_entered_with_what_was_found(ledger: Any, tmp_path: Path) -> None:
+    head = ledger.head
+    watched: list[str] = []
+    watch = ix.Watch(progress=lambda stage, *_: watched.append(stage))
+    with ledger.anonymize(FOUR, POLICY, recipient="R", folder=tmp_path / "one", watch=watch) as release:
+        assert release.entry == 1
+    assert {"release", "ledger", "write"} <= set(watched)
+    said = json.loads((tmp_path / "one" / "manifest.json").read_text("utf-8"))
+    assert said["ledger_head"] == head
+    assert "based" not in said
+    (entry,) = ledger.entries
+    assert "again" not in entry.details
+    assert (entry.details["people"], entry.details["cells"], entry.details["checked_against"]) == (4, 2, [])
+    again = ledger.export(1, tmp_path / "again")
+    assert {path.name for path in again.iterdir()} == {"manifest.json", next(iter(said["files"]))}
+    assert (again / "manifest.json").read_bytes() == (tmp_path / "one" / "manifest.json").read_bytes()
+    with pytest.raises(ix.OutputError, match="already holds a release"):
+        ledger.anonymize(FOUR, POLICY, recipient="R", folder=tmp_path / "one")
+    with ledger.anonymize(FOUR, POLICY, recipient="R", again="consistent") as release:
+        assert "based" not in release.facts
+    assert ledger.entries[1].details["again"] == "consistent"
+    assert ledger.entries[1].details["checked_against"] == [1]
+    watched.clear()
+    found = ledger.check(FOUR, POLICY, recipient="R", watch=watch)
+    assert (found.passed, found.entries, found.people) == (True, (1, 2), 4)
+    assert "release" in watched
+    assert len(ledger.entries) == 2
+
+
+def test_a_release_that_is_based_says_so(ledger: Any) -> None:
+    ledger.anonymize(FOUR, POLICY, recipient="R").close()
+    with ledger.anonymize(FOUR, POLICY, recipient="R", again="based") as release:
+        assert release.facts["based"] is True
+
+
+def test_releases_that_come_in_between_are_checked_as_well(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer enters a release while one is made; the second is checked against it before it is entered."""
+    real, joined = module.Ledger._enter, []
+
+    def overtaken(self: Any, *given: Any) -> Any:
+        monkeypatch.setattr(module.Ledger, "_enter", real)
+        self.anonymize(FOUR, POLICY, recipient="S").close()
+        return real(self, *given)
+
+    monkeypatch.setattr(module.Ledger, "_enter", overtaken)
+    ledger.anonymize(FOUR, POLICY, recipient="R").close()
+    assert [entry.details["checked_against"] for entry in ledger.entries] == [[], [1]]
+    monkeypatch.setattr(module.Ledger, "_enter", overtaken)
+    joined_with = Earlier.joined_with
+
+    def counted(self: Any, *given: Any) -> Any:
+        joined.append(self.numbers)
+        return joined_with(self, *given)
+
+    monkeypatch.setattr(Earlier, "joined_with", counted)
+    ledger.anonymize(people(31, 32, 45, 46), POLICY, recipient="R").close()
+    assert joined == [(1, 2), (1, 2), (1, 2, 3)]
+    joined.clear()
+    ledger.anonymize(FOUR, POLICY, recipient="R").close()
+    assert joined == [(1, 2, 3, 4)]  # nobody came in between, so nothing is looked at twice
+
+
+def test_a_release_that_is_overtaken_is_refused_or_made_anew(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = module.Ledger._enter
+    finer = replace(POLICY, columns={**POLICY.columns, "age": ix.quasi(ix.intervals(1))})
+    pairs = people(31, 31, 45, 45)
+    crossed = people(31, 45, 31, 45)
+
+    def overtaken(self: Any, *given: Any) -> Any:
+        monkeypatch.setattr(module.Ledger, "_enter", real)
+        self.anonymize(crossed, finer, recipient="S").close()
+        return real(self, *given)
+
+    monkeypatch.setattr(module.Ledger, "_enter", overtaken)
+    with pytest.raises(RefusedError, match="joined with entry 1"):
+        ledger.anonymize(pairs, finer, recipient="R")
+    assert len(ledger.entries) == 1
+
+
+def test_a_release_made_before_is_entered_if_it_comes_out_the_same(ledger: Any, tmp_path: Path) -> None:
+    with ix.anonymize(FOUR, POLICY) as release:
+        release.write(tmp_path / "old")
+    entry, found = ledger.add(tmp_path / "old", POLICY, FOUR, recipient="R", purpose="p", review="2030-01-01")
+    assert (entry.number, entry.recipient, entry.purpose, entry.details["added"]) == (1, "R", "p", True)
+    assert (found.people, found.cells) == (4, 2)
+    for other in (people(31, 32, 45, 56), people(31, 32, 45, 46, 47)):
+        with pytest.raises(LedgerError, match="not the release of this original"):
+            ledger.add(tmp_path / "old", POLICY, other, recipient="R")
+    with pytest.raises(LedgerError, match="is no release folder"):
+        ledger.add(tmp_path, POLICY, FOUR, recipient="R")
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize(("node", "is_apart"), [(None, False), ({"age": 0}, True)])
+def test_what_tells_nobody_groups_cannot_be_entered(monkeypatch: pytest.MonkeyPatch, node: Any, is_apart: bool) -> None:
+    monkeypatch.setattr(adding, "has_manifest", lambda folder: True)
+    released = SimpleNamespace(said={"node": node}, is_apart=is_apart)
+    monkeypatch.setattr(adding, "ReleasedTables", SimpleNamespace(of=lambda folder, policy: released))
+    monkeypatch.setattr(adding, "verify", lambda *_: SimpleNamespace(raise_if_failed=lambda: None))
+    with pytest.raises(LedgerError, match="cannot be entered afterwards"):
+        adding.write_members_of(Path("x"), None, POLICY, None, Path("y"))  # type: ignore[arg-type]
+
+
+def test_keys_of_pseudonyms_are_made_where_there_are_any() -> None:
+    assert pseudonym_key(Terms(POLICY, "R"), bytes(32)) is None
+    numbered = replace(POLICY, columns={**POLICY.columns, "name": ix.identifier(pseudonym="stable")})
+    keys = [pseudonym_key(Terms(numbered, "R", source), bytes(32)) for source in ("a", "b")]
+    assert None not in keys
+
+
+def test_internal_columns_keep_the_quasi_identifiers() -> None:
+    several = replace(POLICY, quasi_identifiers={"one": ["age"]})
+    assert with_internal_columns(several).quasi_identifiers == several.quasi_identifiers
+    given = with_internal_columns(several, None, {"other": ["age"]})
+    assert given.quasi_identifiers is not None
+    assert list(given.quasi_identifiers) == ["other"]
+
+
+def test_a_policy_that_no_file_can_hold_has_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> str:
+        raise ix.PolicyError("a model of elsewhere")
+
+    monkeypatch.setattr("indistinct.ledger.terms.policy_toml", refuse)
+    turned = replace(POLICY, columns=dict(reversed([*POLICY.columns.items()])))
+    assert policy_text(POLICY) == policy_text(turned)
+    assert json.loads(policy_text(POLICY))["privacy"] == [{"model": "k-anonymity", "k": 2}]
+
+
+# Files and databases
+
+
+def test_a_folder_is_left_over_from_the_second_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    files = Files(tmp_path / "store")
+    files.create()
+    place = "ab" * 16
+    (files.folder / place).mkdir()
+    os.utime(files.folder / place, (1000, 1000))
+    monkeypatch.setattr("indistinct.ledger.store.entry_files.time.time", lambda: 1100.0)
+    assert [path.name for path in files.left_over([], 100)] == [place]
+    assert files.left_over([], 101) == []
+    assert files.left_over([place], 0) == []
+
+
+def test_what_cannot_be_swept_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with store.Store.create(tmp_path / "ledger.db") as made:
+        (made.files.folder / ("ab" * 16)).mkdir()
+        asked: list[dict[str, Any]] = []
+        monkeypatch.setattr(store.shutil, "rmtree", lambda folder, **how: asked.append(how))  # type: ignore[attr-defined]
+        assert made.sweep(older_than=-10) == 1
+        assert asked == [{"ignore_errors": True}]
+
+
+def test_a_ledger_whose_witness_takes_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise LedgerError("no heads here")
+
+    closed: list[object] = []
+    monkeypatch.setattr(FileWitness, "begin", refuse)
+    monkeypatch.setattr(store.Store, "close", lambda self: closed.append(self))
+    with pytest.raises(LedgerError, match="no heads here"):
+        store.Store.create(tmp_path / "ledger.db", witness=tmp_path / "heads")
+    assert len(closed) == 1
+
+
+def test_a_store_stays_if_somebody_else_made_the_ledger(tmp_path: Path) -> None:
+    files = Files(tmp_path / "store")
+
+    def fail(place: Path, is_there: bool) -> None:
+        with store._new_database(place, files):
+            files.folder.mkdir()
+            if is_there:
+                place.touch()
+            raise LedgerError("stop")
+
+    for is_there in (False, True):
+        with pytest.raises(LedgerError, match="stop"):
+            fail(tmp_path / f"{is_there}.db", is_there)
+        assert files.folder.exists() is is_there
+
+
+def test_an_entry_without_a_hash_is_noticed(ledger: Any) -> None:
+    class Answer:
+        def __init__(self, number: Any, head: Any) -> None:
+            self.number, self.hash = number, head
+
+        def execute(self, *_: object) -> Answer:
+            return self
+
+        def first(self) -> Answer:
+            return self
+
+    assert ledger.store._last(Answer(3, "ab")) == (3, "ab")
+    for number, head in ((3, None), (None, "ab"), ("3", "ab"), (True, "ab")):
+        with pytest.raises(ix.VerificationError, match="no number or no hash"):
+            ledger.store._last(Answer(number, head))
+
+
+def test_a_server_is_named_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    at = Database("postgresql://me:secret@host/db")
+    assert (at.name, at.path) == ("postgresql://me:***@host/db", None)
+
+
+def test_tables_of_each_kind_have_their_guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setattr(database.TABLES, "create_all", lambda *_, **__: None)
+    for at, guards in ((tmp_path / "a.db", database.SQLITE_GUARDS), ("postgresql://h/d", database.POSTGRES_GUARDS)):
+        said: list[str] = []
+        Database(at).make_tables(SimpleNamespace(exec_driver_sql=said.append))  # type: ignore[arg-type]
+        assert said == list(guards)
+
+
+def test_a_draft_of_a_database_is_closed_before_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[bool] = []
+    monkeypatch.setattr(Database, "close", lambda self: closed.append((tmp_path / "new.db").exists()))
+    with database.new_sqlite(tmp_path / "new.db"):
+        pass
+    assert closed == [False]
