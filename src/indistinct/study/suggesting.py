@@ -146,7 +146,7 @@ def _said_of_model(column: ColumnProfile, k: int) -> str:
     said = f"l-diversity of {column.name}, because otherwise everybody in a group may have the same value"
     if hindrance := _hindrance(column, k):
         return f"{said}; it may cost much: {hindrance}"
-    share = f"{100 * column.largest_share:.0f} %"
+    share = _in_percent(column.largest_share)
     return f"{said}; l = {DIVERSE}, since the most frequent value has {share} of all rows"
 
 
@@ -183,12 +183,24 @@ def _is_spread(column: ColumnProfile, k: int) -> bool:
     return column.largest_share ** (k - 1) <= HARDLY and column.alike_within(k)[1] <= HARDLY_WITHIN
 
 
+def _in_percent(share: float) -> str:
+    """Give a share in whole percent, and neither none nor all where it is not.
+
+    >>> _in_percent(0.183), _in_percent(0.0007), _in_percent(0.998)
+    ('18 %', 'less than 1 %', 'more than 99 %')
+    """
+    percent = round(100 * share)
+    if percent == 0 < share:
+        return "less than 1 %"
+    return "more than 99 %" if percent == 100 and share < 1 else f"{percent} %"
+
+
 def _hindrance(column: ColumnProfile, k: int) -> str:
     """Say why groups of k rows can hardly have two values of a column; nothing if they can."""
     if column.told_by is not None:
         return f"{column.told_by}, which is quasi, mostly tells it: should that be sensitive too?"
     if k < DIVERSE or column.largest_share**k > MOST_ALIKE:
-        return f"{100 * column.largest_share:.0f} % of all rows have one value: groups would have to be much larger"
+        return f"{_in_percent(column.largest_share)} of all rows have one value: groups would have to be much larger"
     within, alike = column.alike_within(k)
     if alike > MOST_ALIKE_WITHIN:
         often = f"{100 * alike:.0f} % of the groups of {k} rows that agree in {within} have one value by chance"
@@ -205,5 +217,8 @@ def _without_model(columns: list[ColumnProfile], k: int) -> list[str]:
     if len(columns) > MOST_NAMED:
         said.append(f"no model for {len(columns) - MOST_NAMED} more sensitive columns")
     if columns:
-        said.append("without a model a group may have one sensitive value, which then is that of each of its people")
+        said.append(
+            "without a model a group may have one sensitive value, which then is that of each of its people; "
+            "diverse (--diverse) asks for a model of each"
+        )
     return said
