@@ -9,8 +9,10 @@ from typing import Any
 from benchmarks import (
     arx,
     clinic,
+    effort,
     guessing,
     init,
+    invariance,
     known,
     ledger,
     local_page,
@@ -47,6 +49,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
     ]
     note = content["parts"].get("local", {}).get("note", "")
     sections += [local_page.section(_figures(content, "local"), folder, note)]
+    sections += [effort.section(_figures(content, "effort")), invariance.section(_figures(content, "invariance"))]
     sections += [people.section(_figures(content, "people"))]
     sections += [private.section(_figures(content, "private")), known.section(_figures(content, "known"))]
     sections += [models.section(_figures(content, "models"))]

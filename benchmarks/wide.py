@@ -39,6 +39,9 @@ class CpuWatch(ix.Watch):
     def start(self) -> None:
         self._started = time.process_time()
 
+    def share_of_time(self) -> float:
+        return (time.process_time() - self._started) / self.time_limit if self.time_limit else 0.0
+
     def time_is_up(self) -> bool:
         return self.time_limit is not None and time.process_time() - self._started >= self.time_limit
 

@@ -17,7 +17,7 @@ from indistinct.kernels.parcel_groups import ROWS, SIZE, Groups, Loose
 from indistinct.kernels.regrouping import Work
 from indistinct.watch import Watch
 
-WARM, COLD = 0.09, 0.003
+WARM, COLD = 0.2, 0.003
 """What costs this share of an average group more is kept with a chance of 1 / e, at first and in the end."""
 REACH = 1.6
 """Groups that cost so many times the average are always taken apart, cheaper ones less often."""

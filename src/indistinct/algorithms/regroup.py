@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -34,8 +34,8 @@ from indistinct.watch import Watch
 
 Ranks = NDArray[np.int32]
 
-NEAR, WINDOW = 8, 4
-"""Each tuple knows so many near ones; it meets the next few in each of several orders."""
+NEAR, MANY_NEAR, WINDOW = 8, 32, 4
+"""Each tuple knows so many near ones, or many while groups are annealed; it meets the next few in several orders."""
 LEAST_ORDERS = 10
 FEWEST_FAR = 64
 """Tuples far from all others also meet among themselves, halving by halving, down to so few."""
@@ -133,13 +133,15 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
     homes = np.flatnonzero(space.counts - loose_rows > k)
     members = np.concatenate([own, homes])
     ranks = np.ascontiguousarray(space.ranks[members][:, columns])
-    loose, seeds = _neighbourhood(ranks, loose_rows[own], k, Finder(sizes, prices, watch))
+    finder = Finder(sizes, prices, watch)
+    loose, seeds = _neighbourhood(ranks, loose_rows[own], k, finder)
     spare = np.append(np.zeros(len(own), np.int64), (space.counts - loose_rows)[homes] - k)
     groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
     first_groups.gather(k, seeds, loose, groups, prices)
     first_groups.settle(k, loose, groups, prices)
     _improve(k, loose, groups, prices, watch)
     if annealing is not None:
+        loose, _ = _neighbourhood(ranks, loose_rows[own], k, replace(finder, near=MANY_NEAR))
         annealing.run(k, loose, groups, prices, _work(k, groups), watch)
     return _pieces(space.counts - loose_rows, members, groups, k)
 
@@ -260,6 +262,7 @@ class Finder:
     sizes: IntArray
     prices: Prices
     watch: Watch
+    near: int = NEAR
 
     def orders(self, ranks: Ranks) -> Iterator[IntArray]:
         """Give orders of the tuples by shuffled columns, each in turn the least significant, while there is time."""
@@ -274,8 +277,8 @@ class Finder:
 
     def nearest(self, ranks: Ranks) -> tuple[Ranks, NDArray[np.float32]]:
         """Give near tuples of each tuple, nearest first, and what a row costs with both."""
-        near = np.full((len(ranks), NEAR), NOBODY, np.int32)
-        costs = np.full((len(ranks), NEAR), np.inf, np.float32)
+        near = np.full((len(ranks), self.near), NOBODY, np.int32)
+        costs = np.full((len(ranks), self.near), np.inf, np.float32)
         if len(ranks) <= FEWEST_FAR:
             near_tuples.link(np.arange(len(ranks)), len(ranks), ranks, self.prices, near, costs)
             return near, costs
@@ -317,7 +320,7 @@ def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: Finder) -> tu
         near_tuples.write_links(members, found, ends, links)
     parcel_at = np.append(0, np.cumsum(-(-counts // _parcel_size(k))))
     rows_near = np.cumsum(np.where(near != NOBODY, counts[near], 0), axis=1) + counts[:, None]
-    enough = np.minimum((rows_near < k).sum(axis=1), NEAR - 1)
+    enough = np.minimum((rows_near < k).sum(axis=1), near.shape[1] - 1)
     seeds = np.argsort(np.take_along_axis(costs, enough[:, None], axis=1)[:, 0], kind="stable")
     return Loose(ranks, parcel_at, near_at, links, *finder.homes(ranks, len(own))), seeds
 
