@@ -243,6 +243,16 @@ def test_levels_that_keep_far_more_are_drawn() -> None:
     assert {safepub.draw_node(task, model, [[0, 1, 2]], Watch()) for _ in range(20)} == {(0,)}
 
 
+def test_a_node_weighs_by_its_part_of_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[float]] = []
+    monkeypatch.setattr(safepub, "_draw_one", lambda weights, draws: seen.append(list(weights)) or 0)
+    task = task_of([("a",)] * 30 + [("b",)] * 20 + [("c",)] * 25, policy_of())
+    safepub.draw_node(task, SMALL, [[0, 1, 2]], Watch())
+    expected = np.array(list(node_weights(task).values()))
+    assert np.allclose(np.array(seen[0]) / sum(seen[0]), expected, rtol=1e-6)
+    assert max(expected) > 1.2 * min(expected)
+
+
 def test_the_sensitivity_is_what_one_person_can_change_and_no_less() -> None:
     policy, found = policy_of(), []
     for rows in range(1, 40):
