@@ -688,6 +688,19 @@ def test_few_known_columns_give_the_same_release_in_spark_as_in_duckdb(spark: An
     assert sorted(map(str, theirs.table.toArrow().to_pylist())) == sorted(map(str, ours.table.to_pylist()))
 
 
+def test_rows_are_drawn_in_spark_and_floating_numbers_refused(spark: Any) -> None:
+    people = pa.table({"age": [20 + row % 3 for row in range(300)], "sex": ["fm"[row % 2] for row in range(300)]})
+    columns = {"age": ix.quasi(ix.intervals(10)), "sex": ix.quasi(ix.suppress())}
+    policy = ix.Policy(columns=columns, privacy=[ix.DifferentialPrivacy(3.0, 0.3)], algorithm="safepub")
+    made = ix.anonymize(frame_of(spark, people), policy)
+    assert 0 < made.facts["released"] == made.table.count()
+    assert {field.dataType.simpleString() for field in made.table.schema} == {"string"}
+    assert made.verify(frame_of(spark, people)).passed
+    floating = people.set_column(0, "age", people["age"].cast("double"))
+    with pytest.raises(ix.PolicyError, match="cells of floating numbers"):
+        ix.anonymize(frame_of(spark, floating), policy)
+
+
 # What is missing is said.
 
 
