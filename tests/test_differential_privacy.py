@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -244,12 +245,17 @@ def test_levels_that_keep_far_more_are_drawn() -> None:
 
 
 def test_a_node_weighs_by_its_part_of_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[list[float]] = []
-    monkeypatch.setattr(safepub, "_draw_one", lambda weights, draws: seen.append(list(weights)) or 0)
+    seen: list[float] = []
+
+    def look(weights: Sequence[float], draws: Draws) -> int:
+        seen.extend(weights)
+        return 0
+
+    monkeypatch.setattr(safepub, "_draw_one", look)
     task = task_of([("a",)] * 30 + [("b",)] * 20 + [("c",)] * 25, policy_of())
     safepub.draw_node(task, SMALL, [[0, 1, 2]], Watch())
     expected = np.array(list(node_weights(task).values()))
-    assert np.allclose(np.array(seen[0]) / sum(seen[0]), expected, rtol=1e-6)
+    assert np.allclose(np.array(seen) / sum(seen), expected, rtol=1e-6)
     assert max(expected) > 1.2 * min(expected)
 
 
