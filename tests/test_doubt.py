@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from numpy.typing import NDArray
 
 import indistinct as ix
 from brute_force import Case, Column, cases, task_of
+from indistinct.algorithms import Task
 from indistinct.algorithms import doubt as raising
 from indistinct.algorithms.doubt import raise_labels
+from indistinct.counting import FrequencyList
 from indistinct.draws import Draws
 from indistinct.recoding import LocalRecoding
 from profiles import examples
@@ -168,6 +171,39 @@ def test_labels_are_only_raised_and_groups_never_fall_below_k(case: Case, algori
         lowest = LocalRecoding.of_pieces(task.frequencies, found.pieces)
         assert lowest.mean_levels[column] <= found.mean_levels[column] + 1e-9
     assert groups_of(raise_labels(task, plain, DOUBT)) == groups_of(found)  # a seed draws the same again
+
+
+def test_no_table_of_equal_groups_is_ruled_out_by_trying_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is scripted here: all tables of four rows are released again and again, by the secure generator."""
+    monkeypatch.setattr(raising, "SELDOM", 0.8)
+    column = ix.quasi(ix.levels([[value, "*"] for value in "abc"]), missing="refuse")
+    policy = ix.Policy({"q": column}, [ix.KAnonymity(2)], algorithm="mondrian")
+    frequencies = {
+        rows: FrequencyList.of_codes(
+            ["q"], [column.compile(list("abc"))], [np.array(sorted(set(rows)))], np.unique(rows, return_counts=True)[1]
+        )
+        for rows in combinations_with_replacement(range(3), 4)
+    }
+    tasks = {rows: Task.of(one, policy) for rows, one in frequencies.items()}
+    plain = {rows: ix.Mondrian().run(task, ix.Watch()) for rows, task in tasks.items()}
+
+    def ruled_out(doubt: float, draws: int) -> int:
+        seen = {rows: {released(rows, doubt) for _ in range(10 if doubt else 1)} for rows in tasks}
+        found = 0
+        for groups in set().union(*seen.values()):
+            below = [range(3) if labels == ("*",) else ["abc".index(str(labels[0]))] for labels, _ in groups]
+            for values in product(*below):
+                rows = tuple(
+                    sorted(value for value, (_, size) in zip(values, groups, strict=True) for _ in range(size))
+                )
+                found += groups not in seen[rows] and all(released(rows, doubt) != groups for _ in range(draws))
+        return found
+
+    def released(rows: tuple[int, ...], doubt: float) -> tuple[tuple[Labels, int], ...]:
+        return tuple(sorted(groups_of(raise_labels(tasks[rows], plain[rows], doubt)).items()))
+
+    assert ruled_out(0.0, 1) > 0
+    assert ruled_out(DOUBT, 3000) == 0
 
 
 TREES = {
