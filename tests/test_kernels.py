@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -183,3 +184,20 @@ def test_processes_that_were_forked_share_no_names_either(tmp_path):
         "os.waitpid(child, 0); print(abs(int(os.read(read, 99)) - here) > 1_000_000)"
     )
     assert run(use, tmp_path) == "True"
+
+
+@kernel
+def _added(number: int, more: int) -> int:
+    return number + more
+
+
+@kernel
+def _added_thrice(number: int) -> int:
+    return _added(number, 1) + _added(number, -1) + _added(number, number)
+
+
+def test_a_kernel_is_not_compiled_for_each_number_that_another_passes_to_it():
+    inner: Any = _added
+    outer: Any = _added_thrice
+    assert outer(5) == 20
+    assert len(inner.signatures) == 1

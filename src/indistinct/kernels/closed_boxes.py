@@ -38,7 +38,8 @@ def closed_boxes(
     levels = np.zeros((1024, columns), np.int8)
     narrowed = np.zeros(1024, np.int64)
     box_costs = np.zeros(1024)
-    members[:number] = np.arange(number)
+    for member in range(number):
+        members[member] = member
     starts[1] = number
     box_costs[0] = _lowest_labels(points, members[:number], labels, costs, levels[0])
     boxes, box = 1, 0

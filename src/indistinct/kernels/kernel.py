@@ -201,6 +201,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     kept = getattr(compiled._cache, "_cache_file", None)
     if kept is not None:
         kept._source_stamp = (kept._source_stamp, _sources())
+    vars(compiled)["get_call_template"] = _without_literals(compiled.get_call_template)
     vars(compiled)["compile"] = _one_process_at_a_time(compiled.compile, function.__code__.co_filename)
     compile_it = compiled._compiler.compile
 
@@ -210,6 +211,21 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
     compiled._compiler.compile = tell_and_compile
     return compiled
+
+
+def _without_literals(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what finds the code for a call in another kernel, the same for every number that is written there.
+
+    numba compiles a function once more for each such number. LLVM puts it in where that pays, also without that.
+    """
+    from numba import types
+
+    unliteral: Callable[[Any], Any] = types.unliteral
+
+    def find_plain(given: Any, named: Any) -> Any:
+        return find(tuple(map(unliteral, given)), {name: unliteral(kind) for name, kind in named.items()})
+
+    return find_plain
 
 
 @cache
