@@ -379,3 +379,133 @@ UNSEEN: dict[str, str] = {
         status | sensitive | | death, by a name that says little
     """,
 }
+"""Tables that came after all rules; what failed on them was mended then."""
+
+
+LAST: dict[str, str] = {
+    "sore throats": """
+        rownames | identifier | | a name, or numbers something
+        preOp_gender | quasi | kinds | seen
+        preOp_asa | sensitive/quasi | kinds/numbers | health grade
+        preOp_calcBMI | quasi/other | numbers | seen
+        preOp_age | quasi | numbers | known
+        preOp_mallampati | sensitive/quasi | kinds/numbers | health
+        preOp_smoking | sensitive | | health
+        preOp_pain | sensitive | | health
+        treat | sensitive/other | | what a study did
+        intraOp_surgerySize | sensitive/quasi | kinds/numbers | health
+        extubation_cough | sensitive | | health
+        pacu30min_cough | sensitive | | health
+        pacu30min_throatPain | sensitive | | health
+        pacu30min_swallowPain | sensitive | | health
+        pacu90min_cough | sensitive | | health
+        pacu90min_throatPain | sensitive | | health
+        postOp4hour_cough | sensitive | | health
+        postOp4hour_throatPain | sensitive | | health
+        pod1am_cough | sensitive | | health
+        pod1am_throatPain | sensitive | | health
+    """,
+    "arrests, Toronto": """
+        rownames | identifier | | a name, or numbers something
+        released | sensitive/quasi | kinds | offence
+        colour | quasi | kinds | seen
+        year | quasi | numbers/kinds | when
+        age | quasi | numbers | known
+        sex | quasi | kinds | known
+        employed | quasi | kinds | known
+        citizen | quasi | kinds | known
+        checks | sensitive/quasi | numbers/kinds | police records
+    """,
+    "population survey": """
+        person | simulant_id | | some were asked again
+        unit_number | identifier | | a door
+        household_id | identifier | | health
+        copy_age | quasi | numbers | known
+        zipcode | other | | constant
+        survey_date | quasi/other | dates | when
+        copy_date_of_birth | quasi | dates | known
+        guardian_1 | identifier | | numbers people
+        first_name | identifier | | a name, or numbers something
+        state | other | | a constant
+        middle_initial | identifier | | a name, or numbers something
+        guardian_2 | identifier | | numbers people
+        street_name | identifier | | a name, or numbers something
+        race_ethnicity | quasi | kinds | known
+        simulant_id | identifier | | a name, or numbers something
+        city | other | | a constant
+        date_of_birth | quasi | dates | known
+        housing_type | quasi | kinds | known
+        sex | quasi | kinds | known
+        street_number | identifier | | a name, or numbers something
+        age | quasi | numbers | known
+        last_name | identifier | | a name, or numbers something
+    """,
+    "visits to doctors": """
+        rownames | identifier | | a name, or numbers something
+        visits | sensitive/quasi | numbers/kinds | visits to doctors
+        gender | quasi | kinds | known
+        age | quasi | numbers | known
+        income | sensitive | | money
+        illness | sensitive | | health
+        reduced | sensitive/quasi | numbers/kinds | days ill, name says nothing
+        health | sensitive | | health
+        private | quasi/sensitive | kinds | insurance
+        freepoor | quasi/sensitive | kinds | insurance
+        freerepat | quasi/sensitive | kinds | insurance
+        nchronic | sensitive | | health
+        lchronic | sensitive | | health
+    """,
+    "wages, Mid-Atlantic": """
+        rownames | identifier | | a name, or numbers something
+        year | quasi | numbers/kinds | known
+        age | quasi | numbers | known
+        maritl | quasi | kinds | known
+        race | quasi | kinds | known
+        education | quasi | kinds/ranges | known
+        region | other | | a constant
+        jobclass | quasi | kinds | known
+        health | sensitive | | health
+        health_ins | sensitive/quasi | kinds | known
+        logwage | sensitive | | money
+        wage | sensitive | | money
+    """,
+    "births": """
+        rownames | identifier | | a name, or numbers something
+        id | identifier | | a name, or numbers something
+        plurality | other | | a constant
+        outcome | other | | a constant
+        date | quasi | dates | birth
+        gestation | sensitive/quasi | numbers | health
+        sex | other | | a constant
+        wt | quasi/sensitive | numbers | weight at birth
+        parity | quasi/sensitive | numbers/kinds | known
+        race | quasi | kinds | known
+        age | quasi | numbers | known
+        ed | quasi | kinds | known
+        ht | quasi | numbers | seen
+        wt.1 | quasi | numbers | seen
+        drace | quasi | kinds | of the father
+        dage | quasi | numbers | of the father
+        ded | quasi | kinds | of the father
+        dht | quasi | numbers | of the father
+        dwt | quasi | numbers | of the father
+        marital | quasi | kinds | known
+        inc | sensitive | | money
+        smoke | sensitive | | health
+        time | sensitive | | smoking
+        number | sensitive | | smoking
+    """,
+    "intensive care": """
+        rownames | identifier | | a name, or numbers something
+        ID | identifier | | a name, or numbers something
+        Survive | sensitive | | health
+        Age | quasi | numbers | known
+        AgeGroup | quasi | kinds/numbers | known
+        Sex | quasi | kinds | known
+        Infection | sensitive | | health
+        SysBP | sensitive | | health
+        Pulse | sensitive/other/quasi | numbers | health
+        Emergency | sensitive/quasi | kinds | health
+    """,
+}
+"""Tables on which nothing was mended: what is right there is an estimate for the rules as they are."""

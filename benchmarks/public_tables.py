@@ -202,5 +202,12 @@ PUBLIC: dict[str, Public] = {
     "telephone customers": _r("modeldata/wa_churn"),
     "affairs": Public(STATSMODELS, "statsmodels/datasets/fair/fair.csv", _csv),
     "fatty livers": _r("survival/nafld1"),
+    "sore throats": _r("medicaldata/licorice_gargle"),
+    "arrests, Toronto": _r("carData/Arrests"),
+    "population survey": _pseudo("current_population_survey"),
+    "visits to doctors": _r("AER/DoctorVisits"),
+    "wages, Mid-Atlantic": _r("ISLR/Wage"),
+    "births": _r("mosaicData/Gestation"),
+    "intensive care": _r("Stat2Data/ICU"),
 }
 """Where each table of the benchmark of ``init`` is found."""
