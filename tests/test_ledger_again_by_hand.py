@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import http.client
 import sqlite3
 from dataclasses import replace
@@ -16,14 +18,17 @@ import pytest
 import indistinct as ix
 from indistinct.engine import ABSENT, HISTORY, open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError, VerificationError
-from indistinct.ledger import again, history
+from indistinct.ledger import again, history, recognised
 from indistinct.ledger.again import History
 from indistinct.ledger.earlier_signatures import UNKNOWN, Signatures
 from indistinct.ledger.history import Earlier, Failure, Linked
+from indistinct.ledger.ledger import Ledger
 from indistinct.ledger.store import store, witness
 from indistinct.ledger.store.database import Database
+from indistinct.ledger.store.entry import due_entries
 from indistinct.ledger.store.entry_files import Files
 from indistinct.ledger.store.witness import witness_at
+from indistinct.ledger.terms import Terms
 from indistinct.policy import Policy
 from indistinct.watch import Watch
 
@@ -354,3 +359,108 @@ def test_a_store_that_was_there_stays_if_a_ledger_cannot_be_made(
     with pytest.raises(LedgerError, match="no room"):
         store.Store.create(tmp_path / "ledger.db", folder=folder)
     assert not folder.exists()
+
+
+# Pseudonyms, days of review, and what was spent
+
+
+@pytest.mark.parametrize(
+    ("rows", "present", "distinct", "repeated"), [(5, 5, 5, 0), (5, 4, 4, 0), (5, 3, 3, 1), (5, 5, 3, 2), (6, 4, 3, 2)]
+)
+def test_pseudonyms_may_not_link_rows(rows: int, present: int, distinct: int, repeated: int) -> None:
+    numbered = replace(POLICY, columns={**POLICY.columns, "no": ix.identifier(pseudonym=True)})
+    asked: list[Any] = []
+
+    def repeats_of(names: list[str]) -> tuple[int, int]:
+        asked.append(names)
+        return present, distinct
+
+    table: Any = SimpleNamespace(repeats_of=repeats_of, count=lambda: rows)
+    if repeated:
+        with pytest.raises(LedgerError, match=f"columns.no: {repeated} rows repeat"):
+            recognised.refuse_repeated_pseudonyms(table, numbered)
+    else:
+        recognised.refuse_repeated_pseudonyms(table, numbered)
+    assert asked == [["no"]]
+    recognised.refuse_repeated_pseudonyms(None, POLICY)  # type: ignore[arg-type]  # has none, so nothing is asked
+
+
+def test_entries_are_due_from_their_day_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at(number: int, review: str | None) -> Any:
+        return SimpleNamespace(number=number, review=review)
+
+    entries = [at(1, "2026-05-02"), at(2, None), at(3, "2026-05-01"), at(4, "2026-05-03"), at(5, "9999-01-01")]
+    due = due_entries(entries, datetime.date(2026, 5, 2))
+    assert [entry.number for entry in due] == [3, 1]
+    assert [entry.number for entry in due_entries([at(1, "1999-01-01"), at(2, "9999-01-01")])] == [1]
+    opened: Any = SimpleNamespace(store=SimpleNamespace(entries=lambda: entries))
+    assert [entry.number for entry in Ledger.due(opened, datetime.date(2026, 5, 2))] == [3, 1]
+    monkeypatch.setattr("indistinct.ledger.ledger.add_spending", lambda given: {"main": len(given)})
+    assert Ledger.spent.fget(opened) == {"main": 5}  # type: ignore[attr-defined]
+
+
+def test_what_is_said_of_an_entry() -> None:
+    assert "review" not in Terms(POLICY, "R").details
+    assert Terms(POLICY, "R", review="2030-01-02").details["review"] == "2030-01-02"
+
+
+def test_m_invariance_is_refused_where_people_can_be_followed() -> None:
+    history._refuse_m_invariance([POLICY], "person")
+    invariant = replace(POLICY, privacy=[ix.MInvariance(2)])
+    with pytest.raises(LedgerError, match="person: m-invariance was promised"):
+        history._refuse_m_invariance([POLICY, invariant], "person")
+
+
+def test_signatures_are_written_where_values_were_shown(tmp_path: Path) -> None:
+    invariant = replace(POLICY, privacy=[ix.MInvariance(2)])
+    hidden = replace(POLICY, columns={**POLICY.columns, "ill": ix.identifier()})
+    written: list[Any] = []
+    kept = SimpleNamespace(write_signatures=lambda *given: written.append(given))
+
+    def told(*earlier: Policy, algorithm: str = "m-invariance", again_: str = "consistent") -> History:
+        terms: Any = SimpleNamespace(policy=invariant, again=again_)
+        held: Any = SimpleNamespace(
+            entries=[SimpleNamespace(manifest={})] * len(earlier),
+            policies=list(earlier),
+            histories=lambda: contextlib.nullcontext(kept),
+        )
+        return again.tell_history(None, terms, SimpleNamespace(name=algorithm), held, tmp_path)  # type: ignore[arg-type]
+
+    assert told() == History()
+    found = told(hidden, invariant, hidden, POLICY)
+    assert written == [(tmp_path / "history.parquet", [1, 3], "ill")]
+    assert (found.path, found.signed, found.sizes) == (tmp_path / "history.parquet", "ill", None)
+    assert found.policies == [hidden, invariant, hidden, POLICY]
+    assert told(hidden).path is None
+    assert told(hidden).signed == "ill"
+    assert len(written) == 1
+    with pytest.raises(LedgerError, match="by the algorithm 'm-invariance' alone"):
+        told(hidden, algorithm="lattice")
+    with pytest.raises(LedgerError, match="cannot be based on an earlier"):
+        told(hidden, again_="based")
+
+
+def test_a_witness_that_does_not_answer_is_told_by_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[Exception] = []
+
+    class Silent(Server):
+        def request(self, *_: Any) -> None:
+            raise raised[0]
+
+    monkeypatch.setattr(http.client, "HTTPConnection", Silent)
+    for error, words in (
+        (ConnectionRefusedError(111, "Connection refused"), "does not answer: Connection refused$"),
+        (http.client.HTTPException("half an answer"), "does not answer: half an answer$"),
+        (http.client.HTTPException(), "does not answer: HTTPException$"),
+    ):
+        raised[:] = [error]
+        with pytest.raises(LedgerError, match=words):
+            witness_at("http://localhost:1/heads").refuse_occupied()
+
+
+def test_a_policy_without_earlier_ones_is_searched_as_it_is() -> None:
+    assert History().policy(POLICY).privacy == POLICY.privacy
+    asked = History((POLICY,), signed="ill").policy(replace(POLICY, privacy=[ix.LDiversity(2), ix.KAnonymity(2)]))
+    first, second, third, last = asked.privacy
+    assert (getattr(first, "column", None), second, third) == ("ill", ix.KAnonymity(2), ix.KAnonymity(3))
+    assert last.name == "signed"
