@@ -147,7 +147,7 @@ def search_again(counted: Counted, algorithm: Algorithm, history: History, watch
         )
     budget = max(counted.task.budget, recoding.suppressed_rows)
     models = (model for one in (counted.policy, *history.policies) for model in one.privacy)
-    recoding = leave_out_enough(recoding, history.sizes, max((model.least_rows for model in models), default=1))
+    recoding = leave_out_enough(recoding, history.sizes, max(model.least_rows for model in models))
     if recoding.suppressed_rows > budget or recoding.released_rows == 0:
         raise RefusedError(
             f"to keep to the earlier releases {recoding.suppressed_rows} of {recoding.rows} rows must be suppressed, "
