@@ -151,7 +151,7 @@ def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
     page.see("Coloured by")
     page.alive()
     assert page.barriers(*WIDTHS) == []
-    assert len(page.all(".apply")) >= 1
+    page.find(".apply")
     first = page.find("tr.chosen").text
     page.click(".apply")
     page.see("chosen: k-anonymity")
