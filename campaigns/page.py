@@ -24,13 +24,13 @@ def write() -> None:
 def with_score(text: str, results: dict[str, Any]) -> str:
     """Give the README with the share of planted mistakes that tests catch, and what random cases there were.
 
-    >>> counted = {"mutants planted": 12, "not caught, and equivalent": 2}
+    >>> counted = {"mutants there are": 40, "mutants planted": 12, "not caught, and equivalent": 2}
     >>> counted |= {"caught by a test": 8, "caught as they hang": 1}
     >>> results = {"mutants": {"figures": counted}, "recount": {"cases": 1200}}
     >>> print(with_score("<!-- score -->\\n<!-- end -->", results))
     <!-- score -->
-    Tests caught 90.0 % of 10 mistakes that were planted in the code that promises rest on. Campaigns
-    compared 1,200 random cases with code that shares nothing with it (recount 1,200).
+    Tests caught 90.0 % of 10 mistakes that were planted in the code that promises rest on; 28 others were not tried.
+    Campaigns compared 1,200 random cases with code that shares nothing with it (recount 1,200).
     [Quality](docs/quality.md) has all figures, and what they do not cover.
     <!-- end -->
     """
@@ -41,8 +41,8 @@ def with_score(text: str, results: dict[str, Any]) -> str:
     listed = ", ".join(f"{name} {number:,}" for name, number in cases.items())
     made = (
         f"Tests caught {100 * caught / met:.1f} % of {met:,} mistakes that were planted in the code that promises rest "
-        "on. Campaigns\n"
-        f"compared {sum(cases.values()):,} random cases with code that shares nothing with it ({listed}).\n"
+        f"on; {counted['mutants there are'] - counted['mutants planted']:,} others were not tried.\n"
+        f"Campaigns compared {sum(cases.values()):,} random cases with code that shares nothing with it ({listed}).\n"
         "[Quality](docs/quality.md) has all figures, and what they do not cover.\n"
     )
     return SCORE.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
