@@ -65,6 +65,49 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.concatenate([np.from_dlpack(chunk) for chunk in column.chunks])
 
 
+def without_rests(table: pa.Table) -> pa.Table:
+    """Return a table with nothing behind its missing cells, where DuckDB leaves what stood in that memory before.
+
+    >>> cells = pa.Array.from_buffers(pa.int64(), 2, [pa.py_buffer(b"\\1"), pa.py_buffer(np.array([5, 99]))])
+    >>> cells = without_rests(pa.table({"a": cells}))["a"].chunk(0)
+    >>> np.frombuffer(cells.buffers()[1], np.int64)
+    array([5, 0])
+    """
+    for position, field in enumerate(table.schema):
+        column, width = table.column(position), _bits(field.type)
+        if column.null_count and width:
+            chunks = [_without_rests(cells, width) if cells.null_count else cells for cells in column.chunks]
+            table = table.set_column(position, field, pa.chunked_array(chunks, field.type))
+    return table
+
+
+def _bits(kind: pa.DataType) -> int:
+    """Give how many bits a cell of a type has; 0 if that differs, of which nothing is left behind missing cells."""
+    is_nested = pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or isinstance(kind, pa.BaseExtensionType)
+    try:
+        return 0 if is_nested else kind.bit_width
+    except ValueError:
+        return 0
+
+
+def _without_rests(cells: pa.Array, width: int) -> pa.Array:
+    """Give cells of so many bits each anew, all bits of missing ones 0."""
+    bitmap, data = (np.frombuffer(buffer, np.uint8) for buffer in cells.buffers())
+    is_present = _bits_of(bitmap, cells.offset, len(cells))
+    if width == 1:
+        kept = np.packbits(_bits_of(data, cells.offset, len(cells)) & is_present, bitorder="little")
+    else:
+        size = width // 8
+        cut = data[cells.offset * size : (cells.offset + len(cells)) * size].reshape(len(cells), size)
+        kept = (cut * is_present[:, None]).ravel()
+    marks = np.packbits(is_present, bitorder="little")
+    return pa.Array.from_buffers(cells.type, len(cells), [pa.py_buffer(marks), pa.py_buffer(kept)])
+
+
+def _bits_of(data: NDArray[np.uint8], start: int, count: int) -> NDArray[np.uint8]:
+    return np.unpackbits(data, bitorder="little", count=start + count)[start:]
+
+
 def pieces(plan: LocalPlan | ClassPlan, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
     """Return the pieces of tuples whose rows all go to one group, and those of tuples that are divided.
 

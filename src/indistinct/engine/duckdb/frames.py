@@ -7,9 +7,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb.origin import Origin, Typed, in_own_types, restore_arrow, with_durations
+from indistinct.engine.duckdb.origin import Origin, Typed, in_own_types, restore_arrow
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session, literal
+from indistinct.engine.duckdb.spans import in_microseconds, numbers_as_spans, with_durations
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
@@ -47,7 +48,7 @@ def _open_arrow(source: Any, session: Session) -> DuckRows:
         source = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     schema = source.schema
     check_names(session.name, schema.names)
-    source = _in_microseconds(source) if isinstance(source, pa.Table) else source
+    source = in_microseconds(source) if isinstance(source, pa.Table) else source
     relation = _spool(source, session) if isinstance(source, pa.RecordBatchReader) else session.register(source)
     return DuckRows(session, relation, Origin("arrow", restore_arrow(schema)))
 
@@ -82,7 +83,7 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
         return pandas.DataFrame(columns)
 
     table_schema = table.schema
-    return DuckRows(session, session.register(_in_microseconds(table)), Origin("pandas", restore))
+    return DuckRows(session, session.register(in_microseconds(table)), Origin("pandas", restore))
 
 
 def _pandas_column(table: str, name: str, series: Any) -> pa.Array | pa.ChunkedArray:
@@ -124,7 +125,7 @@ def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
 
 def _open_polars(source: Any, session: Session) -> DuckRows:
     check_names(session.name, source.columns)
-    relation = session.register(_in_microseconds(source.to_arrow()))
+    relation = session.register(in_microseconds(source.to_arrow()))
     return DuckRows(session, relation, Origin("polars", _restore_polars(source.schema)))
 
 
@@ -137,7 +138,9 @@ def _open_lazy(source: Any, session: Session) -> DuckRows:
         source.sink_parquet(path)
     except Exception as error:
         raise TableError(f"{session.name}: the lazy frame cannot be computed ({type(error).__name__})") from None
-    view = session.create_view(f"SELECT * FROM read_parquet({literal(str(path))}, hive_partitioning = false)")
+    units = {name: kind.time_unit for name, kind in schema.items() if type(kind).__name__ == "Duration"}
+    scan = f"read_parquet({literal(str(path))}, hive_partitioning = false)"
+    view = session.create_view(numbers_as_spans(scan, units))
     restore = _restore_polars(schema)
     return DuckRows(session, view, Origin("polars-lazy", lambda table, typed: restore(table, typed).lazy()))
 
@@ -158,17 +161,6 @@ def _restore_polars(schema: Any) -> Any:
         return frame
 
     return restore
-
-
-def _in_microseconds(table: pa.Table) -> pa.Table:
-    """Return a table whose spans of time are counted in microseconds, as DuckDB does.
-
-    It would do so itself, but refuses tables in which a missing one is the least number that there is.
-    """
-    for position, field in enumerate(table.schema):
-        if pa.types.is_duration(field.type):
-            table = table.set_column(position, field.name, table[field.name].cast(pa.duration("us"), safe=False))
-    return table
 
 
 def _spool(reader: pa.RecordBatchReader, session: Session) -> str:

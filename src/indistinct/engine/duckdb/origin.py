@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from indistinct.engine.duckdb.folding import Fold
+from indistinct.engine.duckdb.spans import with_durations
 
-DAY = 86_400_000_000
-"""Microseconds."""
 Typed = Mapping[str, str]
 """The columns that kept their own type, with the name that each had in the table that came in."""
 Restore = Callable[[pa.Table, Typed], object]
@@ -29,22 +28,6 @@ def restore_arrow(schema: pa.Schema) -> Restore:
         return in_own_types(table, typed, schema)
 
     return restore
-
-
-def with_durations(table: pa.Table) -> pa.Table:
-    """Return a table whose spans of time are durations again, unless one of them counts months.
-
-    DuckDB knows spans of months, days and seconds only.
-    """
-    for position, own in enumerate(table.schema):
-        if own.type != pa.month_day_nano_interval():
-            continue
-        spans = table[own.name].to_pylist()
-        if any(span is not None and span.months for span in spans):
-            continue
-        micros = [None if span is None else span.days * DAY + span.nanoseconds // 1000 for span in spans]
-        table = table.set_column(position, own.name, pa.array(micros, pa.duration("us")))
-    return table
 
 
 def in_own_types(table: pa.Table, typed: Typed, schema: pa.Schema) -> pa.Table:

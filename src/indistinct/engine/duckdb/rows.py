@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from indistinct.engine.arrays import integers, numbers, text_column
+from indistinct.engine.arrays import integers, numbers, text_column, without_rests
 from indistinct.engine.duckdb.changed_numbers import Change, changed_numbers, number_sql
 from indistinct.engine.duckdb.encoded import DuckEncoded
 from indistinct.engine.duckdb.folding import StoredRows
@@ -135,7 +135,8 @@ class DuckRows(Rows):
         return DuckRows(self.source.session, view, self._origin, self._typed, views=(view,), max_tuples=self.max_tuples)
 
     def give_back(self) -> object:
-        return self._origin.give_back(self.source.session.arrow(f"SELECT * FROM {self.source.relation}"), self._typed)
+        table = self.source.session.arrow(f"SELECT * FROM {self.source.relation}")
+        return self._origin.give_back(without_rests(table), self._typed)
 
     def write(self, folder: Path, name: str = "table") -> Path:
         return _write_file(self.source, folder, name, self._origin)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.engine.arrays import without_rests
 from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.spans import in_microseconds, plain_spans, with_durations
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -26,7 +28,7 @@ class ArrowIPC(FileFormat):
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         table = _read(path)
         check_names(session.name, table.column_names)
-        return session.register(table), Origin(self.kind, restore_arrow(table.schema))
+        return session.register(in_microseconds(table)), Origin(self.kind, restore_arrow(table.schema))
 
     def stowaways(self, path: Path, reading: Reading) -> list[str]:
         table = _read(path)
@@ -42,12 +44,21 @@ class ArrowIPC(FileFormat):
         return found
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        with (
-            source.session.stream(f"SELECT * FROM {source.relation}") as batches,
-            pa.ipc.new_file(str(path), batches.schema) as file,
-        ):
-            for batch in batches:
-                file.write_batch(batch)
+        spans = plain_spans(source.session, source.relation, source.types)
+        with source.session.stream(f"SELECT * FROM {source.relation}") as batches:
+            schema = _with_durations(pa.Table.from_batches([], batches.schema), spans).schema
+            with pa.ipc.new_file(str(path), schema) as file:
+                for batch in batches:
+                    table = pa.Table.from_batches([batch])
+                    file.write_table(without_rests(_with_durations(table, spans)))
+
+
+def _with_durations(table: pa.Table, spans: list[str]) -> pa.Table:
+    """Return a table of which some columns of spans of time are durations."""
+    made = with_durations(table.select(spans))
+    for name in spans:
+        table = table.set_column(table.column_names.index(name), name, made[name])
+    return table
 
 
 def _hides(cells: pa.Array) -> bool:

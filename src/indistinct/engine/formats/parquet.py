@@ -9,6 +9,7 @@ import pyarrow as pa
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal
 from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.spans import spans_as_text
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -51,12 +52,15 @@ class Parquet(FileFormat):
         """Write a file; then write it anew from itself, so that its bytes follow from its rows alone.
 
         How a dictionary is packed follows from how rows lie in memory, which differs for rows that come from a file.
+        Spans of time are text: Parquet's own type counts whole milliseconds, none below zero, and most readers give
+        it as bytes.
         """
         session = source.session
         draft = session.folder / f"{session.fresh('draft')}.parquet"
         try:
-            _copy(session, source.relation, draft)
-            _copy(session, f"read_parquet({literal(escape_pattern(draft))}, hive_partitioning = false)", path)
+            _copy(session, spans_as_text(source.relation, source.types), draft)
+            scan = f"read_parquet({literal(escape_pattern(draft))}, hive_partitioning = false)"
+            _copy(session, f"SELECT * FROM {scan}", path)
         finally:
             draft.unlink(missing_ok=True)
 
@@ -71,5 +75,5 @@ class Parquet(FileFormat):
         return relation, Origin(self.kind)
 
 
-def _copy(session: Session, relation: str, path: Path) -> None:
-    session.execute(f"COPY (SELECT * FROM {relation}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+def _copy(session: Session, query: str, path: Path) -> None:
+    session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
