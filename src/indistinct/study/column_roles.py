@@ -22,8 +22,8 @@ LONG_TEXT, MANY_WORDS = 40, 5
 """Texts of so many letters or words on average, many of them different, are written freely."""
 EXACT_PLACES = 3
 """Coordinates with so many decimals tell a house."""
-FEWEST_ITEMS = 4
-"""So many columns with the same values, three or more, of unknown or sensitive names are items of one record."""
+LARGEST_RATING = 10
+"""A rate of no more is a mark that somebody gives."""
 SHORTEST_PART = 7
 """Words of roles are parts of longer ones from so many letters on."""
 LONG_NUMBER = 6
@@ -106,8 +106,8 @@ class ColumnProfile:
         }
 
 
-def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
-    """Give the role of a column; ``items`` says of how many alike columns of unknown names it is one."""
+def judge(name: str, look: Look, company: Mapping[str, str]) -> ColumnProfile:
+    """Give the role of a column; ``company`` says why a column of an unknown name belongs to what others tell."""
     listed = tuple(identifiers_like(name, look.values))
     shape = shape_of(name, look)
     said, topic = said_by(name)
@@ -131,6 +131,10 @@ def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
         return give("quasi", "others may know when something happened to a person")
     if _are_years(look) and said != "quasi":
         return give("quasi", "others may know the year in which something happened to a person")
+    if _is_rating(name, look):
+        return give("sensitive", "a mark that somebody gives is an opinion")
+    if _are_illnesses(look, shape) and (said is None or is_vague(name)):
+        return give("sensitive", "its values tell of health, whatever its name")
     if said == "sensitive":
         hint = "; nearly every value is different: make it quasi if others may know it" * look.is_nearly_unique
         return give("sensitive", f"its name says that nobody should learn it ({topic}){hint}")
@@ -139,10 +143,8 @@ def judge(name: str, look: Look, items: Mapping[str, int]) -> ColumnProfile:
     telling = _telling(look, shape)
     if telling:
         return give("identifier", telling)
-    if _are_illnesses(look, shape):
-        return give("sensitive", "its values tell of health, whatever its name")
-    if name in items:
-        return give("sensitive", f"one of {items[name]} columns with the same values: items that only a record knows")
+    if name in company:
+        return give("sensitive", company[name])
     if look.numbers and not look.is_whole and look.distinct > MANY:
         return give("other", "a measured or computed number that others hardly know; if they may, make it quasi")
     made = give("quasi", "its name says nothing, so others may know it")
@@ -173,21 +175,19 @@ def said_by(name: str) -> tuple[Role | None, str | None]:
     return None, None
 
 
-def items_among(looks: Mapping[str, Look]) -> dict[str, int]:
-    """Give the columns that are items of one record, each with their number: they have equal values."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name, look in looks.items():
-        if look.values is not None and 2 <= look.distinct <= MANY and said_by(name)[0] != "quasi":
-            alike.setdefault(look.values, []).append(name)
-    items: dict[str, int] = {}
-    for values, names in alike.items():
-        if len(values) < 3 or len(names) < FEWEST_ITEMS:
-            continue
-        is_words = not any(value.strip().isdecimal() for value in values)
-        with_fewer = [more for few, others in alike.items() if set(few) < set(values) for more in others]
-        every = [*names, *(with_fewer if is_words else ())]
-        items |= dict.fromkeys(every, len(every))
-    return items
+def is_vague(name: str) -> bool:
+    """Tell whether a name has no other words than such that say little: time, type, number.
+
+    >>> is_vague("Time"), is_vague("time_of_birth")
+    (True, False)
+    """
+    return all(word in role_words.YIELDING.split() for word in words_of(name))
+
+
+def _is_rating(name: str, look: Look) -> bool:
+    """Tell whether a column holds marks that somebody gave, on a scale from 0 or 1 to at most ten."""
+    is_named = any(is_one_of(word, role_words.RATINGS) for word in words_of(name))
+    return is_named and look.is_whole and look.numbers[0] >= 0 and 2 < look.numbers[-1] <= LARGEST_RATING
 
 
 def _naming(name: str, look: Look, shape: Shape, listed: Sequence[SafeHarbor]) -> str:

@@ -15,8 +15,9 @@ from indistinct.hierarchy import suppress
 from indistinct.linkage.coded_cells import CodedColumn, coded_columns
 from indistinct.linkage.telling_columns import Dependency, alike_by, dependencies_between
 from indistinct.policy import Role
+from indistinct.study.column_company import company_among
 from indistinct.study.column_looks import MANY, Look, looks
-from indistinct.study.column_roles import HALF, ColumnProfile, items_among, judge
+from indistinct.study.column_roles import HALF, ColumnProfile, judge
 from indistinct.study.column_shapes import shape_of
 from indistinct.study.repeated_rows import find_person, names_that_repeat, person_profile
 from indistinct.study.risk.combinations import Combination, Counted, minimal_combinations
@@ -123,11 +124,11 @@ def _judge_all(
     coded: Mapping[str, CodedColumn], found: Mapping[str, Look], watch: Watch
 ) -> tuple[list[ColumnProfile], tuple[str, ...]]:
     """Judge every column by itself, then find the one that says whose rows these are, and those that only seem to."""
-    items = items_among(found)
+    company = company_among(found)
     columns = []
     for done, (name, look) in enumerate(found.items()):
         watch.report("profile", done, len(found))
-        columns.append(judge(name, look, items))
+        columns.append(judge(name, look, company))
     person, others = find_person(coded, columns, found)
     if person is None:
         return columns, others
