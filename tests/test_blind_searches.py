@@ -13,6 +13,7 @@ import pytest
 
 import indistinct as ix
 from indistinct.algorithms import Algorithm, Lattice, Task
+from indistinct.proof.stated_search import search_checks
 from indistinct.watch import Watch
 
 COLUMNS = {"age": ix.quasi(ix.intervals(10, 20, top="*")), "sex": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
@@ -80,6 +81,30 @@ def test_searches_that_draw_say_so_unless_they_have_a_seed_of_their_own() -> Non
     assert said == [{"blind": False, "randomised": True}, {"blind": False, "randomised": False}]
     assert ix.SafePub().is_randomised
     assert not ix.Lattice().is_randomised
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "blind", "randomised", "more", "complaint"),
+    [
+        ("regroup", True, False, {}, ""),
+        ("regroup", True, True, {"options": {"doubt": 0.1}}, ""),
+        ("regroup", True, True, {"options": {"doubt": 0.0}}, "randomised, though its algorithm draws nothing"),
+        ("regroup", True, True, {}, "randomised, though its algorithm draws nothing"),
+        ("regroup", True, False, {"options": {"doubt": 0.1}}, "not randomised, though it raises labels by chance"),
+        ("regroup", False, False, {}, "not blind, though no model asks about sensitive values"),
+        ("regroup", False, False, {"ledger_head": "0" * 64}, ""),
+        ("anatomy", True, True, {}, ""),
+        ("of-others", True, True, {}, ""),
+    ],
+)
+def test_what_a_manifest_may_say_of_a_search(
+    algorithm: str, blind: bool, randomised: bool, more: dict[str, Any], complaint: str
+) -> None:
+    policy = ix.Policy(columns=COLUMNS, privacy=[ix.KAnonymity(4)])
+    said = {"algorithm": algorithm, "search": {"blind": blind, "randomised": randomised}, **more}
+    (check,) = search_checks(said, policy)
+    assert check.passed is not bool(complaint)
+    assert complaint in check.detail
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ def option_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) -> list[Check]:
     """Check what a manifest says of its search against the policy, and against what its algorithm can be.
 
-    A search sees sensitive values only where models ask about them, and may be told of earlier releases as well.
+    A search sees sensitive values only where models ask about them; one with a ledger is told of earlier releases as
+    well. An algorithm always draws, never, or with the option ``doubt``.
     """
     said = manifest.get("search")
     if not is_search(said):
@@ -50,13 +51,22 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) ->
     assert isinstance(said, dict)  # else it would be none
     asked = (policy if isinstance(policy, Policy) else policy.joint()).asked_sensitive
     wrong = ["blind, though models ask about sensitive values"] if said["blind"] and asked else []
-    algorithm = ALGORITHMS.get(str(manifest.get("algorithm")))
-    draws = algorithm is None or any(getattr(algorithm, what, 0) for what in ("draws_rows", "draws_groups", "doubt"))
+    if not (said["blind"] or asked or "ledger_head" in manifest):
+        wrong.append("not blind, though no model asks about sensitive values")
+    doubts, algorithm = _doubts(manifest), ALGORITHMS.get(str(manifest.get("algorithm")))
+    draws = algorithm is None or doubts or any(getattr(algorithm, what, 0) for what in ("draws_rows", "draws_groups"))
     wrong += ["randomised, though its algorithm draws nothing"] if said["randomised"] and not draws else []
+    wrong += ["not randomised, though it raises labels by chance"] if doubts and not said["randomised"] else []
     if wrong:
         return [Check("search", False, f"the manifest calls it {' and '.join(wrong)}")]
     found = "blind: it saw no sensitive value" if said["blind"] else "not blind: it saw sensitive values"
     return [Check("search", True, f"{found}; {'' if said['randomised'] else 'not '}randomised")]
+
+
+def _doubts(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the options say that labels are raised by chance."""
+    options = manifest.get("options")
+    return isinstance(options, dict) and bool(options.get("doubt"))
 
 
 def policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:

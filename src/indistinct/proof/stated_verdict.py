@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import indistinct
 from indistinct.policy import Policy
 from indistinct.proof.checks import CLASSES, Check, Recount, model_words, stated_words
 from indistinct.proof.people_recount import NOT_COUNTED
@@ -28,11 +27,6 @@ CODE_DETAILS = re.compile(
 )
 
 
-def is_of_this_version(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether this version wrote a manifest, so that its checks have the words of today."""
-    return manifest.get("made_by") == f"indistinct {indistinct.__version__}"
-
-
 def verdict_mistakes(
     manifest: Mapping[str, Any],
     policy: Policy,
@@ -43,8 +37,9 @@ def verdict_mistakes(
 ) -> list[str]:
     """Compare the verdict that a manifest states with the recount; None if that was made under another policy.
 
-    What another version called its checks is not known. ``described`` is the policy as the manifest states it, if
-    there is no other: some of its checks cannot be made then.
+    The words of checks are those of every version so far: else a manifest that names another one could say anything.
+    ``described`` is the policy as the manifest states it, if there is no other: some of its checks cannot be made
+    then.
     """
     stated = manifest.get("verdict")
     if stated is None:
@@ -65,7 +60,7 @@ def verdict_mistakes(
     if stated.get("known", []) != [one.to_dict() for one in found.known]:
         wrong.append("verdict.known is not what is counted")
     more = {} if described is None else _words_without_policy(described, is_apart=manifest.get("form") == TWO_TABLES)
-    if recount is not None and _comes_out_otherwise(checks, policy, recount, more, is_of_this_version(manifest)):
+    if recount is not None and _comes_out_otherwise(checks, policy, recount, more):
         wrong.append("verdict has a check that comes out otherwise")
     has_passed = all(said["passed"] for said in checks)
     if stated.get("passed") is not has_passed or (manifest.get("unsafe") is True) is has_passed:
@@ -84,9 +79,8 @@ def _comes_out_otherwise(
     policy: Policy,
     recount: Sequence[Check],
     more: Mapping[str, re.Pattern[str]],
-    is_ours: bool,
 ) -> bool:
-    """Tell whether a stated check has another outcome here; of one that this version wrote, also other words.
+    """Tell whether a stated check has another outcome here, or other words.
 
     ``more`` are checks that cannot be made here, and what they may say.
     """
@@ -94,9 +88,9 @@ def _comes_out_otherwise(
     for said in checks:
         name = said["name"]
         if name in own:
-            if said["passed"] is not own[name].passed or (is_ours and said["detail"] != own[name].detail):
+            if said["passed"] is not own[name].passed or said["detail"] != own[name].detail:
                 return True
-        elif is_ours and not (_is_of_people(said, policy) or (name in more and more[name].fullmatch(said["detail"]))):
+        elif not (_is_of_people(said, policy) or (name in more and more[name].fullmatch(said["detail"]))):
             return True
     return False
 

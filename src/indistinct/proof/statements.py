@@ -20,7 +20,7 @@ from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
 from indistinct.proof.stated_search import is_search, option_mistakes, policy_mistakes
-from indistinct.proof.stated_verdict import is_of_this_version, verdict_mistakes
+from indistinct.proof.stated_verdict import verdict_mistakes
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
 from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest
 from indistinct.showing.words import counted
@@ -214,7 +214,6 @@ def unchecked_statements(
     checked |= {"mean_levels"} if set(OF_ORIGINAL) <= set(measured) else set()
     words = [words for name, words in NOT_CHECKED.items() if name in manifest and name not in checked]
     words += _unchecked_measures(manifest, measured)
-    words += [] if is_of_this_version(manifest) or "verdict" not in manifest else ["the words of its verdict"]
     if not has_original:
         words += ["how many rows were suppressed", "the level of each column"]
     return (f"what the manifest says of {', '.join(words)}",) if words else ()
@@ -289,6 +288,8 @@ def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
             wrong.append(f"{what} is not of the quasi columns")
     if (manifest["node"] is None) is not (manifest.get("level_names") is None) and "form" not in manifest:
         wrong.append("node and level_names do not go together")
+    if (manifest["node"] is None) is not ("mean_levels" in manifest):
+        wrong.append("node and mean_levels do not go together")
     if not heights and any(manifest.get(what) for what in ("node", "mean_levels", "bottom")):
         wrong.append("heights are not stated, beyond which no level may lie")
     if wrong:
