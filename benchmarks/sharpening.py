@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 import indistinct as ix
 from benchmarks import adult, data
@@ -24,45 +26,98 @@ ALGORITHMS: dict[str, Any] = {
     "regroup": lambda doubt: ix.Regroup(doubt=doubt),
     "mondrian": lambda doubt: ix.Mondrian(doubt=doubt),
 }
+PERSON = "person"
+PEOPLE_PER_ROW = 2 / 3
+"""Neither table says whose rows are whose, so chance gives them to so many people."""
 ATTACKS = {"downcoding": ix.attacks.downcoding, "refinement": ix.attacks.refinement}
+
+
+class Asked(NamedTuple):
+    """What is asked of a table."""
+
+    title: str
+    k: int
+    policy: ix.Policy
+
+
+class Place(NamedTuple):
+    """A table, where it lies and how it is read, its quasi columns, and which of them is sensitive in some rows."""
+
+    table: str
+    path: Path
+    columns: dict[str, Any]
+    sensitive: str
+    reading: dict[str, Any]
 
 
 def run_sharpening(setting: Setting) -> list[Figures]:
     """Measure the NCP of local releases with and without doubt, and attack those of k = 5."""
     found = []
-    for table, path, columns, reading in _tables(setting):
-        policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(K)])
-        with open_table(path, **reading) as rows, count(rows, policy, ix.Watch()) as counted:
-            for name, make in ALGORITHMS.items():
-                for k in KS[1:2] if setting.is_quick else KS:
-                    asked = replace(policy, privacy=[ix.KAnonymity(k)], algorithm=name)
+    for place in _tables(setting):
+        for asked in _asked(place, setting):
+            with open_table(place.path, **place.reading) as rows, count(rows, asked.policy, ix.Watch()) as counted:
+                frequencies = counted.task.frequencies
+                for name, make in ALGORITHMS.items():
                     plain = 0.0
                     for doubt in (0.0, DOUBT):
-                        one = _measured(counted.task.frequencies, asked, make(doubt), RUNS if doubt else 1)
+                        policy = replace(asked.policy, algorithm=name, options={"doubt": doubt})
+                        one = _measured(frequencies, policy, make(doubt), RUNS if doubt else 1)
                         plain = plain or one["ncp"]
-                        one = {"table": table, "algorithm": name, "k": k, "doubt": doubt} | one
+                        one |= {"table": place.table, "algorithm": name, "asked": asked.title, "doubt": doubt}
                         one["cost"] = one["ncp"] / plain - 1 if plain else 0.0
-                        if k == K:
-                            one["attacks"] = _attacked(path, replace(asked, options={"doubt": doubt}), reading)
+                        if asked.k == K:
+                            one["attacks"] = _attacked(place.path, policy, place.reading)
                         found.append(one)
-                        say(f"  {table}, {name}, k = {k}, doubt {doubt}: ncp {one['ncp']:.4f}, {one['cost']:+.1%}")
+                        what = f"{place.table}, {name}, {asked.title}, doubt {doubt}"
+                        say(f"  {what}: ncp {one['ncp']:.4f}, {one['cost']:+.1%}")
     return found
 
 
-def _tables(setting: Setting) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
+def _asked(place: Place, setting: Setting) -> Iterator[Asked]:
+    """Give k-anonymity for several k; then, for one of them, models of a sensitive column, and people."""
+    columns = place.columns | {PERSON: ix.identifier()}
+    for k in KS[1:2] if setting.is_quick else KS:
+        yield Asked(f"k = {k}", k, ix.Policy(columns=columns, privacy=[ix.KAnonymity(k)], one_row_per_person=True))
+    ill = columns | {place.sensitive: ix.sensitive()}
+    for model, title in ((ix.LDiversity(3), "l = 3"), (ix.TCloseness(0.3), "t = 0.3")):
+        privacy = [ix.KAnonymity(K), model]
+        yield Asked(f"k = {K}, {title}", K, ix.Policy(columns=ill, privacy=privacy, one_row_per_person=True))
+    yield Asked(f"k = {K} people", K, ix.Policy(columns=columns, privacy=[ix.KAnonymity(K)], person=PERSON))
+    diverse = [ix.KAnonymity(K), ix.LDiversity(2)]
+    yield Asked(f"k = {K} people, l = 2", K, ix.Policy(columns=ill, privacy=diverse, person=PERSON))
+
+
+def _tables(setting: Setting) -> Iterator[Place]:
     """Give Adult's nine columns, and CUP if it is at hand; no cell of theirs is missing."""
     rows = setting.adult
     columns = {name: replace(one, missing="refuse") for name, one in data.policy(rows, K, 0.0).columns.items()}
-    yield "Adult", data.write_csv(rows, setting.folder / "sharpening.csv"), columns, {}
+    path = _with_people(
+        data.write_csv(rows, setting.folder / "sharpening.csv"), setting.folder / "sharpening-people.csv"
+    )
+    sensitive = "occupation" if "occupation" in columns else next(iter(columns))
+    yield Place("Adult", path, columns, sensitive, {})
     folder = adult.folder()
     if setting.is_quick or folder is None or not (folder.parent / "cup" / "cup.csv").is_file():
         say("  CUP is left out: put it below $INDISTINCT_DATA to measure it")
         return
-    place = folder.parent / "cup"
-    with open(place / "cup.csv", encoding="utf-8", newline="") as file:
+    source = folder.parent / "cup"
+    with open(source / "cup.csv", encoding="utf-8", newline="") as file:
         names = next(csv.reader(file, delimiter=";"))
-    listed = {name: ix.quasi(ix.levels(place / f"cup_hierarchy_{name}.csv"), missing="refuse") for name in names}
-    yield "CUP", place / "cup.csv", listed, {"delimiter": ";"}
+    listed = {name: ix.quasi(ix.levels(source / f"cup_hierarchy_{name}.csv"), missing="refuse") for name in names}
+    path = _with_people(source / "cup.csv", setting.folder / "sharpening-cup.csv", ";")
+    yield Place("CUP", path, listed, "INCOME", {"delimiter": ";"})
+
+
+def _with_people(path: Path, goal: Path, delimiter: str = ",") -> Path:
+    """Write a table once more, with a column that says whose row each is."""
+    with open(path, encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file, delimiter=delimiter)
+    persons = np.random.default_rng(1).integers(0, max(1, int(PEOPLE_PER_ROW * len(rows))), len(rows))
+    with open(goal, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow([*head, PERSON])
+        writer.writerows([*row, person] for row, person in zip(rows, persons.tolist(), strict=True))
+    return goal
 
 
 def _measured(frequencies: Any, policy: ix.Policy, algorithm: Any, runs: int) -> Figures:
@@ -103,29 +158,32 @@ def section(figures: list[Figures]) -> str:
         "`python -m benchmarks sharpening`: which generalized cells of local releases both",
         "[attacks](attacks.md#what-makes-a-cell-sharpenable) sharpen at k = 5, and the smallest crowd that follows,",
         "with and without [doubt](attacks.md#labels-that-cannot-be-sharpened). CPU seconds are those of the attack.",
+        "Where models ask about sensitive values, occupation (Adult) and INCOME (CUP) are sensitive, all others quasi.",
+        "Neither table says whose rows are whose: people have 1.5 rows on average, which chance gave them.",
         "",
-        "| table | algorithm | doubt | attack | generalized cells | sharpened | smallest crowd | CPU s |",
-        "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |",
+        "| table | algorithm | asked for | doubt | attack | generalized cells | sharpened | smallest crowd | CPU s |",
+        "| --- | --- | --- | ---: | --- | ---: | ---: | ---: | ---: |",
     ]
     for one in figures:
         for attack, found in one.get("attacks", {}).items():
             lines.append(
-                f"| {one['table']} | {one['algorithm']} | {one['doubt']:g} | {attack} | {found['generalized']:,} "
+                f"| {one['table']} | {one['algorithm']} | {one['asked']} | {one['doubt']:g} | {attack} "
+                f"| {found['generalized']:,} "
                 f"| {found['sharpened']:,} | {found['smallest_crowd']} | {found['cpu_seconds']:.1f} |"
             )
     lines += [
         "",
         "What it costs: the NCP of the released cells, with doubt the mean of three runs; CPU seconds to make them.",
         "",
-        "| table | algorithm | k | NCP | NCP with doubt | costs | CPU s | with doubt |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| table | algorithm | asked for | NCP | NCP with doubt | costs | CPU s | with doubt |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    plain = {(one["table"], one["algorithm"], one["k"]): one for one in figures if not one["doubt"]}
+    plain = {(one["table"], one["algorithm"], one["asked"]): one for one in figures if not one["doubt"]}
     for one in figures:
         if one["doubt"]:
-            before = plain[one["table"], one["algorithm"], one["k"]]
+            before = plain[one["table"], one["algorithm"], one["asked"]]
             lines.append(
-                f"| {one['table']} | {one['algorithm']} | {one['k']} | {before['ncp']:.4f} | {one['ncp']:.4f} "
+                f"| {one['table']} | {one['algorithm']} | {one['asked']} | {before['ncp']:.4f} | {one['ncp']:.4f} "
                 f"| {one['cost']:+.1%} | {before['cpu_seconds']:.2f} | {one['cpu_seconds']:.2f} |"
             )
     return "\n".join([*lines, ""])

@@ -1,17 +1,12 @@
-"""Doubt: chance raises labels, so that every group of a release may be any k rows below its labels.
-
-The law is tried as it is proved: take a release, give all rows of each group one tuple below its labels, whichever,
-and find the draws by which the same algorithm makes the same release of that table.
-"""
+"""Doubt: what releases look like of which chance raised some labels; tests/test_doubt_law.py has the law."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, product
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +17,22 @@ from numpy.typing import NDArray
 
 import indistinct as ix
 from brute_force import Case, Column, cases, task_of
-from indistinct.algorithms import Task
-from indistinct.algorithms import doubt as raising
 from indistinct.algorithms.doubt import raise_labels
-from indistinct.counting import FrequencyList
+from indistinct.counting import Groups
 from indistinct.draws import Draws
 from indistinct.recoding import LocalRecoding
 from profiles import examples
+
+
+@dataclass(frozen=True)
+class Odd(ix.PrivacyModel):
+    """Two groups of an odd number of rows are no such group."""
+
+    name: ClassVar[str] = "odd"
+
+    def satisfied(self, groups: Groups) -> NDArray[np.bool_]:
+        return groups.sizes % 2 == 1
+
 
 DOUBT = 0.5
 ALGORITHMS = (ix.Regroup(), ix.Mondrian(), ix.Mondrian(strict=False), ix.KSimilar())
@@ -44,114 +48,6 @@ def groups_of(recoding: LocalRecoding) -> Counter[Labels]:
     for labels, size in zip(zip(*texts, strict=True), recoding.sizes.tolist(), strict=True):
         found[labels] += size
     return found
-
-
-@dataclass(frozen=True)
-class Scripted(Draws):
-    """Draws what it is told, by the name of the part."""
-
-    said: Any = None
-    name: str = ""
-
-    def part(self, name: str) -> Draws:
-        return Scripted(said=self.said, name=name)
-
-    def keys(self, number: int) -> NDArray[np.uint64]:
-        return self.said[self.name](number)
-
-
-def parts_of(rows: int, k: int) -> list[int]:
-    """Divide rows into parts of k to 2k - 1."""
-    return [k] * (rows // k - 1) + [k + rows % k]
-
-
-def level_of(column: Column, value: str | None, label: str | None) -> int:
-    """Give a level on which a value has a label that covers more than the one below; 0 if it is the value."""
-    paths = [column.path(other) for other in column.domain([None])]
-    path = column.path(value)
-
-    def covers(level: int) -> int:
-        return sum(other[level] == path[level] for other in paths)
-
-    levels = [level for level, own in enumerate(path) if own == label]
-    return 0 if 0 in levels else next(level for level in levels if covers(level) > covers(level - 1))
-
-
-def script(recoding: LocalRecoding, wanted: dict[int, list[tuple[int, Labels]]], case: Case) -> Scripted:
-    """Give the draws that divide the tuples of a table and raise the parts to the labels that are wanted.
-
-    ``wanted`` has for each tuple, which is a group of its own, how many of its rows are to have which labels.
-    """
-    pieces, k = recoding.pieces, case.k
-    sizes, fates = [], []
-    undivided = [piece for piece in range(len(pieces.rows)) if pieces.rows[piece] < 2 * k]
-    undivided.sort(key=lambda piece: int(pieces.groups[piece]))
-    for piece in undivided:
-        ((_, labels),) = wanted[int(pieces.tuples[piece])]
-        fates.append((int(pieces.tuples[piece]), labels))
-    for piece in range(len(pieces.rows)):
-        if pieces.rows[piece] >= 2 * k:
-            own = [(part, labels) for rows, labels in wanted[int(pieces.tuples[piece])] for part in parts_of(rows, k)]
-            sizes += [part - k for part, _ in own] + [0] * (int(pieces.rows[piece]) // k - len(own))
-            fates += [(int(pieces.tuples[piece]), labels) for _, labels in own]
-    frequencies = recoding.frequencies
-    levels = np.zeros((len(case.columns), len(fates)))
-    for place, (number, labels) in enumerate(fates):
-        for at, column in enumerate(case.columns):
-            value = frequencies.hierarchies[at].values[frequencies.entry_codes(at)[number]]
-            levels[at, place] = level_of(column, value, labels[at])
-    # in such a table no label is generalized, so each level has the chance of those that nobody needs
-    fate = np.where(levels > 0, (levels - 0.5) * DOUBT * raising.SELDOM, 0.99)
-    keys = (fate.ravel() * 2.0**64).astype(np.uint64)
-
-    def raise_parts(number: int) -> NDArray[np.uint64]:
-        assert number == keys.size
-        return keys
-
-    return Scripted(said={"divided tuples": lambda number: np.array(sizes, np.uint64), "raised labels": raise_parts})
-
-
-def below(case: Case, labels: Labels) -> st.SearchStrategy[Labels]:
-    """Draw a tuple below the labels of a group; where a name stands on two levels it is on the lower one."""
-    columns = zip(case.columns, labels, strict=True)
-    values = [
-        [value for value in (*column.domain([]), None) if label in column.path(value)] for column, label in columns
-    ]
-    return st.tuples(*map(st.sampled_from, values))
-
-
-def number_tuples(recoding: LocalRecoding) -> dict[Labels, int]:
-    """Give the number of each tuple of a table."""
-    frequencies = recoding.frequencies
-    columns = [
-        [hierarchy.values[code] for code in frequencies.entry_codes(column).tolist()]
-        for column, hierarchy in enumerate(frequencies.hierarchies)
-    ]
-    return {row: number for number, row in enumerate(zip(*columns, strict=True))}
-
-
-@examples(50)
-@given(cases(most_rows=20, most_columns=2), st.sampled_from(ALGORITHMS), st.data())
-def test_every_group_of_a_release_may_be_any_one_tuple_below_its_labels(
-    case: Case, algorithm: Any, data: st.DataObject
-) -> None:
-    assume(len(case.rows) >= case.k and all(column.listed for column in case.columns) and case.k > 1)
-    task = replace(task_of(case), draws=Draws.of_seed(data.draw(st.integers(0, 999)), b"test"))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(raising, "SELDOM", 0.2)
-        found = raise_labels(task, algorithm.run(task, ix.Watch()), DOUBT)
-        released = groups_of(found)
-        chosen = {labels: data.draw(below(case, labels)) for labels in released}
-        other = replace(case, rows=tuple(chosen[labels] for labels, size in released.items() for _ in range(size)))
-        again = task_of(other)
-        plain = algorithm.run(again, ix.Watch())
-        assert groups_of(plain) == Counter(other.rows)  # it is k-anonymous, and so left as it is
-        number_of = number_tuples(plain)
-        wanted: defaultdict[int, list[tuple[int, Labels]]] = defaultdict(list)
-        for labels, size in released.items():
-            wanted[number_of[chosen[labels]]].append((size, labels))
-        drawn = replace(again, draws=script(plain, wanted, other))
-        assert groups_of(raise_labels(drawn, plain, DOUBT)) == released
 
 
 @examples(30)
@@ -171,39 +67,6 @@ def test_labels_are_only_raised_and_groups_never_fall_below_k(case: Case, algori
         lowest = LocalRecoding.of_pieces(task.frequencies, found.pieces)
         assert lowest.mean_levels[column] <= found.mean_levels[column] + 1e-9
     assert groups_of(raise_labels(task, plain, DOUBT)) == groups_of(found)  # a seed draws the same again
-
-
-def test_no_table_of_equal_groups_is_ruled_out_by_trying_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is scripted here: all tables of four rows are released again and again, by the secure generator."""
-    monkeypatch.setattr(raising, "SELDOM", 0.8)
-    column = ix.quasi(ix.levels([[value, "*"] for value in "abc"]), missing="refuse")
-    policy = ix.Policy({"q": column}, [ix.KAnonymity(2)], algorithm="mondrian")
-    frequencies = {
-        rows: FrequencyList.of_codes(
-            ["q"], [column.compile(list("abc"))], [np.array(sorted(set(rows)))], np.unique(rows, return_counts=True)[1]
-        )
-        for rows in combinations_with_replacement(range(3), 4)
-    }
-    tasks = {rows: Task.of(one, policy) for rows, one in frequencies.items()}
-    plain = {rows: ix.Mondrian().run(task, ix.Watch()) for rows, task in tasks.items()}
-
-    def ruled_out(doubt: float, draws: int) -> int:
-        seen = {rows: {released(rows, doubt) for _ in range(10 if doubt else 1)} for rows in tasks}
-        found = 0
-        for groups in set().union(*seen.values()):
-            below = [range(3) if labels == ("*",) else ["abc".index(str(labels[0]))] for labels, _ in groups]
-            for values in product(*below):
-                rows = tuple(
-                    sorted(value for value, (_, size) in zip(values, groups, strict=True) for _ in range(size))
-                )
-                found += groups not in seen[rows] and all(released(rows, doubt) != groups for _ in range(draws))
-        return found
-
-    def released(rows: tuple[int, ...], doubt: float) -> tuple[tuple[Labels, int], ...]:
-        return tuple(sorted(groups_of(raise_labels(tasks[rows], plain[rows], doubt)).items()))
-
-    assert ruled_out(0.0, 1) > 0
-    assert ruled_out(DOUBT, 3000) == 0
 
 
 TREES = {
@@ -235,6 +98,23 @@ def test_neither_attack_sharpens_a_cell_or_leaves_a_crowd_below_k(name: str) -> 
             for attack in (ix.attacks.downcoding, ix.attacks.refinement):
                 report = attack(release, asked)
                 assert report.generalized_cells >= 20
+                assert (report.sharpened_cells > 0) is is_sharpened
+                assert (report.smallest_crowd < 3) is is_sharpened
+
+
+@pytest.mark.parametrize("person", [None, "person"], ids=["rows", "people"])
+def test_nor_does_one_where_values_and_people_are_asked_about(person: str | None) -> None:
+    dice = np.random.default_rng(2)
+    table = people(90).append_column("ill", pa.array(dice.choice(["flu", "gout", "HIV"], 90)))
+    table = table.append_column("person", pa.array(dice.integers(0, 60, 90)))
+    plain = asked_of()
+    columns = {**plain.columns, "ill": ix.sensitive(), "person": ix.identifier()}
+    privacy = [ix.KAnonymity(3), ix.LDiversity(2)]
+    for doubt, is_sharpened in ((0.0, True), (0.1, False)):
+        asked = replace(plain, columns=columns, privacy=privacy, person=person, options={"doubt": doubt})
+        with ix.anonymize(table, replace(asked, one_row_per_person=person is None), seed=5) as release:
+            for attack in (ix.attacks.downcoding, ix.attacks.refinement):
+                report = attack(release, release.policy)
                 assert (report.sharpened_cells > 0) is is_sharpened
                 assert (report.smallest_crowd < 3) is is_sharpened
 
@@ -273,6 +153,16 @@ def test_a_release_tells_nothing_that_compares_with_what_lies_below(name: str, t
     assert not {"gap", "bound", "is_proven"} & set(said)
 
 
+def test_a_release_does_not_tell_that_time_was_up() -> None:
+    """It never is for a table that is left as it is, so it would tell that this one was not."""
+    for doubt in (0.0, 0.1):
+        with ix.anonymize(
+            people(), asked_of(), algorithm=ix.Mondrian(doubt=doubt), watch=ix.Watch(time_limit=1e-9)
+        ) as release:
+            assert release.recoding.is_cut_short
+            assert ("is_cut_short" in release.facts) is (doubt == 0.0)
+
+
 def test_a_report_draws_what_the_release_tells(tmp_path: Path) -> None:
     asked = replace(asked_of(), algorithm="lattice", options={"measure": "loss"})
     with ix.anonymize(people(), asked, algorithm=ix.Regroup(doubt=0.1)) as release:
@@ -298,3 +188,25 @@ def test_few_known_columns_and_doubt_do_not_go_together() -> None:
     asked = replace(asked_of(doubt=0.1), privacy=[ix.KAnonymity(3, known=1)])
     with pytest.raises(ix.PolicyError, match="doubt: where few columns are known"):
         ix.anonymize(people(), asked)
+
+
+@pytest.mark.parametrize(
+    ("model", "person", "message"),
+    [
+        (ix.LDiversity(2, "entropy"), "person", "so many people or values where people have several rows; leave"),
+        (Odd(), None, "could spoil a model that asks for more than so many people or values; leave doubt out"),
+    ],
+)
+def test_models_that_becoming_one_could_spoil_are_refused(
+    model: ix.PrivacyModel, person: str | None, message: str
+) -> None:
+    case = Case(
+        (Column("q", (("a", "*"), ("b", "*"))),),
+        (("a",), ("a",), ("b",)),
+        1,
+        persons=("p", "q", "r") if person else None,
+    )
+    plain = task_of(case)
+    asked = tuple(replace(one, models=(model,)) for one in plain.requirements)
+    with pytest.raises(ix.PolicyError, match=message):
+        ix.Mondrian(doubt=0.1).run(replace(plain, requirements=asked), ix.Watch())

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
-from indistinct.algorithms.doubt import raise_labels, refuse_doubt
+from indistinct.algorithms.doubt import with_doubt
 from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
@@ -60,11 +60,13 @@ class Aligning(Algorithm):
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the recoding to groups of rows, or of people whose rows are linked, with some labels raised."""
-        if self.doubt:
-            refuse_doubt(task)
-        links_rows = task.policy.links_rows
-        found = align_profiles(task, watch, self.labels, self.group) if links_rows else self.group(task, watch)
-        return raise_labels(task, found, self.doubt)
+
+        def make() -> LocalRecoding:
+            if task.policy.links_rows:
+                return align_profiles(task, watch, self.labels, self.group)
+            return self.group(task, watch)
+
+        return with_doubt(task, self.doubt, make)
 
 
 GroupPeople = Callable[[Task, Watch], LocalRecoding]

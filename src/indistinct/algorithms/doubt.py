@@ -1,33 +1,36 @@
-"""raise_labels(): a local recoding of which no label tells what lies below it, since any may be wider than it must be.
+"""with_doubt(): a local recoding of which no label tells what lies below it, since any may be wider than it must be.
 
 A group that carries the lowest labels says that its rows differ: had they not, its label would be lower. So some of
 them share a lower label with fewer than k. Here chance raises a few labels more than they need. Then every label may
-be one of those, and its group may be any k rows below it, even equal ones. The law, which docs/attacks.md proves:
+be one of those, and its group may be any rows below it, even equal ones. The law, which docs/attacks.md proves:
 
-    give each group of a release any tuple below its labels, and all its rows that tuple; then the same algorithm
-    makes the same release from this table, with a chance above 0.
+    give each group of a release any tuple below its labels, and all its rows that tuple, with the sensitive values and
+    the people that they have; then the same algorithm makes the same release from this table, with a chance above 0.
 
-That needs labels that can be raised to any level, by chances that are above 0 in every table; and rows of one tuple
-that chance can divide among several groups of k or more.
+That needs models that hold for groups put together of groups that satisfy them, so that the new table satisfies them as
+it is, and is left so; labels that can be raised to any level, by chances that are above 0 in every table; and rows of
+one tuple that chance can divide among any groups that satisfy the models, which ``dividing`` does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from indistinct.algorithms.dividing import divide_tuples, example_entries
+from indistinct.algorithms.partition import blocks_of
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray
-from indistinct.draws import Draws
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.listed import Listed
 from indistinct.policy import Column
 from indistinct.privacy.model import BoolArray
 from indistinct.quality.measure import FloatArray
-from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import labels_of_all_levels, used_labels
 from indistinct.recoding.raised import RaisedRecoding
 
@@ -55,12 +58,24 @@ def check_doubt(doubt: object, labels: object = "hierarchy") -> None:
         raise PolicyError(mistakes)
 
 
-def refuse_doubt(task: Task) -> None:
+def with_doubt(task: Task, doubt: float, make: Callable[[], LocalRecoding]) -> LocalRecoding:
+    """Give what ``make`` makes, or the table as it is if it satisfies all models so, with some labels raised."""
+    if not doubt:
+        return make()
+    _refuse_doubt(task)
+    if task.policy.links_rows:
+        return raise_labels(task, make(), doubt)
+    untouched = as_it_is(task)
+    return raise_labels(task, make() if untouched is None else untouched, doubt)
+
+
+def _refuse_doubt(task: Task) -> None:
     """Raise if raising labels could spoil what a task asks for."""
-    if task.counts_people and not task.is_monotone:
+    if not task.is_monotone_unsuppressed:
+        several = " where people have several rows" if task.counts_people else ""
         raise PolicyError(
-            "doubt: groups that come to carry the same labels become one, and a person with several rows who is in "
-            "both could spoil a model that is not k-anonymity; leave doubt out"
+            "doubt: groups that come to carry the same labels become one, which could spoil a model that asks for more "
+            f"than so many people or values{several}; leave doubt out"
         )
     if any(len(columns) < len(task.frequencies.columns) for columns in task.ks_by_columns()):
         raise PolicyError(
@@ -69,21 +84,35 @@ def refuse_doubt(task: Task) -> None:
         )
 
 
+def as_it_is(task: Task) -> LocalRecoding | None:
+    """Give the table with all labels as low as they may be, if every model holds for its groups; else None.
+
+    Rows that no recoding can release are suppressed: those of ``blocks_of``.
+    """
+    frequencies, entries = task.frequencies, task.frequencies.entries
+    is_lost = blocks_of(task)[0] == SUPPRESSED
+    lowest, group_of = frequencies.roll_up(frequencies.start)
+    groups, stays = group_of[entries.tuples], np.flatnonzero(~is_lost)
+    is_safe = task.without(is_lost).safe_parts(stays, entries.counts[stays], groups[stays], len(lowest))
+    if not is_safe[groups[stays]].all():
+        return None
+    pieces = Pieces(np.arange(len(entries)), entries.counts, np.where(is_lost, SUPPRESSED, groups))
+    return LocalRecoding.of_pieces(frequencies, pieces)
+
+
 def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalRecoding:
     """Give the recoding with some labels raised: in each column about ``doubt`` times as many as it generalized.
 
     A cell is raised to a level with ``doubt`` times the share of the cells that have this level, so that labels of
-    every level are doubted alike, and the cells that are raised lose about ``doubt`` times what the others do. No
-    group is smaller than k: groups that come to carry the same labels become one, and single tuples with 2k rows or
-    more are divided into parts of k or more, each with chances of its own.
+    every level are doubted alike, and the cells that are raised lose about ``doubt`` times what the others do. Groups
+    of equal rows are divided into parts, each with chances of its own. Every model stays satisfied: groups that come to
+    carry the same labels become one, and models that could be spoilt by that are refused.
     """
-    if not doubt:
-        return recoding
     pieces, groups = recoding.pieces, np.arange(recoding.number_of_groups)
-    if task.asks_rows_only:
-        pieces, groups = _divide(pieces, recoding.sizes, task.largest_k(), task.draws.part("divided tuples"))
+    if not task.policy.links_rows:
+        pieces, groups = divide_tuples(task, recoding)
     frequencies = recoding.frequencies
-    examples = _examples(pieces, len(groups))
+    examples = example_entries(pieces, len(groups))
     chances = task.draws.part("raised labels").keys(len(frequencies.columns) * len(groups))
     fate = (chances >> np.uint64(11)).astype(np.float64).reshape(len(frequencies.columns), -1) * UNIT
     labels, codes = [], np.zeros(fate.shape, np.int64)
@@ -101,46 +130,6 @@ def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalReco
     made = RaisedRecoding.of_labels(frequencies, pieces, tuple(labels), codes)
     few = _join_pieces(made.pieces, len(frequencies.entries))
     return replace(made, pieces=few, is_cut_short=recoding.is_cut_short)
-
-
-def _divide(pieces: Pieces, sizes: IntArray, k: int, draws: Draws) -> tuple[Pieces, IntArray]:
-    """Divide single tuples of 2k rows or more into parts of k or more; also give the earlier group of each part.
-
-    Every way to divide them into k to 2k - 1 rows each may come up; the last part may have up to 3k - 2.
-    """
-    number = np.bincount(pieces.groups[pieces.is_released], minlength=len(sizes))
-    is_whole = pieces.is_released & (pieces.rows >= 2 * k)
-    is_whole[is_whole] = number[pieces.groups[is_whole]] == 1
-    whole, rest = np.flatnonzero(is_whole), np.flatnonzero(~is_whole)
-    if not len(whole):
-        return pieces, np.arange(len(sizes))
-    rows = pieces.rows[whole]
-    most = rows // k
-    firsts = np.cumsum(most) - most
-    piece_of = np.repeat(np.arange(len(whole)), most)
-    parts = k + (draws.keys(int(most.sum())) % np.uint64(k)).astype(np.int64)
-    before = np.cumsum(parts) - parts
-    before -= before[firsts][piece_of]  # the rows of the piece that earlier parts have
-    is_kept = before + parts <= rows[piece_of] - k
-    is_last = np.append(True, is_kept[:-1]) & ~is_kept
-    is_last |= ~is_kept & (np.arange(len(parts)) == firsts[piece_of])
-    parts = np.where(is_last, rows[piece_of] - before, parts)
-    stays = is_kept | is_last
-    piece_of, parts = piece_of[stays], parts[stays]
-    groups = np.concatenate([np.arange(len(sizes)), pieces.groups[whole][piece_of]])
-    divided = Pieces(
-        np.concatenate([pieces.tuples[rest], pieces.tuples[whole][piece_of]]),
-        np.concatenate([pieces.rows[rest], parts]),
-        np.concatenate([pieces.groups[rest], len(sizes) + np.arange(len(parts))]),
-    ).number_groups()
-    return divided[0], groups[divided[1]]
-
-
-def _examples(pieces: Pieces, groups: int) -> IntArray:
-    """Give one entry of each group."""
-    found = np.zeros(groups, np.int64)
-    found[pieces.groups[pieces.is_released]] = pieces.tuples[pieces.is_released]
-    return found
 
 
 def _drawn_level(fate: FloatArray, chances: FloatArray) -> IntArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from indistinct.algorithms.algorithm import Kind, LabelPromise
-from indistinct.algorithms.doubt import check_doubt, raise_labels, refuse_doubt
+from indistinct.algorithms.doubt import check_doubt, with_doubt
 from indistinct.algorithms.partition import Partition, WithinBlocks, partition_tuples
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.space import Space
@@ -58,11 +58,9 @@ class KSimilar(WithinBlocks):
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Give the best local recoding found, and how far from the optimum it can be."""
-        assert isinstance(self.measure, CellMeasure)  # checked when made
-        if self.doubt:
-            refuse_doubt(task)
-        found = partition_tuples(task, watch, self.measure, "hierarchy", self._group)
-        return raise_labels(task, found, self.doubt)
+        measure = self.measure
+        assert isinstance(measure, CellMeasure)  # checked when made
+        return with_doubt(task, self.doubt, lambda: partition_tuples(task, watch, measure, "hierarchy", self._group))
 
     def _group(self, space: Space, k: int, watch: Watch) -> Partition:
         from indistinct.algorithms.column_generation import Effort

@@ -363,7 +363,7 @@ def summarize(release: Release, written: Path) -> None:
         )
     if lost := _much_lost(facts):
         show.say(lost, "yellow")
-    if "is_cut_short" in facts:
+    if release.recoding.is_cut_short:
         show.say("cut short by the time limit: with more time the algorithm gives another release", "yellow")
     if not release.verdict.passed:
         show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)

@@ -110,7 +110,8 @@ def _work(task: Task, algorithm: Algorithm) -> Callable[[pa.Table], pa.Table]:
     def work(fragment: pa.Table) -> pa.Table:
         own = _list_of(fragment, whole.frequencies)
         try:
-            recoding = algorithm.run(replace(whole, frequencies=own), Watch())
+            draws = whole.draws.part(f"fragment {own.digest()}")
+            recoding = algorithm.run(replace(whole, frequencies=own, draws=draws), Watch())
         except InfeasibleError:
             nothing = Pieces.whole(own, np.full(len(own.base), SUPPRESSED))
             recoding = LocalRecoding.of_pieces(own, nothing)

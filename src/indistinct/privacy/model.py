@@ -45,7 +45,8 @@ class PrivacyModel(ABC):
     is_monotone: ClassVar[bool] = False
     """A satisfied group stays satisfied whatever it is merged with, so on the way up no more rows are suppressed."""
     is_monotone_unsuppressed: ClassVar[bool] = False
-    """Satisfied groups stay satisfied when they are merged with each other: enough where no row is suppressed."""
+    """Satisfied groups stay satisfied when they are merged with each other, whichever of them: enough where no row is
+    suppressed, and what labels that chance raises rely on."""
     asks_sensitive: ClassVar[bool] = False
     """The model asks about sensitive values: about ``column``, or about all sensitive columns if that is None."""
     asks_whole_table: ClassVar[bool] = False

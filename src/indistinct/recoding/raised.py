@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from indistinct.policy import Policy
 from indistinct.recoding.drawn import TOLD
 from indistinct.recoding.local import LocalRecoding
 
@@ -12,10 +14,17 @@ from indistinct.recoding.local import LocalRecoding
 class RaisedRecoding(LocalRecoding):
     """A local recoding of which nobody may learn which labels were raised.
 
-    So it says nothing of its own quality but what the released cells say anyway: not how far it is from the best, and
-    no measure that compares with the values below the labels.
+    So it says nothing of its own quality but what the released cells say anyway: not how far it is from the best, no
+    measure that compares with the values below the labels, and not that time was up, which it never is for a table
+    that is left as it is.
     """
 
     def tells_measure(self, name: str) -> bool:
         """Only what follows from the released cells is told."""
         return name in TOLD
+
+    def facts(self, policy: Policy) -> dict[str, Any]:
+        """Say what every release does, but not whether a time limit ended the algorithm."""
+        facts = LocalRecoding.facts(self, policy)
+        facts.pop("is_cut_short", None)
+        return facts

@@ -23,7 +23,8 @@ MOST_NAMED = 8
 MANY_QUASI = 30
 """More quasi columns than these are hardly what others know."""
 DOUBT = 0.1
-"""Chance raises so large a share of the labels: that costs less than a tenth more loss (benchmarks, sharpening)."""
+"""Chance raises so large a share of the labels, so that none can be sharpened, which is proved for all models that are
+suggested. It costs less than a tenth more loss (benchmarks, sharpening)."""
 MOST_ROWS = 400_000
 """A larger table is left to the search for whole columns, which counts tuples and takes seconds."""
 
@@ -50,7 +51,7 @@ def suggested_policy(
         privacy=[KAnonymity(k), *models],
         max_suppression=max_suppression,
         algorithm=algorithm,
-        options=_suggested_options(algorithm, is_doubted=not models and person is None),
+        options={"measure": "loss", "doubt": DOUBT} if algorithm == "regroup" else {},
         person=person,
         one_row_per_person=_has_one_row_each(profile),
     )
@@ -62,13 +63,6 @@ def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
     Where no more rows stand in groups below k than may be suppressed, the lattice leaves all others as they are.
     """
     return "lattice" if is_crowded or profile.rows > MOST_ROWS else "regroup"
-
-
-def _suggested_options(algorithm: str, *, is_doubted: bool) -> dict[str, str | float]:
-    """Give what is asked of an algorithm: doubt where it is proved that no label can then be sharpened."""
-    if algorithm != "regroup":
-        return {}
-    return {"measure": "loss"} | ({"doubt": DOUBT} if is_doubted else {})
 
 
 def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -> bool:
@@ -125,7 +119,7 @@ def reasons(profile: Profile, policy: Policy) -> list[str]:
             f"{columns} are more than anybody knows of a person, and little is left of a table that hides all of them: "
             "make other what nobody can link by, drop what is not needed, or ask against whoever knows few (--known 3)"
         )
-    if policy.algorithm == "regroup" and (len(policy.privacy) == 1 or not policy.person_columns):
+    if policy.algorithm == "regroup":
         found.append(_said_of_doubt(policy))
     if profile.namesakes:
         found.append(

@@ -12,6 +12,7 @@ from indistinct.algorithms import Algorithm, Task
 from indistinct.counting import FrequencyList, Groups, Node, Tally
 from indistinct.errors import InfeasibleError
 from indistinct.privacy import PrivacyModel
+from indistinct.privacy.model import BoolArray
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import FullDomainRecoding, Recoding
 from indistinct.testing.random_tables import (
@@ -35,8 +36,9 @@ def check_model(model: PrivacyModel, *, examples: int = EXAMPLES) -> None:
     ``is_monotone`` is what an exact search relies on: from a node to any node above it, the rows that must be
     suppressed never become more. It is not enough that merging satisfied groups gives satisfied ones; a failing group
     that joins a satisfied one must not spoil it. ``is_monotone_unsuppressed`` is enough where no row is suppressed:
-    above a node at which every group is satisfied every group is. ``floor`` must be monotone and implied by the model,
-    ``alone`` must imply it. A model with ``asks_whole_table`` may also judge a group by what else is released.
+    any satisfied groups that become one satisfy it, whichever labels they have. ``floor`` must be monotone and implied
+    by the model, ``alone`` must imply it. A model with ``asks_whole_table`` may also judge a group by what else is
+    released.
     """
     assert isinstance(model.name, str), "a model has a name"
     assert isinstance(model.is_monotone, bool), "is_monotone is True or False"
@@ -49,6 +51,7 @@ def check_model(model: PrivacyModel, *, examples: int = EXAMPLES) -> None:
         for groups in at_nodes.values():
             _check_judgement(model, groups)
             _check_relatives(model, groups)
+            _check_unions(model, groups)
         _check_monotone(model, at_nodes)
         floor = getattr(model, "floor", None)
         if floor is not None and floor is not model:
@@ -95,6 +98,17 @@ def _check_monotone(model: PrivacyModel, at_nodes: Mapping[Node, Groups]) -> Non
             assert not is_worse, f"{model.name} is not monotone even without suppression: {words}"
 
 
+def _check_unions(model: PrivacyModel, groups: Groups) -> None:
+    """Check that a release of satisfied groups satisfies the model when some of them become one."""
+    if not getattr(model, "is_monotone_unsuppressed", False):
+        return
+    kept = groups.without(_failing(model, groups))
+    for into in (np.arange(len(groups)) // 2, np.arange(len(groups)) % 2, np.zeros(len(groups), np.int64)):
+        sizes = np.bincount(into, kept.sizes, len(groups)).astype(np.int64)
+        joined = Groups.of_sizes(sizes, {name: tally.merge(into) for name, tally in kept.tallies.items()})
+        assert model.holds(joined).all(), f"groups that satisfy {model.name} do not satisfy it together"
+
+
 def _check_objection(model: PrivacyModel, frequencies: FrequencyList) -> None:
     """Check that a model says in words that quote no value why not even all rows together satisfy it."""
     everything, _ = frequencies.base.only([])
@@ -105,13 +119,16 @@ def _check_objection(model: PrivacyModel, frequencies: FrequencyList) -> None:
 
 
 def _rows_to_suppress(model: PrivacyModel, groups: Groups) -> int:
-    """Count the rows of the groups that fail, taking them out until none fails."""
+    """Count the rows of the groups that fail."""
+    return int(groups.sizes[_failing(model, groups)].sum())
+
+
+def _failing(model: PrivacyModel, groups: Groups) -> BoolArray:
+    """Tell which groups fail, taking them out until none fails."""
     is_out = np.zeros(len(groups), np.bool_)
-    while True:
-        fails = ~model.holds(groups.without(is_out)) & ~is_out
-        if not fails.any():
-            return int(groups.sizes[is_out].sum())
+    while (fails := ~model.holds(groups.without(is_out)) & ~is_out).any():
         is_out |= fails
+    return is_out
 
 
 def check_measure(measure: QualityMeasure, *, examples: int = EXAMPLES) -> None:
