@@ -124,8 +124,9 @@ def test_homogeneity_shows_groups_with_one_value(hospital: dict[str, Path], tmp_
     rows = [(*row[:4], "flu" if row[1] == "1967" else row[4]) for row in HOSPITAL_GT1]
     table = save(tmp_path / "same.csv", HOSPITAL_COLUMNS, rows)
     content = answer("homogeneity", hospital["policy"], table)
-    counts = {"same_groups": 1, "same_rows": 2, "alike_groups": 1, "alike_rows": 2, "common_rows": 0, "empty_rows": 0}
-    assert content["columns"] == [{"column": "Problem", **counts}]
+    counts = {"same_groups": 1, "same_rows": 2, "alike_groups": 1, "alike_rows": 2}
+    nothing = {"common_rows": 0, "empty_rows": 0, "harmless_rows": 0}
+    assert content["columns"] == [{"column": "Problem", **counts, **nothing}]
     assert content["findings"][0]["labels"]["BirthDate"] == "1967"
     told = run("homogeneity", hospital["policy"], table, "--share", "0.5").output
     assert "all have one and the same Problem" in " ".join(told.split())
@@ -145,6 +146,22 @@ def test_what_nearly_everybody_has_exposes_nobody(ill: int, is_broken: bool) -> 
     assert "of these rows have what 90% of the whole release have" in report.summary
 
 
+@pytest.mark.parametrize(("limited", "exposed"), [(("yes",), 3), (("no",), 6), (("yes", "no"), 9), ((), 9)])
+def test_of_values_that_are_limited_by_name_the_others_are_no_secret(limited: tuple[str, ...], exposed: int) -> None:
+    """Of five towns of three one has it, two have not, and two are mixed."""
+    models: list[ix.PrivacyModel] = [ix.KAnonymity(3)]
+    models += [ix.AlphaK(dict.fromkeys(limited, 0.8), 2, column="hiv")] if limited else []
+    policy = ix.Policy({"town": ix.quasi(), "hiv": ix.sensitive()}, models)
+    table = pa.table({"town": list("aaabbbcccdddeee"), "hiv": ["yes"] * 3 + ["no"] * 6 + ["yes", "no", "no"] * 2})
+    report = ix.attacks.homogeneity(table, policy)
+    (column,) = report.columns
+    assert (column.same_rows, column.exposed_rows, column.harmless_rows) == (9, exposed, 9 - exposed)
+    assert ("have a value that the policy does not limit" in report.summary) is (exposed < 9)
+    assert len(report.findings) == exposed / 3
+    every = ix.Policy({"town": ix.quasi(), "hiv": ix.sensitive()}, [ix.KAnonymity(3), ix.AlphaK(0.8, 2)])
+    assert ix.attacks.homogeneity(table, every).columns[0].exposed_rows == 9  # one share for all values names none
+
+
 @pytest.mark.parametrize("recorded", [0, 3])
 def test_groups_of_which_nothing_was_recorded_expose_nobody(recorded: int) -> None:
     policy = ix.Policy({"town": ix.quasi(), "pay": ix.sensitive()}, [ix.KAnonymity(3)])
@@ -161,9 +178,10 @@ def test_advice_on_groups_with_one_value_names_the_columns() -> None:
     cells = {"ill": ["flu"] * 6, "pay": ["9"] * 3 + ["1", "2", "3"]}
     policy = ix.Policy({"town": ix.quasi(), **dict.fromkeys(cells, ix.sensitive())}, [ix.KAnonymity(3)])
     table = pa.table({"town": list("aaabbb"), **cells})
-    lines, drop, other = ix.attacks.homogeneity(table, policy).advice
+    lines, drop, some, other = ix.attacks.homogeneity(table, policy).advice
     assert 'column = "pay" in the policy' in lines  # everybody has flu: no release could hide that
     assert 'pay = { role = "drop" }' in drop
+    assert 'model = "alpha-k", alpha = { "…" = 0.8 }, k = 2, column = "pay"' in some
     assert 'pay = { role = "other" }' in other
 
 

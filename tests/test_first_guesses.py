@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.study.column_roles import ColumnProfile
 from indistinct.study.profiling import profile
-from indistinct.study.suggesting import suggested_policy
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = (

@@ -7,10 +7,10 @@ import random
 import pyarrow as pa
 import pytest
 
+from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy import Role
 from indistinct.study.column_roles import ColumnProfile, said_by
 from indistinct.study.profiling import Profile, profile
-from indistinct.study.suggesting import suggested_policy
 
 NAMES = ["Abel", "Berg", "Cole", "Dorn", "Ekman", "Falk", "Gray"]
 

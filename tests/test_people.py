@@ -385,8 +385,8 @@ def test_names_of_columns_tell_whose_rows_they_are(name, kind):
 
 
 def test_init_finds_the_person():
+    from indistinct.pipeline.suggesting import suggested_policy
     from indistinct.study.profiling import profile
-    from indistinct.study.suggesting import suggested_policy
 
     table = pa.table({"encounter_id": range(200), "patient_nbr": [n // 2 for n in range(200)], "age": [40] * 200})
     found = profile(table.append_column("sex", pa.array(["f", "m"] * 100)))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.linkage import coded_cells
+from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy.policy_file import parse_policy, policy_toml
 from indistinct.study import column_looks
 from indistinct.study.column_roles import ColumnProfile
 from indistinct.study.profiling import comments, profile
-from indistinct.study.suggesting import suggested_policy
 from profiles import examples
 
 

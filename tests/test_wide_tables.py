@@ -18,10 +18,10 @@ from indistinct.engine.duckdb.session import Session
 from indistinct.linkage import telling_columns
 from indistinct.linkage.coded_cells import Codes
 from indistinct.linkage.spelling import FORMATS, ISO, _pattern
+from indistinct.pipeline.suggesting import reasons, suggested_policy
 from indistinct.study.profiling import profile
 from indistinct.study.risk import combinations as sets_of_columns
 from indistinct.study.risk import safe_harbor
-from indistinct.study.suggesting import reasons, suggested_policy
 from profiles import examples
 
 WIDE = 95

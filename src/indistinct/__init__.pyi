@@ -55,6 +55,7 @@ from indistinct.pipeline.comparison import compare as compare
 from indistinct.pipeline.mu_argus_session import MuArgusSession as MuArgusSession
 from indistinct.pipeline.policy_check import PolicyCheck as PolicyCheck
 from indistinct.pipeline.policy_check import check as check
+from indistinct.pipeline.suggesting import suggested_policy as suggested_policy
 from indistinct.pipeline.trials import Comparison as Comparison
 from indistinct.policy import DateShift as DateShift
 from indistinct.policy import LinkedTable as LinkedTable
@@ -118,7 +119,6 @@ from indistinct.study.risk import Unicity as Unicity
 from indistinct.study.risk import explain_row as explain_row
 from indistinct.study.risk import risk as risk
 from indistinct.study.risk import unicity as unicity
-from indistinct.study.suggesting import suggested_policy as suggested_policy
 from indistinct.study.workload import Workload as Workload
 from indistinct.study.workload import queries as queries
 from indistinct.watch import Watch as Watch

@@ -33,6 +33,8 @@ ADVICE = (
     "policy",
     "if that loses too much, recode the column so that fewer values stand for themselves, or leave it out: "
     '{column} = {{ role = "drop" }}',
+    "if only some of its values are a secret, limit those alone, by name: [[privacy]] "
+    'model = "alpha-k", alpha = {{ "…" = 0.8 }}, k = 2, column = "{column}"',
     'if it is no secret, say so: {column} = {{ role = "other" }}',
 )
 """What to do about a column, in the words of a policy file."""
@@ -86,11 +88,14 @@ class AlikeColumn:
     no release could hide that, and a group tells little beyond it."""
     empty_rows: int = 0
     """Those of the others in groups in which all cells are missing: what follows is that nothing was recorded."""
+    harmless_rows: int = 0
+    """Those of the others in groups that share a value which is no secret by the policy: an (α,k)-model limits some
+    values of the column by name, and not this one."""
 
     @property
     def exposed_rows(self) -> int:
-        """Rows of groups that share a value which is recorded, and which nearly all others do not have."""
-        return self.same_rows - self.common_rows - self.empty_rows
+        """Rows of groups that share a value which is recorded and a secret, and which nearly all others do not have."""
+        return self.same_rows - self.common_rows - self.empty_rows - self.harmless_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,11 @@ class HomogeneityReport:
 
     def _in_common(self, column: AlikeColumn) -> str:
         """Say how much of it is what nearly everybody has, or nothing at all."""
-        having = {f"what {self.share:.0%} of the whole release have": column.common_rows, "no value": column.empty_rows}
+        having = {
+            f"what {self.share:.0%} of the whole release have": column.common_rows,
+            "no value": column.empty_rows,
+            "a value that the policy does not limit": column.harmless_rows,
+        }
         said = [
             f"{'all' if rows == column.same_rows else f'{rows:,}'} of these {PLURALS[self.unit]} have {what}"
             for what, rows in having.items()
@@ -223,18 +232,25 @@ def homogeneity(
             units, groups = int(found.sizes.sum()), len(found.sizes)
             same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
             is_common = found.has_common(share)
-            common = int(found.sizes[is_same & is_common].sum())
             is_empty = found.is_missing[found.values] & ~is_common
-            empty = int(found.sizes[is_same & is_empty].sum())
-            alike_groups = int(is_alike.sum())
-            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, alike_groups, alike, common, empty))
-            for group in found.worst(is_alike & ~is_common & ~is_empty)[:most]:
+            is_harmless = found.has_other_than(_limited_values(policy, found.column)) & ~is_common & ~is_empty
+            less = [int(found.sizes[is_same & one].sum()) for one in (is_common, is_empty, is_harmless)]
+            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike, *less))
+            for group in found.worst(is_alike & ~is_common & ~is_empty & ~is_harmless)[:most]:
                 size, largest = int(found.sizes[group]), int(found.largest[group])
                 findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
     findings.sort(key=lambda one: (-one.share, -one.rows))
     notes = [BY_PROFILE] if is_linked else people_notes(policy)
     notes += [ALIKE] if notes and not is_linked else []
     return HomogeneityReport(units, groups, share, tuple(columns), tuple(findings[:most]), tuple(notes), unit)
+
+
+def _limited_values(policy: Policy, column: str) -> set[str]:
+    """Give the values of a column that the policy limits by name: those alone are a secret."""
+    from indistinct.privacy import AlphaK
+
+    models = [model for model in policy.privacy if isinstance(model, AlphaK) and model.column in (column, None)]
+    return {value for model in models if not isinstance(model.alpha, float | int) for value in model.alpha}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +264,8 @@ class _Shares:
     """The code of that value."""
     having: IntArray
     """How many of all have each value."""
-    is_missing: BoolArray
-    """Which code stands for a missing cell."""
+    texts: Sequence[Label]
+    """The value of each code; None for a missing cell."""
     labels: Callable[[int], dict[str, Label]]
     """What the cells of a group are."""
 
@@ -257,6 +273,20 @@ class _Shares:
         """Tell of each group whether most of it have the value that at least a share of all have."""
         found: BoolArray = self.having[self.values] >= share * self.sizes.sum() - 1e-9
         return found
+
+    @property
+    def is_missing(self) -> BoolArray:
+        """Which code stands for a missing cell."""
+        return self._are([text is None for text in self.texts])
+
+    def has_other_than(self, limited: set[str]) -> BoolArray:
+        """Tell of each group whether most of it have another value than some; of none if there are no such values."""
+        return self._are([bool(limited) and text not in limited for text in self.texts])[self.values]
+
+    def _are(self, found: list[bool]) -> BoolArray:
+        import numpy as np
+
+        return np.array(found, np.bool_)
 
     def worst(self, is_alike: BoolArray) -> list[int]:
         """Give the groups that are alike, those first that tell most, of most."""
@@ -284,14 +314,7 @@ def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[
             having = np.bincount(codes[-1], found.counts).astype(np.int64)
             first = np.unique(number, return_index=True)[1]
             cells = {column: (values[column], codes[place][first]) for place, column in enumerate(policy.quasi)}
-            yield _Shares(name, sizes, largest, most, having, _missing(values[name]), partial(_cells_of, cells))
-
-
-def _missing(texts: Sequence[str | None]) -> BoolArray:
-    """Tell which of the values of a column is none."""
-    import numpy as np
-
-    return np.array([text is None for text in texts], np.bool_)
+            yield _Shares(name, sizes, largest, most, having, values[name], partial(_cells_of, cells))
 
 
 def _largest(groups: IntArray, values: IntArray, counts: IntArray, number: int) -> tuple[IntArray, IntArray]:
@@ -343,4 +366,4 @@ def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Itera
             pairs, people = np.unique(found[[0, 2]], axis=1, return_counts=True)
             largest, most = _largest(pairs[0], pairs[1], people.astype(np.int64), number)
             having = np.bincount(pairs[1], people).astype(np.int64)
-            yield _Shares(name, sizes, largest, most, having, _missing(values[name]), labels)
+            yield _Shares(name, sizes, largest, most, having, values[name], labels)

@@ -32,8 +32,12 @@ def init(
     ] = None,
     doubt: Doubt = None,
     diverse: Annotated[
-        bool, typer.Option("--diverse", help="Ask for two values of every sensitive column in each group.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--diverse/--no-diverse",
+            help="Ask for two values of every sensitive column in each group, or of none; else where it costs little.",
+        ),
+    ] = None,
     max_suppression: Annotated[
         str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
     ] = "0.02",
@@ -48,19 +52,20 @@ def init(
 
     Read every line before you rely on it: a guess cannot know what others know about your people.
     """
+    from indistinct.pipeline.suggesting import reasons, suggestion
     from indistinct.policy.policy_file import policy_toml
     from indistinct.study.profiling import comments, profile
-    from indistinct.study.suggesting import reasons, suggested_policy
 
     limit = _suppression(max_suppression)
     if output is not None and output.exists():
         raise OutputError(f"{output} exists already; name another file, or remove it")
     with show.progress() as watch:
         found = profile(table, watch=watch, **reading.arguments())
-    policy = suggested_policy(found, k, limit, diverse=diverse)
+        suggested = suggestion(found, k, limit, diverse=diverse if known is None else False, watch=watch)
+    policy = suggested.policy
     if doubt is not None:
         policy = _with_doubt(policy, doubt, known)
-    why = reasons(found, policy)
+    why = reasons(found, policy, suggested.weighed)
     if known is not None:
         if diverse:
             raise PolicyError(
@@ -68,7 +73,7 @@ def init(
             )
         policy = _with_known(policy, k, known)
         why = [f"known = {known}: any so many quasi columns are shared by {k}; who knows more may find people alone"]
-    text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy))
+    text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy, found))
     if output is not None:
         write_whole(output, text)
     if as_json:
@@ -135,21 +140,25 @@ def _head(table: str, reasons: Sequence[str]) -> str:
     )
 
 
-def _offered_models(policy: Policy) -> str:
+def _offered_models(policy: Policy, found: Profile) -> str:
     """Give a model for each sensitive column that has none, as comments: whoever wants one takes the marks away."""
+    from indistinct.pipeline.weighing import DIVERSE, MOST_OF_A_GROUP
     from indistinct.policy.policy_file import toml
-    from indistinct.privacy import LDiversity
-    from indistinct.study.suggesting import DIVERSE
+    from indistinct.privacy import AlphaK, LDiversity
 
-    asked = {model.column for model in policy.privacy if isinstance(model, LDiversity)}
-    columns = [name for name in policy.with_role("sensitive") if name not in asked][:MOST_OFFERED]
+    asked = {model.column for model in policy.privacy if isinstance(model, LDiversity | AlphaK)}
+    columns = [one for one in found.with_role("sensitive") if one.name not in asked][:MOST_OFFERED]
     if not columns or not policy.quasi:
         return ""
-    model = f'# [[privacy]]\n# model = "l-diversity"\n# l = {DIVERSE}\n# column = '
-    return (
-        "\n# What would keep groups from sharing one value, for more loss; take the marks away from those you want:\n"
-        + ("\n".join(f"{model}{toml(name)}\n" for name in columns))
-    )
+    said = ["", "# What would keep groups from sharing one value; take the marks away from those you want:"]
+    for one in columns:
+        said += ["# [[privacy]]", '# model = "l-diversity"', f"# l = {DIVERSE}", f"# column = {toml(one.name)}", ""]
+        if len(one.values) > 1:
+            shares = ", ".join(f"{toml(value)} = {MOST_OF_A_GROUP}" for value in one.values[1:])
+            said += [f"# or, if {toml(one.values[0])} harms nobody and may be shared, for less loss:", "# [[privacy]]"]
+            said += ['# model = "alpha-k"', f"# k = {DIVERSE}", f"# alpha = {{ {shares} }}"]
+            said += [f"# column = {toml(one.name)}", ""]
+    return "\n".join(said)
 
 
 def _summarize(found: Profile) -> None:

@@ -90,16 +90,16 @@ def _explain(
 ) -> None:
     """Show why one row is at risk; without a policy, by the one that the table's profile suggests."""
     from indistinct.errors import PolicyError
+    from indistinct.pipeline.suggesting import suggested_policy
     from indistinct.policy.policy_file import read_policy
     from indistinct.study.profiling import profile
     from indistinct.study.risk import explain_row
-    from indistinct.study.suggesting import suggested_policy
 
     if said := [name for name, value in others.items() if value]:
         raise PolicyError(f"{' and '.join(said)}: not with --row; a policy says what is asked of a row, see --policy")
     with show.progress() as watch:
         asked = (
-            suggested_policy(profile(table, watch=watch, **reading.arguments()))
+            suggested_policy(profile(table, watch=watch, **reading.arguments()), diverse=False)
             if policy is None
             else read_policy(policy)
         )

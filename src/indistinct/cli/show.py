@@ -41,6 +41,7 @@ STAGES = {
     "write": "writing the release",
     "ledger": "checking against earlier releases",
     "profile": "looking at the columns",
+    "weigh": "trying what models cost",
     "report": "counting for the report",
 }
 

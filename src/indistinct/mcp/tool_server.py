@@ -53,9 +53,9 @@ class Tools:
 
     def init(self, table: str, output: str, k: int = 5) -> dict[str, Any]:
         """Write a first policy for a table, for the user to read. Tells how many columns have which role, no names."""
+        from indistinct.pipeline.suggesting import suggested_policy
         from indistinct.policy.policy_file import policy_toml
         from indistinct.study.profiling import comments, profile
-        from indistinct.study.suggesting import suggested_policy
 
         def ask() -> dict[str, Any]:
             goal = self.root.new_file(output, ".toml")

@@ -164,6 +164,16 @@ ILLNESSES = (
     "sepsis infect* fracture* injur* poison* overdos* alcohol* cocaine heroin opioid* cannabis smok* *smoker raucher*"
 )
 """Words of values that tell of somebody's health, whatever the column is called."""
+ABSENCE = (
+    "no none never false negative absent n nein nie kein keine non jamais aucun aucune nunca ninguno ninguna nao mai "
+    "nessuno nessuna nee nooit geen"
+)
+"""First words of values that say that somebody does not have what a column asks for."""
+WANTED = (
+    "surviv* alive recover* cured remission vaccin* immun* insur* cover* approv* consent* exercise health hlth "
+    "outcome* result* response* respond*"
+)
+"""Words of columns of which nobody would have the absence known, either."""
 WEIGHTS = (
     "wgt wght weightings pwgtp wgtp fnlwgt finalweight perweight dweight pspwght pweight anweight pspweight expansion "
     "wtfinl wt psu strat stratum strata replicate gewichtung ponderation hochrechnung"

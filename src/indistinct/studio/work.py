@@ -106,7 +106,7 @@ class Work(Opened):
             )
             for one in profile.columns
         }
-        suggested = ix.suggested_policy(profile)
+        suggested = ix.suggested_policy(profile, diverse=False)
         for name in suggested.quasi:
             declared = suggested.columns[name].describe_missing()
             self.columns[name].said = {"role": "quasi", **declared} if declared else {}

@@ -61,10 +61,17 @@ class Look:
 
     @property
     def largest_share(self) -> float:
-        """The share of the rows that have its most frequent value."""
-        if self.counts is None or not self.present or not len(self.counts):
+        """The share of the rows that have its most frequent value; a missing cell is one."""
+        if self.counts is None or not self.rows:
             return 0.0
-        return float(self.counts.max() / self.present)
+        return float(max(self.counts.max(initial=0), self.missing) / self.rows)
+
+    @property
+    def few_values(self) -> tuple[str, ...]:
+        """Its values, the most frequent first, if they are few beside its rows; else none."""
+        if self.values is None or self.counts is None or not self.has_few:
+            return ()
+        return tuple(self.values[place] for place in np.argsort(-self.counts, kind="stable").tolist())
 
     @cached_property
     def codes_for_missing(self) -> tuple[str, ...]:

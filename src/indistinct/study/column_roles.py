@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,9 @@ class ColumnProfile:
     topic: str | None = None
     """What its name is about: birth, age, sex, health, money …; None if it says nothing."""
     largest_share: float = 0.0
-    """The share of the rows that have its most frequent value."""
+    """The share of the rows that have its most frequent value; a missing cell is one."""
+    values: tuple[str, ...] = field(default=(), repr=False)
+    """Its values, the most frequent first, if they are few."""
     missing_codes: tuple[str, ...] = ()
     """Values that seem to mean a missing cell."""
     unreadable: Unreadable = "refuse"
@@ -115,7 +117,9 @@ def judge(name: str, look: Look, company: Mapping[str, str]) -> ColumnProfile:
     def give(role: Role, reason: str) -> ColumnProfile:
         if listed and role != "other":
             reason += f"; HIPAA ({', '.join(one.letter for one in listed)})"
-        made = ColumnProfile(name, role, None, reason, look.distinct, look.missing, listed, topic, look.largest_share)
+        made = ColumnProfile(
+            name, role, None, reason, look.distinct, look.missing, listed, topic, look.largest_share, look.few_values
+        )
         return made.as_quasi(shape, f"{reason}; {shape.words}") if role == "quasi" else made
 
     naming = _naming(name, look, shape, listed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
@@ -29,12 +30,16 @@ MOST_WORK = 50_000_000
 """So many distinct rows are counted to find them, for all sets of columns of one size together."""
 MOST_LOOKED_AT = 15
 """Of more quasi columns those with most values are looked at together."""
-MOST_ASKED = 8
-"""Of so many sensitive columns it is asked whether a quasi column tells them."""
+MOST_ASKED = 400
+"""Of so many pairs of a sensitive and a quasi column it is asked whether the latter tells the former."""
+MOST_TRIED = 1_000
+"""So many rows, spread evenly, are kept to try releases on; of people with several rows all rows of so many."""
 LARGEST_ASKED = 20
 """Up to this size it is asked how many rows stand in groups, and how often groups have one sensitive value."""
 MOST_COUNTED = 20_000
-"""From so many rows, spread evenly, the latter is counted."""
+"""From so many rows, spread evenly, the latter is counted; from fewer where pairs of columns are many."""
+FEW_PAIRS = 100
+"""So many pairs of columns are counted in that many rows each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class Profile:
     """How many rows, or people, stand in groups of 1, 2, 3, … of them by all quasi columns as they are."""
     namesakes: tuple[str, ...] = ()
     """Columns that name or number people and repeat, and yet are those of different people."""
+    sample: pa.Table | None = field(default=None, repr=False, compare=False)
+    """Some rows of the quasi and sensitive columns, and of those that say whose they are, to try releases on."""
 
     @property
     def nodes(self) -> int:
@@ -110,9 +117,11 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
         names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
-        small = _small_groups(rows, columns, names if person is None else (person,))
+        people = names if person is None else (person,)
+        small = _small_groups(rows, columns, people)
+        sample = _sample(coded, columns, people)
     described = [_with_company(column, identifying) for column in columns]
-    return Profile(count, tuple(described), identifying, person, names, dependencies, small, namesakes)
+    return Profile(count, tuple(described), identifying, person, names, dependencies, small, namesakes, sample)
 
 
 def comments(profile: Profile) -> dict[str, str]:
@@ -194,18 +203,21 @@ def _with_twins(
 def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
     """Note which quasi column tells a sensitive one more often than not; of many the most urgent."""
     sensitive = sorted((one for one in columns if one.role == "sensitive"), key=lambda one: one.urgency)
-    asked = [column.name for column in sensitive[:MOST_ASKED]]
     names = [column.name for column in columns if column.role == "quasi"]
+    asked = [column.name for column in sensitive[: max(1, MOST_ASKED // max(1, len(names)))]]
     told: dict[str, str] = {}
     for one in dependencies_between(coded, names, asked, enough=HALF):
         told.setdefault(one.tells, one.column)
-    alike = {name: _alike(coded, names, name) for name in asked if name in coded}
+    counted = min(MOST_COUNTED, MOST_COUNTED * FEW_PAIRS // max(1, len(asked) * len(names)))
+    alike = {name: _alike(coded, names, name, counted) for name in asked if name in coded}
     return [replace(one, told_by=told.get(one.name), alike=alike.get(one.name, ())) for one in columns]
 
 
-def _alike(coded: Mapping[str, CodedColumn], names: Sequence[str], sensitive: str) -> tuple[tuple[str, float], ...]:
+def _alike(
+    coded: Mapping[str, CodedColumn], names: Sequence[str], sensitive: str, counted: int
+) -> tuple[tuple[str, float], ...]:
     """Give, for groups of 2, 3, … rows, the quasi column within which they most often have one sensitive value."""
-    step = max(1, len(coded[sensitive].codes) // MOST_COUNTED)
+    step = max(1, len(coded[sensitive].codes) // counted)
     values = coded[sensitive].codes[::step]
     shares = {name: alike_by(coded[name].codes[::step], values, LARGEST_ASKED) for name in names if name in coded}
     if not shares:
@@ -213,6 +225,25 @@ def _alike(coded: Mapping[str, CodedColumn], names: Sequence[str], sensitive: st
     return tuple(
         max(((name, one[size]) for name, one in shares.items()), key=lambda found: found[1])
         for size in range(LARGEST_ASKED - 1)
+    )
+
+
+def _sample(
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], people: Sequence[str]
+) -> pa.Table | None:
+    """Give some rows of what a release is made of, spread evenly, and all rows of whom they are; none if not read."""
+    names = [one.name for one in columns if one.role in ("quasi", "sensitive") or one.name in people]
+    if not all(name in coded for name in names):
+        return None
+    rows = len(next(iter(coded.values())).codes)
+    kept = np.arange(rows)[:: max(1, -(-rows // MOST_TRIED))]
+    if people:
+        whose = np.unique(np.stack([coded[name].codes for name in people]), axis=1, return_inverse=True)[1].ravel()
+        some = np.arange(whose.max() + 1)[:: max(1, -(-rows // MOST_TRIED))]
+        kept = np.flatnonzero(np.isin(whose, some))
+    cells = {name: (coded[name].texts, coded[name].codes[kept].tolist()) for name in names}
+    return pa.table(
+        {name: pa.array([texts[code] for code in own], pa.string()) for name, (texts, own) in cells.items()}
     )
 
 

@@ -1,0 +1,335 @@
+"""suggestion(): the policy that a profile suggests, with its models and its algorithm, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from indistinct.linkage.telling_columns import unseen_pairs
+from indistinct.pipeline.weighing import DIVERSE, MOST_MORE, MOST_OF_A_GROUP, Weighed, models_of, weigh
+from indistinct.policy import Column, Policy, quasi, role_words
+from indistinct.policy.column_names import is_one_of, names_people, words_of
+from indistinct.privacy import AlphaK, KAnonymity, LDiversity, PrivacyModel
+from indistinct.showing.words import counted
+from indistinct.study.column_roles import SHORTEST_PART, ColumnProfile
+from indistinct.study.profiling import Profile
+from indistinct.watch import Watch
+
+COMMON = 0.9
+"""A value of such a share of all rows is known of everybody: no group is asked for another beside it."""
+MOST_ALIKE = 0.1
+"""A group of k rows that are put together by chance has one value more often than this: that costs much."""
+MOST_ALIKE_WITHIN = 0.25
+"""And so it does if groups of k rows that agree in one quasi column have one more often than this."""
+HARDLY = 0.03
+"""Models cost next to nothing, and are not tried, if that is so rare for the columns of all of them together."""
+MOST_WEIGHED = 60
+"""Of more sensitive columns the others get no model."""
+MOST_NAMED = 8
+"""Of more sensitive columns without a model the others are counted."""
+MANY_QUASI = 30
+"""More quasi columns than these are hardly what others know."""
+DOUBT = 0.1
+"""Chance raises so large a share of the labels, so that none can be sharpened, which is proved for all models that are
+suggested. It costs less than a tenth more loss (benchmarks, sharpening)."""
+MOST_ROWS = 400_000
+"""A larger table is left to the search for whole columns, which counts tuples and takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A policy that fits the table that was looked at, and what its models cost, where that was asked."""
+
+    policy: Policy
+    weighed: Weighed | None
+
+
+def suggestion(
+    profile: Profile,
+    k: int = 5,
+    max_suppression: int | float | None = 0.02,
+    *,
+    diverse: bool | None = None,
+    watch: Watch | None = None,
+) -> Suggestion:
+    """Give the policy that a profile suggests, and what was weighed for it; ``reasons`` says it in sentences.
+
+    Every sensitive column gets a model, so that no group shares a value, as long as all of them together raise the
+    loss by no more than a tenth, which is tried on some rows. With ``diverse`` all get one, whatever that costs, or
+    none.
+    """
+    alone = _with_models(profile, k, max_suppression, [])
+    if diverse is False or k < DIVERSE:
+        return Suggestion(alone, None)
+    names, weighed = [one.name for one in _sensitive(profile)], None
+    models = models_of(names, {})
+    if diverse is None:
+        weighed = _weigh(profile, alone, k, watch)
+        models = models_of([name for name in names if name in weighed.chosen], weighed.limited)
+    return Suggestion(_with_models(profile, k, max_suppression, models) if models else alone, weighed)
+
+
+def suggested_policy(
+    profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02, *, diverse: bool | None = None
+) -> Policy:
+    """Give the policy that a profile suggests; it fits the table that was looked at.
+
+    ``diverse`` says whether every sensitive column gets a model, so that no group shares a value; None gives one to
+    those that can have it for at most a tenth more loss.
+    """
+    return suggestion(profile, k, max_suppression, diverse=diverse).policy
+
+
+def _with_models(
+    profile: Profile, k: int, max_suppression: int | float | None, models: Sequence[PrivacyModel]
+) -> Policy:
+    """Give the policy with some models beside k-anonymity."""
+    columns = {
+        column.name: quasi(column.hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
+        if column.role == "quasi"
+        else Column(column.role)
+        for column in profile.columns
+    }
+    is_crowded = not models and _is_crowded(profile, k, max_suppression)
+    algorithm = suggested_algorithm(profile, is_crowded=is_crowded)
+    person = profile.person or list(profile.names) or None
+    return Policy(
+        columns=columns,
+        privacy=[KAnonymity(k), *models],
+        max_suppression=max_suppression,
+        algorithm=algorithm,
+        options={"measure": "loss", "doubt": DOUBT} if algorithm == "regroup" else {},
+        person=person,
+        one_row_per_person=_has_one_row_each(profile),
+    )
+
+
+def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weighed:
+    """Tell which sensitive columns can have a model; without a trial where that hardly costs, or nothing can be tried.
+
+    Those come first whose groups have one value least often. Where nearly all rows have one no second one is asked for.
+    """
+    sensitive = _sensitive(profile)
+    asked = sorted((one for one in sensitive if one.largest_share < COMMON), key=lambda one: _alike(one, k))
+    harmful = {one.name: values for one in sensitive if (values := _harmful(one, profile.rows))}
+    names = [column.name for column in asked[:MOST_WEIGHED]]
+    if profile.sample is None or profile.rows > MOST_ROWS:
+        hardly = [one.name for one in asked if not _hindrance(one, k)]
+        chosen = tuple(hardly[:1] + [one.name for one in asked if one.name in hardly[1:] and _alike(one, k) <= HARDLY])
+        return Weighed(0, 0.0, 0.0, chosen, {}, dict.fromkeys(one.name for one in asked if one.name not in chosen))
+    if sum(_alike(one, k) for one in asked) <= HARDLY and all(one.told_by is None for one in asked):
+        others = {name: values for name, values in harmful.items() if name not in names}
+        return Weighed(0, 0.0, 0.0, tuple(names), others, dict.fromkeys(one.name for one in asked[MOST_WEIGHED:]))
+    tried = replace(
+        alone,
+        columns={name: alone.columns[name] for name in profile.sample.column_names},
+        algorithm="regroup",
+        options={"measure": "loss"},
+    )
+    weighed = weigh(profile.sample, tried, names, harmful, watch)
+    weighed.left |= dict.fromkeys(one.name for one in asked[MOST_WEIGHED:])
+    return weighed
+
+
+def _harmful(column: ColumnProfile, rows: int) -> tuple[str, ...]:
+    """Give the values of a column that a group must not share, where all may share another; none if that is not so.
+
+    They are those beside a value that nearly all rows have, or beside no value at all, and those beside a "no" about
+    health or offences. Of whoever did not survive the "no" harms as well.
+    """
+    if not column.values:
+        return ()
+    if column.missing > rows / 2:
+        return column.values
+    if column.largest_share >= COMMON:
+        return column.values[1:]
+    is_wanted = any(is_one_of(word, role_words.WANTED, SHORTEST_PART) for word in words_of(column.name))
+    harmless = [value for value in column.values if _is_absence(value, column.values)]
+    if column.topic not in ("health", "offences") or is_wanted or column.values[0] not in harmless:
+        return ()
+    return tuple(value for value in column.values if value not in harmless)
+
+
+def _is_absence(value: str, values: Sequence[str]) -> bool:
+    """Tell whether one of some values says that somebody does not have it: a word, or 0 beside 1.
+
+    >>> [_is_absence(*one) for one in (("0_no", ()), ("No, never", ()), ("yes", ()), ("0", "01"), ("0", "012"))]
+    [True, True, False, True, False]
+    """
+    if any(is_one_of(word, role_words.ABSENCE) for word in words_of(value)[:1]):
+        return True
+    return value in ("0", "0.0") and sorted(values) in (["0", "1"], ["0.0", "1.0"])
+
+
+def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
+    """Give Regroup, which loses far less, unless k alone is asked of a table that is nearly so, or it is very large.
+
+    Where no more rows stand in groups below k than may be suppressed, the lattice leaves all others as they are.
+    """
+    return "lattice" if is_crowded or profile.rows > MOST_ROWS else "regroup"
+
+
+def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -> bool:
+    """Tell whether only as many rows as may be suppressed stand in groups of fewer than k; nobody of several."""
+    if k - 1 > len(profile.small_groups) or (k > 1 and not profile.small_groups):
+        return False
+    limit = 0 if profile.person or profile.names else max_suppression or 0
+    allowed = limit * profile.rows if isinstance(limit, float) else limit
+    return sum(profile.small_groups[: k - 1]) <= allowed
+
+
+def _has_one_row_each(profile: Profile) -> bool:
+    """Tell whether a policy must say that every row is of somebody else, since else what repeats would be refused."""
+    numbers = [one.name for one in profile.with_role("identifier") if names_people(one.name) == "number"]
+    return bool(profile.namesakes) and (not numbers or any(name in numbers for name in profile.namesakes))
+
+
+def reasons(profile: Profile, policy: Policy, weighed: Weighed | None = None) -> list[str]:
+    """Say in sentences why a suggested policy has its algorithm and its models, and which columns tell others.
+
+    ``weighed`` is what models cost, where that was tried.
+    """
+    many = len(profile.with_role("quasi"))
+    k = next(model.k for model in policy.privacy if isinstance(model, KAnonymity))
+    columns = counted(many, "quasi column")
+    if policy.algorithm == "regroup":
+        why = f"a table loses far less cell by cell than with one level for each column; here are {columns}"
+    elif profile.rows > MOST_ROWS:
+        why = f"it takes seconds for {profile.rows:,} rows, and finds the best level for each of {columns}"
+    else:
+        why = f"nearly all rows stand in groups of {k} or more by {columns} already"
+    found = [f"{policy.algorithm}, because {why}"]
+    if many > MANY_QUASI:
+        found.append(
+            f"{columns} are more than anybody knows of a person, and little is left of a table that hides all of them: "
+            "make other what nobody can link by, drop what is not needed, or ask against whoever knows few (--known 3)"
+        )
+    if policy.algorithm == "regroup":
+        found.append(_said_of_doubt(policy))
+    if profile.namesakes:
+        found.append(
+            f"nothing shows that rows with the same {' and '.join(profile.namesakes)} are one person's, "
+            "so they are taken for namesakes; if they are, say person"
+        )
+    diverse = [model.column for model in policy.privacy if isinstance(model, LDiversity) and model.column]
+    limited = [model.column for model in policy.privacy if isinstance(model, AlphaK) and model.column]
+    found += _said_of_models(diverse, weighed)
+    found += _said_of_limits(limited)
+    without = [column for column in _sensitive(profile) if column.name not in (*diverse, *limited)]
+    found += _without_model(without, k, weighed)
+    found += [f"{one.sentence}: whoever reads one learns the other" for one in profile.dependencies]
+    released = [column.name for column in profile.columns if column.role in ("other", "sensitive")]
+    return [*found, *unseen_pairs(released, policy.quasi)]
+
+
+def _said_of_models(names: Sequence[str], weighed: Weighed | None) -> list[str]:
+    """Say why columns have a model, and what that costs."""
+    if not names:
+        return []
+    said = (
+        f"l-diversity (l = {DIVERSE}) of {_some(names)}, because otherwise everybody in a group may have the same value"
+    )
+    if weighed is None:
+        return [f"{said}; it may cost much: compare the loss with that of a policy without it (--no-diverse)"]
+    if not weighed.rows:
+        return [f"{said}; it costs next to nothing (--no-diverse leaves it out)"]
+    return [f"{said}; {_losses(weighed, weighed.loss)} (--no-diverse leaves it out)"]
+
+
+def _said_of_limits(names: Sequence[str]) -> list[str]:
+    """Say of which columns single values are limited, and what a group may share."""
+    if not names:
+        return []
+    return [
+        f"(α,k)-anonymity (alpha = {MOST_OF_A_GROUP}) of {_some(names)}: nearly all people have one value, or it says "
+        "no; a group may share that, which is taken for harmless, and no group may share another; if it harms as well, "
+        f"ask for {DIVERSE} values (--diverse)"
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name some columns, and count the others."""
+    more = f" and {counted(len(names) - MOST_NAMED, 'more column')}" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
+def _losses(weighed: Weighed, loss: float) -> str:
+    """Say what a trial lost with and without models."""
+    return f"a trial with {weighed.rows:,} rows lost {loss:.3f} with it and {weighed.alone:.3f} without"
+
+
+def _said_of_doubt(policy: Policy) -> str:
+    """Say what labels tell of the values below them, and what is done about it."""
+    if given := policy.options.get("doubt"):
+        return (
+            f"doubt = {given}: chance raises some labels, so that none can be sharpened, for up to 10 % more loss; "
+            "each run makes another release, so give out one alone; without doubt (--doubt 0) labels are the lowest"
+        )
+    return (
+        "no doubt: every group carries the lowest labels, which tell something of the values below; doubt = 0.1 "
+        "among the options (--doubt 0.1) lets chance raise some labels, so that none can be sharpened, for up to "
+        "10 % more loss"
+    )
+
+
+def _sensitive(profile: Profile) -> list[ColumnProfile]:
+    """Give the sensitive columns that have several values, the most sensitive first; a missing cell is one."""
+    several = (one for one in profile.with_role("sensitive") if one.distinct + (one.missing > 0) > 1)
+    return sorted(several, key=lambda column: column.urgency)
+
+
+def _alike(column: ColumnProfile, k: int) -> float:
+    """Give how often groups of k rows have one value of a column, put together by chance or as they agree in one."""
+    return max(column.largest_share**k, column.alike_within(k)[1])
+
+
+def _in_percent(share: float) -> str:
+    """Give a share in whole percent, and neither none nor all where it is not.
+
+    >>> _in_percent(0.183), _in_percent(0.0007), _in_percent(0.998)
+    ('18 %', 'less than 1 %', 'more than 99 %')
+    """
+    percent = round(100 * share)
+    if percent == 0 < share:
+        return "less than 1 %"
+    return "more than 99 %" if percent == 100 and share < 1 else f"{percent} %"
+
+
+def _hindrance(column: ColumnProfile, k: int) -> str:
+    """Say why groups of k rows can hardly have two values of a column; nothing if they can."""
+    if column.told_by is not None:
+        return f"{column.told_by}, which is quasi, mostly tells it: should that be sensitive too?"
+    if k < DIVERSE or column.largest_share**k > MOST_ALIKE:
+        return f"{_in_percent(column.largest_share)} of all rows have one value: groups would have to be much larger"
+    within, alike = column.alike_within(k)
+    if alike > MOST_ALIKE_WITHIN:
+        often = f"{100 * alike:.0f} % of the groups of {k} rows that agree in {within} have one value by chance"
+        return f"{often}: groups would have to be much larger"
+    return ""
+
+
+def _without_model(columns: list[ColumnProfile], k: int, weighed: Weighed | None) -> list[str]:
+    """Name the sensitive columns that have no model, and say why they have none."""
+    if not columns:
+        return []
+    said = [f"no model for {column.name}: {_cause(column, k, weighed)}" for column in columns[:MOST_NAMED]]
+    if len(columns) > MOST_NAMED:
+        said.append(f"no model for {counted(len(columns) - MOST_NAMED, 'more sensitive column')}")
+    said.append(
+        "without a model a group may have one sensitive value, which then is that of each of its people, and attack "
+        "all says so: ask for a model of each (--diverse), drop the column, or make it other if it is no secret"
+    )
+    return said
+
+
+def _cause(column: ColumnProfile, k: int, weighed: Weighed | None) -> str:
+    """Say why a column has no model."""
+    if weighed is None:
+        return "none was asked for"
+    if column.largest_share >= COMMON:
+        return f"{_in_percent(column.largest_share)} of all rows have one value, which no group could hide"
+    loss = weighed.left.get(column.name)
+    hindrance = _hindrance(column, k) or "others come first"
+    if loss is None:
+        return hindrance
+    return f"{_losses(weighed, loss)}, and {MOST_MORE} more is allowed; {hindrance}"
