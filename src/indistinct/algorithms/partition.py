@@ -218,9 +218,10 @@ def _join_parts(parts: list[Pieces]) -> Pieces:
 
 
 MANY_FAILING = 300
-"""More failing groups than this are paired off with their neighbours first, all at once."""
+"""Where rows are counted so many failing groups look at all others, however many these are."""
 MOST_LOOKS = 20_000_000
-"""Where people are counted few groups fail, and each looks at all others, as long as these are fewer looks."""
+"""Each failing group looks at all others, as long as these are fewer looks; more failing groups are paired off with
+their neighbours first, all at once, which loses far more."""
 PARTNERS = 8
 """So many groups that are cheap to join are tried, and one that makes both safe is preferred."""
 
@@ -239,7 +240,7 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
     if not task.counts_people:
         group_of = trade_tuples(task, space, block_of, Pieces(tuples, rows, group_of), is_safe).groups
         is_safe = task.safe_parts(tuples, rows, group_of, groups)
-    while int((~is_safe).sum()) > (MOST_LOOKS // groups if task.counts_people else MANY_FAILING):
+    while int((~is_safe).sum()) > max(0 if task.counts_people else MANY_FAILING, MOST_LOOKS // groups):
         group_of, groups = _pair_failing_groups(space, block_of, tuples, group_of, is_safe)
         is_safe = task.safe_parts(tuples, rows, group_of, groups)
     new_groups = pieces.groups.copy()

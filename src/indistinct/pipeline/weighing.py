@@ -63,47 +63,49 @@ def weigh(
     """Give the columns that can have two values in every group for no more than ``MOST_MORE`` of loss.
 
     All are tried together first. Where that costs too much the harmful values of a column are limited instead, if
-    ``harmful`` names any, and of the others each half is tried by itself, in this order, beside what was chosen before,
-    and so on, until single columns are left that cost too much.
+    ``harmful`` names any, and the others are tried in this order. Of columns that cost too much together each half is
+    tried by itself, beside what was chosen before, and so on, until single columns are left.
     """
-    watch = watch or Watch()
-    trials = 0
-
-    def loss_of(diverse: Sequence[str], limited: Mapping[str, Sequence[str]]) -> float:
-        nonlocal trials
-        watch.report("weigh", trials)
-        trials += 1
-        return _loss(sample, policy, models_of(diverse, limited), watch)
-
-    alone = loss_of((), {})
+    trial = _Trial(sample, policy, watch or Watch())
+    alone = trial.loss((), {})
     others = {name: values for name, values in harmful.items() if name not in columns}
-    together = loss_of(columns, others)
+    together = trial.loss(columns, others)
     if together <= alone + MOST_MORE:
         return Weighed(sample.num_rows, alone, together, tuple(columns), others)
     weighed = Weighed(sample.num_rows, alone, alone)
-    if harmful and (loss := loss_of((), harmful)) <= alone + MOST_MORE:
-        weighed.loss, weighed.limited = loss, dict(harmful)
-    rest = [name for name in columns if name not in weighed.limited]
-    blocks = [rest] if weighed.limited else _halves(rest)  # all of them together were too many
+    blocks = [tuple(name for name in columns if name not in harmful), tuple(harmful)]
     while blocks:
         block = blocks.pop()
-        if not block or trials >= MOST_TRIALS:
+        if not block or trial.made >= MOST_TRIALS:
             weighed.left |= dict.fromkeys(block)
             continue
-        loss = loss_of((*weighed.chosen, *block), weighed.limited)
+        more = {name: harmful[name] for name in block if name in harmful}
+        diverse, limited = (*weighed.chosen, *(name for name in block if name not in more)), weighed.limited | more
+        loss = trial.loss(diverse, limited)
         if loss <= alone + MOST_MORE:
-            weighed.chosen, weighed.loss = (*weighed.chosen, *block), loss
+            weighed.chosen, weighed.limited, weighed.loss = diverse, limited, loss
         elif len(block) == 1:
             weighed.left[block[0]] = loss
         else:
-            blocks += _halves(block)
+            half = (len(block) + 1) // 2
+            blocks += [block[half:], block[:half]]  # the first half is taken first
     return weighed
 
 
-def _halves(columns: Sequence[str]) -> list[Sequence[str]]:
-    """Give both halves of some columns, the first half last, where it is taken first."""
-    half = (len(columns) + 1) // 2
-    return [columns[half:], columns[:half]]
+@dataclass(slots=True)
+class _Trial:
+    """Makes releases of some rows, and counts them."""
+
+    sample: pa.Table
+    policy: Policy
+    watch: Watch
+    made: int = 0
+
+    def loss(self, diverse: Sequence[str], limited: Mapping[str, Sequence[str]]) -> float:
+        """Give the loss of the release with models of some columns."""
+        self.watch.report("weigh", self.made)
+        self.made += 1
+        return _loss(self.sample, self.policy, models_of(diverse, limited), self.watch)
 
 
 def _loss(sample: pa.Table, policy: Policy, models: Sequence[PrivacyModel], watch: Watch) -> float:

@@ -115,7 +115,7 @@ HEALTH = (
     "sbp dbp hbp* tb *itis bronch* ulcer* *ulcer chronic* *chronic *fever polio cough *cough *ache *pain infect* heart "
     "*heart bowel* kidney* liver lung* stomach nervous* smk* *smk tobacco birthcontrol contracept* exercise wtloss "
     "seizure* stillb* rx bleed* *stent preg preg* tob cig cigs cigar* drks tx diab anest* "
-    "epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd "
+    "chemo* hormon* meno node nodes epilep* dement* alzheim* parkinson* arthr* osteo* anemi* anaemi* thyroid gout copd "
     "raucher* rauchen nichtraucher fumeur* fumad* fumat* *treat *trt substance* addict* heroin opioid* cannabis "
     "cens censor* arm arms placebo hemo haemo hemophil* haemophil* "
     "cesd phq gad bdi bai mmse moca madrs hamd hads pss auditc dast hrqol qol eqd mcs pcs"

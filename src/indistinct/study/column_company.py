@@ -21,19 +21,24 @@ MOST_OUTCOMES = 3
 """A study ends in no more ways: alive, ill again, dead."""
 
 
-def company_among(looks: Mapping[str, Look]) -> dict[str, str]:
-    """Give the columns of unknown names that belong to what nobody should learn, each with the reason.
+def company_among(looks: Mapping[str, Look]) -> dict[str, tuple[str | None, str]]:
+    """Give the columns of unknown names that belong to what nobody should learn, each with its topic and the reason.
 
     What surrounds a column tells more than a name that says nothing: in a medical record it is a finding or a
     treatment, which those know who treat. Whatever holds a value of its own for nearly every row is left to
     others to judge.
     """
     said = {name: said_by(name) for name, look in looks.items() if look.distinct > 1}
-    found = _of_a_record(looks, said)
-    found |= _outcomes(looks)
-    found |= _siblings(said)
+    found: dict[str, tuple[str | None, str]] = {}
+    for topic, members in (
+        ("health", _of_a_record(looks, said)),
+        ("health", _outcomes(looks)),
+        (None, _siblings(said)),
+    ):
+        found |= {name: (topic, reason) for name, reason in members.items()}
     for name, number in _items(looks).items():
-        found[name] = f"one of {number} columns with the same values: items that only a record knows"
+        topic = found[name][0] if name in found else None
+        found[name] = (topic, f"one of {number} columns with the same values: items that only a record knows")
     return found
 
 

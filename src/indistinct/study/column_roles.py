@@ -108,8 +108,8 @@ class ColumnProfile:
         }
 
 
-def judge(name: str, look: Look, company: Mapping[str, str]) -> ColumnProfile:
-    """Give the role of a column; ``company`` says why a column of an unknown name belongs to what others tell."""
+def judge(name: str, look: Look, company: Mapping[str, tuple[str | None, str]]) -> ColumnProfile:
+    """Give the role of a column; ``company`` has the topic of columns that belong to what others tell, and why."""
     listed = tuple(identifiers_like(name, look.values))
     shape = shape_of(name, look)
     said, topic = said_by(name)
@@ -148,7 +148,8 @@ def judge(name: str, look: Look, company: Mapping[str, str]) -> ColumnProfile:
     if telling:
         return give("identifier", telling)
     if name in company:
-        return give("sensitive", company[name])
+        topic, reason = company[name]
+        return give("sensitive", reason)
     if look.numbers and not look.is_whole and look.distinct > MANY:
         return give("other", "a measured or computed number that others hardly know; if they may, make it quasi")
     made = give("quasi", "its name says nothing, so others may know it")
