@@ -84,6 +84,8 @@ def test_of_a_value_that_nearly_all_have_only_the_others_are_limited() -> None:
     assert models(rare(19, "rich")) == []
     assert "a group may share that, which is taken for harmless" in why(rare(19, "rich"))
     assert limits(rare(17, "rich")) == {}
+    several = rare(19, "rich").append_column("patient_id", [[str(row // 3) for row in range(ROWS)]])
+    assert (limits(several), models(several)) == ({}, [])
 
 
 def test_a_no_about_health_may_be_shared_where_two_values_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,8 @@ def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weig
     sensitive = _sensitive(profile)
     asked = sorted((one for one in sensitive if one.largest_share < COMMON), key=lambda one: _alike(one, k))
     harmful = {one.name: values for one in sensitive if (values := _harmful(one, profile.rows))}
+    if profile.person or profile.names:
+        harmful = {}  # somebody of several rows counts once in a group, which shares do not survive: no doubt then
     names = [column.name for column in asked[:MOST_WEIGHED]]
     if profile.sample is None or profile.rows > MOST_ROWS:
         hardly = [one.name for one in asked if not _hindrance(one, k)]
