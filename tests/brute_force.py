@@ -303,6 +303,12 @@ def datafly(case: Case, stop_at: int, limit: int) -> tuple[Node, int] | None:
 # Random cases.
 
 
+def draw_digits(draw: st.DrawFn, base: int, number: int) -> list[int]:
+    """Draw so many numbers below a base as one number, since hypothesis takes most of its time for each draw."""
+    drawn = draw(st.integers(0, base**number - 1))
+    return [drawn // base**place % base for place in range(number)]
+
+
 @st.composite
 def columns(draw: st.DrawFn, name: str, most_levels: int = 2) -> tuple[Column, list[Value]]:
     """Draw a column with its hierarchy, and the values that its cells may have."""
@@ -326,10 +332,11 @@ def columns(draw: st.DrawFn, name: str, most_levels: int = 2) -> tuple[Column, l
 def _coarser(draw: st.DrawFn, below: list[Value], stem: str, size: int) -> list[Value]:
     """Draw the next level: labels merge at random; a label may also repeat that of one of its children."""
     children = list(dict.fromkeys(below))
-    group_of = {child: draw(st.integers(0, max(0, len(children) - 1))) for child in children}
+    group_of = dict(zip(children, draw_digits(draw, len(children), len(children)), strict=True))
+    repeats = draw_digits(draw, 5, len(children))
     label_of: dict[int, Value] = {}
-    for child, group in group_of.items():
-        may_repeat = child is not None and draw(st.integers(0, 4)) == 0
+    for (child, group), repeat in zip(group_of.items(), repeats, strict=True):
+        may_repeat = child is not None and repeat == 0
         label_of.setdefault(group, child if may_repeat and child not in label_of.values() else f"{stem}.{group}")
     return [label_of[group_of[child]] for child in below]
 
@@ -350,8 +357,9 @@ def cases(
     """
     number = draw(st.integers(fewest_columns, most_columns))
     drawn = [draw(columns("abcd"[position], 2 if number < 3 else 1)) for position in range(number)]
-    cells = [st.sampled_from([*values, *values[:1] * 2]) for _, values in drawn]
-    rows = draw(st.lists(st.tuples(*cells), min_size=1, max_size=most_rows))
+    possible = list(product(*([*values, *values[:1] * 2] for _, values in drawn)))
+    numbers = draw(st.lists(st.integers(0, len(possible) - 1), min_size=1, max_size=most_rows))
+    rows = [possible[chosen] for chosen in numbers]
     budget: int | float | None = draw(
         st.one_of(st.none(), st.integers(0, 6), st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 1.0]))
     )
@@ -362,8 +370,7 @@ def cases(
         quasi_identifiers = (tuple(sorted(first)), tuple(sorted(second)))
     persons = None
     if draw(st.booleans()) if people is None else people:
-        names = st.sampled_from([f"p{number}" for number in range(max(2, len(rows)))])
-        persons = tuple(draw(st.lists(names, min_size=len(rows), max_size=len(rows))))
+        persons = tuple(f"p{person}" for person in draw_digits(draw, max(2, len(rows)), len(rows)))
     asked = draw(st.integers(1, 4)), budget, quasi_identifiers, persons
     return Case(tuple(column for column, _ in drawn), tuple(rows), *asked)
 

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -241,7 +241,16 @@ def test_the_frontier_holds_every_figure_of_every_node_and_k(case, known, ks):
                 assert found.values[name][place, column] == pytest.approx(bf.MEASURES[name][0](one)), name
 
 
+A_LABEL_THAT_READS_LIKE_ITS_CHILD = bf.Case(
+    (bf.Column("a", None, None, 1.0), bf.Column("b", (("b0", "b0"), (None, "b0")), None, 1.0)),
+    (("a0", "b0"),),
+    1,
+    None,
+)
+
+
 @given(bf.cases(most_rows=20), st.integers(1, 3))
+@example(A_LABEL_THAT_READS_LIKE_ITS_CHILD, 1)
 @examples(40)
 def test_regroup_lowers_labels_of_its_groups_and_raises_none(case, known):
     """The groups are those of plain k-anonymity; each cell has their label or one below, and every set holds."""

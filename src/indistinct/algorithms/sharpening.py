@@ -19,7 +19,7 @@ from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.kernels import lowering
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels, labels_of_all_levels
+from indistinct.recoding.group_labels import Labels, labels_at, labels_of_all_levels
 
 MOST_COMBINATIONS = 16_000_000
 """Sets of columns times rows of the list: of more, labels stay as they are."""
@@ -52,35 +52,44 @@ def sharpen_labels(task: Task, recoding: LocalRecoding) -> LocalRecoding:
     sets = _pad_sets(list(ks)), width, np.array(list(ks.values()), np.int64)
     room = 1 << max(10, math.ceil(math.log2(1.5 * len(released) * len(ks) + 1)))
     table = np.zeros(room, np.uint64), np.zeros(room, np.int64)
-    levels = np.stack([labels.levels[own] for (labels, _), own in zip(found, ids, strict=True)])
+    levels = np.stack([own.levels[codes[groups]] for own, codes in zip(recoding.labels, recoding.codes, strict=True)])
     offered = _offers(frequencies, [places for _, places in found], (values, levels), list(ks))
     together = np.flatnonzero(np.diff(groups, prepend=-1))
     with np.errstate(over="ignore"):  # hashing wraps around
         used = lowering.fill(sets, table, ids, rows)
         for starts in (together[:1], together, np.arange(len(groups))):  # whole columns, groups, single tuples
-            candidates = _candidates(frequencies, [labels for labels, _ in found], ids, rows, starts)
+            candidates = _candidates(frequencies, [labels for labels, _ in found], (ids, levels), rows, starts)
             for _ in range(MOST_PASSES):
                 if not lowering.lower(sets, table, ids, rows, candidates, offered, used):
                     break
                 used = int((table[0] != 0).sum())
     apart = np.full(len(pieces.tuples), SUPPRESSED)
     apart[released] = np.arange(len(released))
+    lowered = [labels_at(frequencies, column, levels[column], values[column]) for column in range(everything)]
     made = LocalRecoding.of_labels(
-        frequencies, Pieces(pieces.tuples, pieces.rows, apart), tuple(labels for labels, _ in found), ids
+        frequencies,
+        Pieces(pieces.tuples, pieces.rows, apart),
+        tuple(labels for labels, _ in lowered),
+        np.stack([codes for _, codes in lowered]),
     )
     return replace(made, is_cut_short=recoding.is_cut_short)
 
 
 def _candidates(
-    frequencies: FrequencyList, labels: Sequence[Labels], ids: IntArray, rows: IntArray, starts: IntArray
+    frequencies: FrequencyList,
+    labels: Sequence[Labels],
+    of_pieces: tuple[IntArray, IntArray],
+    rows: IntArray,
+    starts: IntArray,
 ) -> IntArray:
     """Give the pieces, from each start on, and the columns that could be lower, those first whose cells cost most."""
+    ids, at = of_pieces
     ends = np.append(starts[1:], len(rows))
     sizes = np.add.reduceat(rows, starts) if len(starts) else rows
     found = []
     for column, own in enumerate(labels):
         hierarchy = frequencies.hierarchies[column]
-        levels = np.maximum.reduceat(own.levels[ids[column]], starts) if len(starts) else starts
+        levels = np.maximum.reduceat(at[column], starts) if len(starts) else starts
         high = np.flatnonzero(levels > hierarchy.lowest)
         weight = frequencies.weights[column] / max(1, hierarchy.domain_size)
         cost = (own.leaves[ids[column, starts[high]]] - 1) * sizes[high] * weight

@@ -71,6 +71,13 @@ def labels_of_all_levels(frequencies: FrequencyList, column: int) -> tuple[Label
     return labels, np.stack([places[before[level] + own] for level, own in enumerate(hierarchy.maps)])
 
 
+def labels_at(frequencies: FrequencyList, column: int, levels: IntArray, values: IntArray) -> tuple[Labels, IntArray]:
+    """Give the labels that values of a column have at a level each, each text once, and which one each carries."""
+    maps = np.stack(frequencies.hierarchies[column].maps)
+    chosen, places = distinct(levels, maps[levels, values])
+    return _each_once(_of_hierarchy(frequencies, column, levels[chosen], maps[levels, values][chosen]), places)
+
+
 def used_labels(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
     """Give the labels that occur, and where each place went."""
     used, moved = np.unique(places, return_inverse=True)

@@ -47,7 +47,9 @@ def _draw_hierarchy(draw: DrawFn, values: Sequence[str], most_levels: int) -> Hi
     st = _strategies()
     columns: list[list[str]] = [list(values)]
     for level in range(1, 1 + draw(st.integers(0, most_levels - 1))):
-        names = {label: f"{level}.{draw(st.integers(0, 2))}" for label in dict.fromkeys(columns[-1])}
+        labels = list(dict.fromkeys(columns[-1]))
+        parts = _draw_digits(draw, 3, len(labels))
+        names = {label: f"{level}.{part}" for label, part in zip(labels, parts, strict=True)}
         columns.append([names[label] for label in columns[-1]])
     columns.append([draw(st.sampled_from(["*", "any"]))] * len(values))
     return levels(list(zip(*columns, strict=True)))
@@ -68,13 +70,15 @@ def _draw_list(draw: DrawFn, most_columns: int, most_tuples: int, sensitive: Seq
     st = _strategies()
     number = draw(st.integers(1, most_columns))
     names = [*NAMES[:number], *sensitive]
-    domains = [[f"{name}{n}" for n in range(draw(st.integers(1, 4)))] for name in NAMES[:number]]
-    domains += [[f"{n}" for n in SENSITIVE_NUMBERS[: draw(st.integers(1, 4))]] for _ in sensitive]
-    cells = [st.sampled_from([*domain, None]) for domain in domains]
+    sizes = [1 + size for size in _draw_digits(draw, 4, len(names))]
+    domains = [[f"{name}{n}" for n in range(size)] for name, size in zip(NAMES[:number], sizes, strict=False)]
+    domains += [[f"{n}" for n in SENSITIVE_NUMBERS[:size]] for size in sizes[number:]]
+    possible = list(product(*([*domain, None] for domain in domains)))
     most = 2 * most_tuples if sensitive else most_tuples
-    tuples = draw(st.lists(st.tuples(*cells), min_size=1, max_size=most, unique=True))
-    counts = np.array([draw(st.integers(1, 4)) for _ in tuples], np.int64)
-    weights = [draw(st.sampled_from([1.0, 1.0, 2.0, 0.5])) for _ in range(number)]
+    numbers = draw(st.lists(st.integers(0, len(possible) - 1), min_size=1, max_size=most, unique=True))
+    tuples = [possible[position] for position in numbers]
+    counts = np.array([1 + more for more in _draw_digits(draw, 4, len(tuples))], np.int64)
+    weights = [(1.0, 1.0, 2.0, 0.5)[chosen] for chosen in _draw_digits(draw, 4, number)]
     compiled, codes = [], []
     for column, domain in enumerate(domains):
         present = {cell[column] for cell in tuples}
@@ -87,6 +91,12 @@ def _draw_list(draw: DrawFn, most_columns: int, most_tuples: int, sensitive: Seq
         for column in range(number, len(names))
     }
     return FrequencyList.of_codes(names[:number], compiled[:number], codes[:number], counts, weights, described)
+
+
+def _draw_digits(draw: DrawFn, base: int, number: int) -> list[int]:
+    """Draw so many numbers below a base as one number, since hypothesis takes most of its time for each draw."""
+    drawn = draw(_strategies().integers(0, base**number - 1))
+    return [drawn // base**place % base for place in range(number)]
 
 
 def policies(columns: Sequence[str], *, models: Sequence[PrivacyModel] | None = None) -> SearchStrategy[Policy]:
@@ -136,12 +146,12 @@ def lists_with_recodings() -> SearchStrategy[tuple[FrequencyList, list[FullDomai
 
 
 def _draw_recodings(draw: DrawFn) -> tuple[FrequencyList, list[FullDomainRecoding]]:
-    st = _strategies()
     frequencies = draw(frequency_lists())
     recodings = []
-    for node in nodes_of(frequencies):
+    nodes = list(nodes_of(frequencies))
+    for node, most in zip(nodes, _draw_digits(draw, 5, len(nodes)), strict=True):
         groups, _ = frequencies.roll_up(node)
-        least = draw(st.integers(1, 5))  # suppress small groups, as every algorithm does
+        least = 1 + most  # suppress small groups, as every algorithm does
         recodings.append(FullDomainRecoding(frequencies, groups, groups.sizes < least))
     return frequencies, recodings
 
