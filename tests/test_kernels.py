@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import indistinct.kernels.kernel
-from indistinct.kernels import machine_code
+from indistinct.kernels import linked_parts, machine_code
 from indistinct.kernels.kernel import Interpreter, kernel
 
 USE = (
@@ -52,11 +52,11 @@ def fresh_kernels(monkeypatch):
 def above(limit, calls):
     """Give a kernel that notes how it runs, and one that it calls."""
 
-    @kernel
+    @kernel(allocates=True)
     def add_one(number):
         return number + 1
 
-    @kernel(rows="numbers", few=limit)
+    @kernel(rows="numbers", few=limit, allocates=True)
     def total(numbers):
         calls.append("as it is written")
         return sum(add_one(number) for number in numbers)
@@ -66,7 +66,7 @@ def above(limit, calls):
 
 def test_a_kernel_runs_as_it_is_written_while_rows_are_few(fresh_kernels, monkeypatch):
     calls = []
-    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda function: lambda *given: ("compiled", *given))
+    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda *made: lambda *given: ("compiled", *given))
     total = above(3, calls)
     assert (total(np.arange(3)), calls) == (6, ["as it is written"])  # the inner one too
     assert total(np.arange(4))[0] == "compiled"
@@ -75,15 +75,15 @@ def test_a_kernel_runs_as_it_is_written_while_rows_are_few(fresh_kernels, monkey
 
 
 def test_kernels_are_compiled_once_they_were_slow(fresh_kernels, monkeypatch):
-    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda function: lambda *given: "compiled")
+    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda *made: lambda *given: "compiled")
     monkeypatch.setattr(indistinct.kernels.kernel, "PLAIN_SECONDS", -1)
     total = above(3, [])
     assert [total(np.arange(3)), total(np.arange(3))] == [6, "compiled"]
 
 
 def test_a_kernel_that_names_no_rows_is_always_compiled(fresh_kernels, monkeypatch):
-    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda function: lambda *given: "compiled")
-    assert kernel(lambda numbers: numbers)(np.arange(1)) == "compiled"
+    monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda *made: lambda *given: "compiled")
+    assert kernel(allocates=True)(lambda numbers: numbers)(np.arange(1)) == "compiled"
 
 
 def test_of_several_processes_one_compiles_and_the_others_wait_for_it(tmp_path):
@@ -113,7 +113,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     room.mkdir(parents=True)
     (room.parent / "__init__.py").touch()
     (room / "__init__.py").touch()
-    for module in (indistinct.kernels.kernel, machine_code):
+    for module in (indistinct.kernels.kernel, linked_parts, machine_code):
         (room / Path(module.__file__).name).write_bytes(Path(module.__file__).read_bytes())
     (room / "above.py").write_text(
         "from indistinct.kernels.below import twice\nfrom indistinct.kernels.kernel import kernel\n\n"
@@ -200,4 +200,4 @@ def test_a_kernel_is_not_compiled_for_each_number_that_another_passes_to_it():
     inner: Any = _added
     outer: Any = _added_thrice
     assert outer(5) == 20
-    assert len(inner.signatures) == 1
+    assert len(inner._numba_type_.dispatcher.nopython_signatures) == 1

@@ -85,11 +85,13 @@ def test_a_kernel_that_allocates_stays_with_numba(cache):
 
 
 def test_arguments_of_other_types_stay_with_numba():
-    for given in ([True], [1.5], [None], [np.int32(1)], [(np.arange(2), "text")]):
+    for given in ([None], [np.int32(1)], [np.float32(1)], ["text"], [(np.arange(2), "text")]):
         assert flatten(given)[0] is None
     narrow, wide = (flatten([np.zeros(3, kind)])[0] for kind in (np.int32, np.int64))
     assert narrow != wide
     assert flatten([np.zeros((4, 4))[:, :2]])[0] != flatten([np.zeros((4, 2))])[0], "gaps between rows"
+    assert flatten([np.zeros((1, 4))])[0] == flatten([np.zeros((2, 4))])[0], "one row lies both ways"
+    assert flatten([1, 1.0, True])[0] == ("q", "d", "?")
     frozen = np.zeros(3)
     frozen.flags.writeable = False
     assert flatten([frozen])[0] != flatten([np.zeros(3)])[0]

@@ -79,7 +79,7 @@ class Bench(NamedTuple):
     runs: Any
 
 
-@kernel(rows="left")
+@kernel(rows="left", allocates=True)
 def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, filled: Filled) -> int:
     """Place rows box by box at some of the nodes; return how many are left, which then stand first.
 
@@ -168,7 +168,7 @@ def list_runs(start: int, end: int, bench: Bench, values: Any) -> int:
     return number
 
 
-@kernel
+@kernel(allocates=True)
 def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tuple[int, int]:
     """Choose the values of a group; give how often each has a place, and how many they are: the first runs.
 
@@ -212,7 +212,7 @@ def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tup
     return (often, asked) if keeps_company(asked, often, bench.runs, people) else (0, 0)
 
 
-@kernel
+@kernel(allocates=True)
 def keeps_company(different: int, often: int, runs: Any, people: People) -> bool:
     """Tell whether the rows of pool 0 that the first runs leave can still share groups, or no worse than before."""
     counts, asked = people.used, people.asked[0]

@@ -53,7 +53,26 @@ class Rising(NamedTuple):
     counters: Any
 
 
-@kernel
+class Work(NamedTuple):
+    """Arrays to work in.
+
+    ``slots``  int64, a power of two of them: cells by their hash, or NOWHERE
+    and for each cell, or each place of a point:
+    ``taken``, ``cell_keys``, ``rows``, ``payers``, ``group_of``, ``spare``  (points,) int64
+    ``cell_costs``, ``paid``  (points,) float64
+    """
+
+    slots: Any
+    taken: Any
+    cell_keys: Any
+    rows: Any
+    payers: Any
+    group_of: Any
+    spare: Any
+    cell_costs: Any
+    paid: Any
+
+
 def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int) -> int:
     """Let charges rise past some nodes, cheapest first, until so many points were looked at; give the nodes passed.
 
@@ -64,19 +83,26 @@ def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int
     IN      least   (nodes,) float64: what cells that first appear at the node cost at the least, ascending
     IN OUT  state
     """
+    room = 2
+    while room < 4 * state.counters[RISING]:
+        room *= 2
+    points = len(cells.counts)
+    taken, cell_keys, rows, payers, group_of, spare = np.empty((6, points), np.int64)
+    sums = np.empty(points), np.empty(points)
+    work = Work(np.full(room, NOWHERE), taken, cell_keys, rows, payers, group_of, spare, *sums)
+    return int(_rise(tables, least, cells, state, k, most, work))
+
+
+@kernel
+def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int, work: Work) -> int:
+    """Do what ``rise`` says."""
     codes, keys, costs, counts = cells
     duals, limits, rising, stopped, counters = state
-    parts, points = codes.shape
-    room = 2
-    while room < 4 * counters[RISING]:
-        room *= 2
-    slots, taken = np.full(room, NOWHERE), np.empty(points, np.int64)
-    cell_keys, cell_costs = np.empty(points, np.int64), np.empty(points)
-    rows, payers, paid = np.empty(points, np.int64), np.empty(points, np.int64), np.empty(points)
-    group_of = np.empty(points, np.int64)
+    slots, taken, cell_keys, rows, payers, group_of, spare, cell_costs, paid = work
+    parts = len(codes)
     node = 0
     while node < len(least) and counters[RISING] > 0 and counters[VISITS] <= most:
-        stop(least[node], duals, limits, rising, stopped, counters)
+        stop(least[node], state, spare)
         groups = 0
         for place in range(counters[RISING]):
             point = rising[place]
@@ -132,8 +158,9 @@ def find(key: Any, slots: Any, cell_keys: Any) -> int:
 
 
 @kernel
-def stop(level: float, duals: Any, limits: Any, rising: Any, stopped: Any, counters: Any) -> None:
+def stop(level: float, state: Rising, spare: Any) -> None:
     """Stop the points whose limits charges have reached."""
+    duals, limits, rising, stopped, counters = state
     start, kept = counters[STOPPED], 0
     for place in range(counters[RISING]):
         point = rising[place]
@@ -145,8 +172,27 @@ def stop(level: float, duals: Any, limits: Any, rising: Any, stopped: Any, count
             rising[kept] = point
             kept += 1
     counters[RISING] = kept
-    if counters[STOPPED] - start > 1:
-        newly = stopped[start : counters[STOPPED]].copy()
-        order = np.argsort(duals[newly], kind="mergesort")
-        for place in range(len(newly)):
-            stopped[start + place] = newly[order[place]]
+    sort_points(start, counters[STOPPED], stopped, duals, spare)
+
+
+@kernel
+def sort_points(start: int, end: int, points: Any, duals: Any, spare: Any) -> None:
+    """Put the points at start..end - 1 in the order of their charges, equal ones as they are: runs are merged.
+
+    ``spare`` has room for all of them.
+    """
+    length = 1
+    while length < end - start:
+        for first in range(start, end, 2 * length):
+            middle, last = min(first + length, end), min(first + 2 * length, end)
+            left, right = first, middle
+            for place in range(first, last):
+                if left < middle and (right >= last or duals[points[left]] <= duals[points[right]]):
+                    spare[place] = points[left]
+                    left += 1
+                else:
+                    spare[place] = points[right]
+                    right += 1
+        for place in range(start, end):
+            points[place] = spare[place]
+        length *= 2

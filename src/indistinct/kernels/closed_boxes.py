@@ -15,7 +15,7 @@ from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
 
 
-@kernel
+@kernel(allocates=True)
 def closed_boxes(
     points: Any, counts: IntArray, labels: Any, costs: FloatArray, k: int, most: int
 ) -> tuple[Any, IntArray, FloatArray, bool]:

@@ -123,7 +123,7 @@ def failing_rows(counts: Any, k: int) -> int:
     return rows
 
 
-@kernel
+@kernel(allocates=True)
 def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, counts: Any, k: int) -> Any:
     """Give the tuples whose places have fewer than k rows.
 
@@ -141,7 +141,7 @@ def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, c
     return found[:number].copy()
 
 
-@kernel
+@kernel(allocates=True)
 def take_out(codes: Any, sizes: Any, sets: Any, pools: Any, gone: Any, at_most: int) -> tuple[int, int]:
     """Take failing tuples out until no set of columns has a group of fewer than k rows; stop beyond ``at_most`` rows.
 

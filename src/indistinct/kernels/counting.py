@@ -66,7 +66,7 @@ def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray)
             indices[row, out_word] += table[(keys[row, word] >> shift) & mask] * stride
 
 
-@kernel(rows="keys", allocates=False)
+@kernel(rows="keys")
 def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, sizes: Any) -> None:
     """Give each place its rows: ``locate`` without the tuples' places, for one word and ``FUSED_CHUNKS`` chunks.
 
@@ -89,7 +89,7 @@ def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, den
         sizes[place] += counts[row]
 
 
-@kernel(rows="keys", allocates=False)
+@kernel(rows="keys")
 def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, work: Any) -> int:
     """Give each tuple the place of its group at a node, and each place its rows; return the number of places.
 
@@ -155,7 +155,7 @@ def count_people(entries: Any, place_of: Any, places: int, people: Any, last: An
             people[place] += 1
 
 
-@kernel
+@kernel(allocates=True)
 def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough: int, last: Any) -> Any:
     """Give the entries of a shorter list, after ``merge``: each person once for each group that is not full.
 
@@ -193,7 +193,7 @@ def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough
     return merged_singles, merged_groups[:kept].copy(), merged_persons[:kept].copy()
 
 
-@kernel(rows="places", few=FEW_PLACES, allocates=False)
+@kernel(rows="places", few=FEW_PLACES)
 def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
     """Give the rows of groups whose crowd is smaller than ``k``, after ``locate``.
 
@@ -205,7 +205,7 @@ def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
     return rows
 
 
-@kernel(rows="places", few=FEW_PLACES, allocates=False)
+@kernel(rows="places", few=FEW_PLACES)
 def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float, float]:
     """Give the number of groups whose crowd is below ``k`` and of all others, and the sums of squared sizes of both."""
     small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
@@ -220,7 +220,7 @@ def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float
     return small, large, small_squares, large_squares
 
 
-@kernel(rows="keys", allocates=False)
+@kernel(rows="keys")
 def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, k: int, at: Any) -> float:
     """Sum a number per chunk value over all rows in groups whose crowd is smaller than ``k``, after ``locate``.
 
@@ -239,7 +239,7 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
     return total
 
 
-@kernel(rows="places", few=FEW_PLACES)
+@kernel(rows="places", few=FEW_PLACES, allocates=True)
 def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) -> tuple[int, float]:
     """Give, for each k, what the groups hold whose crowd is smaller than k, after ``locate``.
 
@@ -275,7 +275,7 @@ def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) ->
     return all_groups, all_squares
 
 
-@kernel(rows="keys")
+@kernel(rows="keys", allocates=True)
 def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, at: Any) -> None:
     """Sum, for each k, a number per chunk value over the rows in groups whose crowd is below k, after ``locate``.
 
@@ -314,7 +314,7 @@ def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
     return merged
 
 
-@kernel(rows="keys", allocates=False)
+@kernel(rows="keys")
 def _merge_tuples(keys: UIntArray, work: Any, merged_keys: UIntArray, merged_counts: Any) -> None:
     """Write the first tuple and the rows of each group."""
     _, place_of, sizes, heads = work

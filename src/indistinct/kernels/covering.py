@@ -69,7 +69,7 @@ def build(points: Array, weights: Array) -> tuple[Tree, Array]:
     return Tree(np.ascontiguousarray(points[order]), weights[order], *(array[:nodes] for array in room[2:])), order
 
 
-@kernel
+@kernel(allocates=True)
 def _divide(tree: Tree, order: Array) -> int:
     """Halve the points along their widest column, again and again; give the number of nodes.
 
@@ -147,7 +147,7 @@ def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
     return answer
 
 
-@kernel
+@kernel(allocates=True)
 def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Array, Array, Array]:
     """Count the points that each box covers, and the boxes, by their sizes, that cover each point.
 

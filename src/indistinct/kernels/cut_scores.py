@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,6 @@ class Rules(NamedTuple):
     """Rows of equal value may be divided."""
 
 
-@kernel
 def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules: Rules) -> tuple[FloatArray, IntArray]:
     """List the cuts of each group that leave every part enough rows, at most one of each kind in each column.
 
@@ -71,11 +70,21 @@ def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules:
     groups, columns = len(starts) - 1, len(ranks)
     scores = np.full((groups, columns * KINDS), NONE)
     spans = np.zeros((groups, columns * KINDS, 2), np.int64)
-    room = make_room(axes)
-    parts = np.empty(len(rows), np.int64)
-    for group in range(groups):
+    _score_cuts(ranks, rows, starts, axes, rules, (scores, spans), (make_room(axes), np.empty(len(rows), np.int64)))
+    return scores, spans
+
+
+@kernel
+def _score_cuts(
+    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules: Rules, found: Any, work: Any
+) -> None:
+    """Write what ``find_cuts`` gives; the work is done in a room, and a part for each piece."""
+    scores, spans = found
+    room, parts = work
+    columns = len(ranks)
+    for group in range(len(starts) - 1):
         own, own_rows = ranks[:, starts[group] : starts[group + 1]], rows[starts[group] : starts[group + 1]]
-        if own_rows.sum() < 2 * rules.least:
+        if _sum(own_rows) < 2 * rules.least:
             continue
         varied, whole = 0, 0.0
         for column in range(columns):
@@ -92,7 +101,6 @@ def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules:
                     number = assign(own, own_rows, axes, place, spans[group, place], room, parts)
                     width, bits = _mean_width(own, own_rows, axes, room[COLUMNS, :varied], room, parts, number)
                     scores[group, place] = _gain_for_a_bit(whole - width, bits, scores[group, place])
-    return scores, spans
 
 
 @kernel
@@ -105,8 +113,15 @@ def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
             room[VALUES, number] = rank
             number += 1
         room[COUNTS, rank] += rows[piece]
-    if number > 1:
-        room[VALUES, :number].sort()
+    gap = number // 2
+    while gap > 0:  # Shell's way of sorting
+        for place in range(gap, number):
+            rank = room[VALUES, place]
+            while place >= gap and room[VALUES, place - gap] > rank:
+                room[VALUES, place] = room[VALUES, place - gap]
+                place -= gap
+            room[VALUES, place] = rank
+        gap //= 2
     for place in range(number):
         room[ROWS, place] = room[COUNTS, room[VALUES, place]]
         room[COUNTS, room[VALUES, place]] = 0
@@ -119,13 +134,13 @@ def _list_in_column(
 ) -> float:
     """List the cuts of a group in one column, of which the room holds the values, by its width, and give that."""
     values, rows = room[VALUES, :number], room[ROWS, :number]
-    total, is_label = rows.sum(), axes.kinds[column] == LABEL
+    total, is_label = _sum(rows), axes.kinds[column] == LABEL
     width = width_of_values(values, axes, column)
     if is_label:
         level = common_level(values[0], values[number - 1], axes, column) - 1
         child_rows = room[CHILDREN, : _find_children(number, axes, column, level, room)]
         needed = _rows_needed(child_rows, rules.least)
-        if child_rows.max() >= needed:
+        if _most(child_rows) >= needed:
             scores[APART] = width
             spans[APART, 0], spans[APART, 1] = level, needed
     value = _most_frequent(rows, total, rules.least)
@@ -178,7 +193,7 @@ def _rows_needed(rows: IntArray, least: int) -> int:
     """Give the rows that a child needs to be apart, so that the others together have enough, or there are none."""
     needed = least
     while True:
-        rest, next_needed = 0, rows.max() + 1
+        rest, next_needed = 0, _most(rows) + 1
         for own in rows:
             if own < needed:
                 rest += own
@@ -217,7 +232,7 @@ def _mean_width(
     room[SIZES, :number] = 0
     for piece in range(len(rows)):
         room[SIZES, parts[piece]] += rows[piece]
-    total = rows.sum()
+    total = _sum(rows)
     mean = bits = 0.0
     for part in range(number):
         bits += _bits(room[SIZES, part] / total)
@@ -254,6 +269,22 @@ def _find_ends(ranks: Array, axes: Axes, column: int, room: IntArray, parts: Int
             room[LOW, part] = rank
         if rank > room[HIGH, part]:
             room[HIGH, part] = rank
+
+
+@kernel
+def _sum(rows: IntArray) -> int:
+    total = 0
+    for number in rows:
+        total += number
+    return total
+
+
+@kernel
+def _most(rows: IntArray) -> int:
+    most = rows[0]
+    for number in rows:
+        most = max(most, number)
+    return int(most)
 
 
 @kernel

@@ -6,6 +6,8 @@ in a column mean stands in ``column_widths``, which cuts there are in ``cut_scor
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from indistinct.kernels.array_types import Array, IntArray
@@ -31,7 +33,6 @@ TURN      at 0, the number of this turn
 """
 
 
-@kernel
 def cut(
     ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, chosen: IntArray, places: IntArray, spans: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -46,12 +47,21 @@ def cut(
     OUT  parts   (new pieces,) int64: the part that each goes to; the parts of the first cut have the lowest numbers
     OUT  first   (cuts + 1,) int64: the first part of each cut
     """
-    most = len(chosen)  # a cut divides at most one piece
-    for group in chosen:
-        most += starts[group + 1] - starts[group]
-    source, taken, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    most = len(chosen) + int((starts[chosen + 1] - starts[chosen]).sum())  # a cut divides at most one piece
+    source, taken, parts = (np.empty(most, np.int64) for _ in range(3))
     first = np.zeros(len(chosen) + 1, np.int64)
     room = make_room(axes)
+    end = _cut_chosen(ranks, rows, starts, axes, (chosen, places, spans), (source, taken, parts, first), room)
+    return source[:end], taken[:end], parts[:end], first
+
+
+@kernel
+def _cut_chosen(
+    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Any, made: Any, room: IntArray
+) -> int:
+    """Write what ``cut`` gives, and give the number of new pieces."""
+    chosen, places, spans = cuts
+    source, taken, parts, first = made
     end = 0
     for position in range(len(chosen)):
         group, begin = chosen[position], end
@@ -66,10 +76,9 @@ def cut(
         for piece in range(begin, end):  # slice by slice would take numba two seconds more to compile
             parts[piece] += first[position]
         first[position + 1] = first[position] + number
-    return source[:end], taken[:end], parts[:end], first
+    return end
 
 
-@kernel
 def arrange(parts: IntArray, number: int) -> tuple[IntArray, IntArray]:
     """Give the order in which pieces lie part by part, and otherwise as before.
 
@@ -77,21 +86,23 @@ def arrange(parts: IntArray, number: int) -> tuple[IntArray, IntArray]:
     OUT  order   (pieces,) int64
     OUT  starts  (parts + 1,) int64
     """
-    starts = np.zeros(number + 1, np.int64)
-    for part in parts:
-        starts[part + 1] += 1
-    starts = np.cumsum(starts)
-    following = starts.copy()
+    starts = np.append(0, np.cumsum(np.bincount(parts, minlength=number)))
     order = np.empty(len(parts), np.int64)
-    for piece in range(len(parts)):
-        order[following[parts[piece]]] = piece
-        following[parts[piece]] += 1
+    _place_pieces(parts, starts.copy(), order)
     return order, starts
 
 
 @kernel
+def _place_pieces(parts: IntArray, following: IntArray, order: IntArray) -> None:
+    """Write the order of pieces; ``following`` is where the next one of each part goes."""
+    for piece in range(len(parts)):
+        order[following[parts[piece]]] = piece
+        following[parts[piece]] += 1
+
+
 def make_room(axes: Axes) -> IntArray:
-    return np.zeros((12, max(axes.sizes.max() + 1, len(axes.sizes))), np.int64)
+    """Give a table to work in."""
+    return np.zeros((12, max(int(axes.sizes.max()) + 1, len(axes.sizes))), np.int64)
 
 
 @kernel

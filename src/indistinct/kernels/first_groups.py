@@ -24,21 +24,28 @@ from indistinct.kernels.parcel_groups import (
 )
 
 
-@kernel
 def gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices) -> None:
     """Start groups at tuples, one after the other, and let each take the cheapest tuple near it until it has k rows.
 
     IN      seeds   (seeds,) int64: loose tuples
     IN OUT  groups  all free at first
     """
+    left = np.diff(loose.parcel_at)
+    met, candidates, taken = np.full(len(left), NOBODY, np.int64), np.empty_like(left), np.empty_like(left)
+    _gather(k, seeds, loose, groups, prices, (left, met, candidates, taken, np.empty(len(left))))
+
+
+@kernel
+def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, work: Any) -> None:
+    """Do so.
+
+    IN OUT  work  (tuples,) each, four int64 and one float64: the parcels that have no group yet, which are a tuple's
+                  first ones; the last seed that met it; and of one group the candidates, members and bounds
+    """
     ranks, parcel_at, near_at, near, _, _ = loose
     boxes, facts, costs, parcels, _, free, counters = groups
     columns, numbers = prices
-    tuples = len(parcel_at) - 1
-    left = parcel_at[1:] - parcel_at[:-1]  # parcels of each tuple that have no group yet; they are its first ones
-    met = np.full(tuples, NOBODY, np.int64)
-    candidates, bounds = np.empty(tuples, np.int64), np.empty(tuples, np.float64)
-    taken = np.empty(tuples, np.int64)
+    left, met, candidates, taken, bounds = work
     for seed in seeds:
         if left[seed] == 0:
             continue

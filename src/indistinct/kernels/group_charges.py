@@ -17,7 +17,7 @@ NEARLY = 1e-12
 """Rounding that is no difference."""
 
 
-@kernel
+@kernel(allocates=True)
 def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
     """Give each point a charge such that no group of k rows in a box is charged more than it costs.
 
@@ -90,7 +90,7 @@ def _insert(top: FloatArray, filled: int, room: int, value: float, times: int) -
     return filled
 
 
-@kernel
+@kernel(allocates=True)
 def reduced_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
@@ -120,7 +120,7 @@ def reduced_costs(
     return reduced
 
 
-@kernel
+@kernel(allocates=True)
 def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: FloatArray, k: int) -> FloatArray:
     """Lower charges just so far that no group is charged more than it costs.
 
@@ -138,7 +138,7 @@ def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: F
     return duals - excess / k
 
 
-@kernel
+@kernel(allocates=True)
 def best_groups(
     boxes: IntArray, members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -180,7 +180,7 @@ def best_groups(
     return chosen[:groups].copy(), group_starts[: groups + 1].copy(), group_points[:end].copy(), group_rows[:end].copy()
 
 
-@kernel
+@kernel(allocates=True)
 def member_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:

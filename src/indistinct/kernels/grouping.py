@@ -69,7 +69,7 @@ def roll_up(
     return group_keys[:groups].copy(), group_counts[:groups].copy(), group_of
 
 
-@kernel(rows="keys", allocates=False)
+@kernel(rows="keys")
 def merge_mapped(keys: UIntArray, counts: IntArray, fields: Any, maps: UIntArray, into: Any) -> int:
     """Write the groups of ``roll_up``, and return their number.
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from indistinct.kernels.linked_parts import part_type
 from indistinct.kernels.machine_code import Kind, find_code, flatten, make_code
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -30,9 +31,9 @@ PLAIN_SECONDS = 0.25
 @overload
 def kernel(function: Function) -> Function: ...
 @overload
-def kernel(*, rows: str, few: int = ..., allocates: bool = ...) -> Callable[[Function], Function]: ...
+def kernel(*, rows: str = ..., few: int = ..., allocates: bool = ...) -> Callable[[Function], Function]: ...
 def kernel(
-    function: Function | None = None, *, rows: str | None = None, few: int = FEW_ROWS, allocates: bool = True
+    function: Function | None = None, *, rows: str | None = None, few: int = FEW_ROWS, allocates: bool = False
 ) -> Any:
     """Compile a function of arrays when it is first called; type checkers see its own signature.
 
@@ -43,12 +44,14 @@ def kernel(
     ``@kernel(rows="keys")``. Where these are ``few`` it runs as it is written, so that nobody waits for numba because
     of a small table. Both ways give the same, number by number.
 
-    A kernel that says ``allocates=False`` makes no array: its code is also kept so that it runs without numba, where
-    that can be done (``machine_code.py``). To call it so takes some microseconds more; so after many calls, or if
-    another kernel needs numba anyway, it is called as numba does.
+    A kernel makes no array, unless it says ``allocates=True``: its code is kept so that it runs without numba, where
+    that can be done (``machine_code.py``). To call it so takes some microseconds more; so after many calls it is called
+    as numba does, and if it names its rows, as soon as another kernel needs numba anyway.
 
-    numba compiles a function anew when its own file has changed. A kernel holds the code of those that it calls from
-    other files as well, so here a change of any kernel counts.
+    A kernel that another one calls is compiled as a part of that (``linked_parts.py``).
+
+    numba compiles a function anew when its own file has changed. A kernel holds the code of those that it calls, so
+    here a change of any kernel counts.
 
     Of several processes that need a kernel which nobody has compiled, such as workers of Spark, one compiles it and
     the others wait for it.
@@ -66,12 +69,14 @@ def kernel(
 class Kernel:
     """A function that is compiled when that pays; what numba's own have, such as ``stats``, it has as well."""
 
-    def __init__(self, function: Callable[..., Any], place: int | None, few: int, allocates: bool = True) -> None:
+    def __init__(self, function: Callable[..., Any], place: int | None, few: int, allocates: bool = False) -> None:
         update_wrapper(self, function)
         self._function = function
         self._place = place
         """Which argument has the rows; None if it is not known, and nothing but compiled code will do."""
         self._few = few
+        self._allocates = allocates
+        self._budget = Budget() if place is None else WithoutNumba.budget
         self._codes: dict[Kind, Callable[[list[Any]], Any] | None] | None = None if allocates else {}
         """What runs without numba, by the types of arguments; None where a type is not served, and for all."""
         self._compiled: Any = None
@@ -88,10 +93,9 @@ class Kernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """What it is to numba in a kernel that calls it: the compiled function."""
-        from numba import types
-
-        return types.Dispatcher(self._compile())
+        """What it is to numba in a kernel that calls it: a part of that."""
+        _name_functions_apart()
+        return part_type(self._function, self._allocates)
 
     def _choose(self, *given: Any) -> Any:
         if _interpreter.is_busy:  # called by a kernel that runs as it is written
@@ -103,16 +107,16 @@ class Kernel:
 
     def _run_compiled(self, given: tuple[Any, ...]) -> Any:
         """Run the machine code by itself if that can be done, else under numba, which is loaded for it."""
-        if self._codes is not None and WithoutNumba.calls_left > 0:
+        if self._codes is not None and self._budget.calls_left > 0:
             kind, words = flatten(given)
             if kind is not None:
                 if kind not in self._codes:
                     self._codes[kind] = self._machine_code(kind, given)
                 if (code := self._codes[kind]) is not None:
-                    WithoutNumba.calls_left -= 1
+                    self._budget.calls_left -= 1
                     WithoutNumba.is_used = True
                     return code(words)
-        WithoutNumba.calls_left = 0  # numba is here
+        WithoutNumba.budget.calls_left = 0  # numba is here
         Interpreter.is_slow = True
         self._run = self._compile()
         return self._run(*given)
@@ -131,16 +135,23 @@ class Kernel:
 
     def _compile(self) -> Any:
         if self._compiled is None:
-            self._compiled = _dispatcher(self._function)
+            self._compiled = _dispatcher(self._function, self._allocates)
         return self._compiled
 
 
+class Budget:
+    """How often a kernel may still be called without numba in this process: some 15 µs more than under numba each."""
+
+    calls_left = 50_000
+    """To load numba takes as long as all of these."""
+
+
 class WithoutNumba:
-    """How often kernels may still be called without numba in this process, and whether one was."""
+    """Whether a kernel was called without numba; kernels that name their rows, of which many calls are expected,
+    share a budget, and are called as numba does as soon as it is loaded."""
 
     is_used = False
-    calls_left = 50_000
-    """A call takes some 15 µs more than under numba; to load that takes as long as all of these."""
+    budget = Budget()
 
 
 class Interpreter(threading.local):
@@ -192,16 +203,16 @@ def _tell() -> None:
         _tellers.pop()()
 
 
-def _dispatcher(function: Callable[..., Any]) -> Any:
+def _dispatcher(function: Callable[..., Any], allocates: bool) -> Any:
     """Give a function as numba compiles it: when it is called, from the cache, or by one process at a time."""
     from numba import njit
 
     _name_functions_apart()
-    compiled: Any = njit(cache=True, nogil=True)(function)
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, "_nrt": allocates}
+    compiled: Any = njit(cache=True, nogil=True, **options)(function)
     kept = getattr(compiled._cache, "_cache_file", None)
     if kept is not None:
         kept._source_stamp = (kept._source_stamp, _sources())
-    vars(compiled)["get_call_template"] = _without_literals(compiled.get_call_template)
     vars(compiled)["compile"] = _one_process_at_a_time(compiled.compile, function.__code__.co_filename)
     compile_it = compiled._compiler.compile
 
@@ -211,21 +222,6 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
     compiled._compiler.compile = tell_and_compile
     return compiled
-
-
-def _without_literals(find: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what finds the code for a call in another kernel, the same for every number that is written there.
-
-    numba compiles a function once more for each such number. LLVM puts it in where that pays, also without that.
-    """
-    from numba import types
-
-    unliteral: Callable[[Any], Any] = types.unliteral
-
-    def find_plain(given: Any, named: Any) -> Any:
-        return find(tuple(map(unliteral, given)), {name: unliteral(kind) for name, kind in named.items()})
-
-    return find_plain
 
 
 @cache

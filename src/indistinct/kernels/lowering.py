@@ -113,7 +113,7 @@ def fill(sets: Any, table: Any, ids: Any, rows: IntArray) -> int:
     return used
 
 
-@kernel
+@kernel(allocates=True)
 def lower(sets: Any, table: Any, ids: Any, rows: IntArray, candidates: IntArray, levels: Any, used: int) -> int:
     """Lower each candidate to the lowest level that holds; return how many were lowered.
 

@@ -24,20 +24,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from indistinct.kernels.linked_parts import whole_library
+
 Function = Callable[..., Any]
 Kind = tuple[Any, ...]
 
-OWN_DATA = 4
-"""NumPy's flag of an array that owns its memory, which no kernel asks about."""
+ROWS_FIRST, COLUMNS_FIRST, OWN_DATA = 1, 2, 4
+"""NumPy's flags of an array: how its cells lie, which is both ways if it has one row; and who owns its memory."""
+NOT_ASKED = ~(OWN_DATA | COLUMNS_FIRST)
+"""No kernel asks for these if cells lie row by row."""
 NUMBERS = {"int64": "q", "float64": "d"}
 """What a kernel may give, beside nothing and tuples of these: by numba's name, and by that of ``memoryview``."""
+LETTERS = {int: "q", np.int64: "q", float: "d", np.float64: "d", bool: "?", np.bool_: "?"}
+"""Numbers that a kernel may be given."""
+LLVM_TYPES = {"q": "i64", "d": "double", "?": "i8"}
+C_TYPES: dict[str, Any] = {
+    "i64": ctypes.c_int64,
+    "double": ctypes.c_double,
+    "i8": ctypes.c_int8,
+    "ptr": ctypes.c_void_p,
+}
 SUCCEEDED = (0, -2)
 """What numba's functions give that give something, or nothing; all else is an error."""
 NEVER_CALLED = "NRT_MemInfo_call_dtor"
 """Frees what numba allocated, of which there is nothing; so it is never called, but code that has slices names it."""
-INSTRUCTIONS = "abs assume copysign ctlz ctpop cttz fabs fshl fshr masked mem smax smin umax umin vector x86.atomic"
+INSTRUCTIONS = (
+    "abs assume copysign ctlz ctpop cttz exp fabs floor fshl fshr lifetime log masked mem smax smin umax umin vector"
+    " x86.atomic"
+)
 HARMLESS = tuple(f"llvm.{name}" for name in INSTRUCTIONS.split())
-"""What else code may call: what LLVM makes instructions of, or calls of the C library that move bytes."""
+"""What else code may call: what LLVM makes instructions of, or calls of the C library."""
 
 
 class MachineCode(NamedTuple):
@@ -54,7 +70,7 @@ class MachineCode(NamedTuple):
         """Give what runs it; arguments are given as ``flatten`` gives them."""
         address = _load_function(self.name, self.code)
         # a Python integer, given as an address, need not be made an object first
-        types = [ctypes.c_void_p if one == "ptr" else ctypes.c_int64 for one in _llvm_types(kind)]
+        types = [C_TYPES[one] for one in _llvm_types(kind)]
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
         fields = [(f"r{n}", ctypes.c_double if one == "d" else ctypes.c_int64) for n, one in enumerate(self.returns)]
         result: Any = type("Result", (ctypes.Structure,), {"_fields_": [*fields, ("told", ctypes.c_void_p)]})
@@ -111,12 +127,13 @@ def flatten(given: Sequence[Any]) -> tuple[Kind | None, list[Any]]:
     words: list[Any] = []
     for one in given:
         if type(one) is np.ndarray:
-            kinds.append((one.dtype, one.ndim, one.flags.num & ~OWN_DATA))
+            flags = one.flags.num
+            kinds.append((one.dtype, one.ndim, flags & (NOT_ASKED if flags & ROWS_FIRST else ~OWN_DATA)))
             words += 0, 0, one.size, one.itemsize, one.__array_interface__["data"][0], *one.shape, *one.strides
-        elif type(one) is int or type(one) is np.int64:
-            kinds.append("q")
-            words.append(one)
-        elif type(one) is tuple:
+        elif (letter := LETTERS.get(type(one))) is not None:
+            kinds.append(letter)
+            words.append(int(one) if letter == "?" else one)
+        elif isinstance(one, tuple):
             kind, some = flatten(one)
             if kind is None:
                 return None, []
@@ -137,8 +154,8 @@ def _llvm_types(kind: Kind) -> list[str]:
     """Give LLVM's type of each of those words."""
     found: list[str] = []
     for one in kind:
-        if one == "q":
-            found.append("i64")
+        if isinstance(one, str):
+            found.append(LLVM_TYPES[one])
         elif isinstance(one[0], np.dtype):
             found += ["ptr", "ptr", "i64", "i64", "ptr", *["i64"] * (2 * one[1])]
         else:
@@ -158,10 +175,12 @@ def _paths(function: Function, kind: Kind) -> list[Path]:
 
 def _kind_text(kind: Kind) -> str:
     """Give the types of arguments as text that is the same in every process."""
-    parts = [
-        one if one == "q" else f"{one[0].str}{one[1:]}" if isinstance(one[0], np.dtype) else f"({_kind_text(one)})"
-        for one in kind
-    ]
+    parts = []
+    for one in kind:
+        if isinstance(one, str):
+            parts.append(one)
+        else:
+            parts.append(f"{one[0].str}{one[1:]}" if isinstance(one[0], np.dtype) else f"({_kind_text(one)})")
     return ",".join(parts)
 
 
@@ -187,6 +206,7 @@ def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCod
     """Compile a function; None if its code would need anything that is not there without numba."""
     from numba import typeof
     from numba.core import errors
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
 
     compiler: Any = import_module("numba.core.compiler")  # of which numba tells no types
@@ -194,9 +214,13 @@ def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCod
     typing.refresh()
     target.refresh()
     flags = compiler.Flags()
-    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+    kinds = tuple(map(typeof, given))
     try:
-        made = compiler.compile_extra(typing, target, function, tuple(map(typeof, given)), None, flags, {})
+        whole = whole_library(function.__qualname__)
+        with global_compiler_lock:
+            made = compiler.compile_extra(typing, target, function, kinds, None, flags, {}, library=whole)
+            whole.finalize()
     except errors.NumbaError:  # such as one that allocates, which takes numba's runtime
         return None
     library, name, returned = made.library, made.fndesc.llvm_func_name, made.signature.return_type

@@ -82,7 +82,7 @@ def _candidates(labels: Array, originals: Originals, covers: Labels, found: Arra
     return number
 
 
-@kernel
+@kernel(allocates=True)
 def people_that_fit(
     labels: Array, groups: Array, number: int, persons: Array, source: Originals, covers: Labels
 ) -> Array:
@@ -106,7 +106,7 @@ def people_that_fit(
     return people
 
 
-@kernel
+@kernel(allocates=True)
 def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels) -> int:
     """Give how many released rows are left when as many as possible have a row of the original of their own.
 

@@ -45,15 +45,19 @@ def link(order: Any, window: int, ranks: Any, prices: Prices, near: Any, costs: 
             offer(other, one, cost, near, costs)
 
 
-@kernel
 def link_further(ranks: Any, prices: Prices, near: Any, costs: Any) -> None:
     """Offer each tuple those that are near to what is near to it.
 
     IN OUT  near, costs  as in ``link``
     """
+    _link_further(ranks, prices, near, costs, np.full(len(near), NOBODY, np.int64))
+
+
+@kernel
+def _link_further(ranks: Any, prices: Prices, near: Any, costs: Any, met: Any) -> None:
+    """Do so; ``met`` is for each tuple the last to which it was offered."""
     columns, numbers = prices
     tuples, most = near.shape
-    met = np.full(tuples, NOBODY, np.int64)
     for one in range(tuples):
         met[one] = one
         for place in range(most):

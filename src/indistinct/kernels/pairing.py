@@ -10,7 +10,7 @@ from indistinct.kernels.kernel import kernel
 NOBODY = -1
 
 
-@kernel
+@kernel(allocates=True)
 def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, back: Array, room: Array) -> Array:
     """Give how many rows of each pair are paired off, so that as many as possible are in all.
 
@@ -91,7 +91,7 @@ def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, bac
     return paired
 
 
-@kernel
+@kernel(allocates=True)
 def strong_components(starts: Array, targets: Array) -> Array:
     """Number nodes so that two have the same number if there are ways from each to the other.
 

@@ -13,7 +13,7 @@ from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
 
 
-@kernel
+@kernel(allocates=True)
 def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) -> FloatArray:
     """Give the least cost of grouping every choice of rows, by dynamic programming.
 
@@ -35,7 +35,7 @@ def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) ->
     return least
 
 
-@kernel
+@kernel(allocates=True)
 def place_values(counts: IntArray) -> IntArray:
     """Give what one row of each point adds to the number of a choice.
 
@@ -48,7 +48,7 @@ def place_values(counts: IntArray) -> IntArray:
     return radix
 
 
-@kernel
+@kernel(allocates=True)
 def least_of(
     choice: int, radix: IntArray, space: Any, least: FloatArray, k: int, within: float, found: IntArray
 ) -> tuple[float, int]:

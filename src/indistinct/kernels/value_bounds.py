@@ -99,7 +99,7 @@ def _kept_between(groups: Any, group: int, low: FloatArray, high: FloatArray, pr
     return int(left)
 
 
-@kernel(rows="number")
+@kernel(rows="number", allocates=True)
 def least_lost(
     groups: Any, number: int, rules: FloatArray, limits: FloatArray, totals: IntArray, most: int, least: int
 ) -> Any:

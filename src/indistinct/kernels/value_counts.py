@@ -29,7 +29,7 @@ ALONE, ONCE, UNTIL_NONE = range(3)
 """Which rules are asked, and how often."""
 
 
-@kernel(rows="place_of")
+@kernel(rows="place_of", allocates=True)
 def merge_values(entries: Any, place_of: Any, sizes: Any, places: int, least: int, work: Any) -> Any:
     """Give the entries of the groups at a node that have at least so many rows, after ``locate``.
 
@@ -197,7 +197,7 @@ def _holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, 
     return True
 
 
-@kernel(rows="is_gone")
+@kernel(rows="is_gone", allocates=True)
 def find_unsafe(groups: Any, rules: FloatArray, limits: FloatArray, most: int, is_gone: Any, asked: int) -> int:
     """Tell which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
 

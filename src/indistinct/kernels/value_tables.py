@@ -15,7 +15,7 @@ from indistinct.kernels.rule_kinds import FIRST_OF_TABLE
 from indistinct.kernels.value_counts import ALONE, UNTIL_NONE, find_unsafe
 
 
-@kernel(rows="keys")
+@kernel(rows="keys", allocates=True)
 def climb(keys: UIntArray, lanes: UIntArray, field: Any, parents: UIntArray, slots: Any) -> Any:
     """Merge the groups that coincide when one column climbs one level.
 
@@ -66,7 +66,7 @@ def climb(keys: UIntArray, lanes: UIntArray, field: Any, parents: UIntArray, slo
     return merged_keys[:groups], merged_lanes[:groups]
 
 
-@kernel(rows="cells")
+@kernel(rows="cells", allocates=True)
 def entries_of(cells: Any, span: Any, least: int) -> Any:
     """Give some values of the groups that have at least so many rows, as ``merge_values`` does.
 
@@ -99,7 +99,7 @@ def entries_of(cells: Any, span: Any, least: int) -> Any:
     return small, (rows, at, starts, values[:entry], counts[:entry])
 
 
-@kernel(rows="cells")
+@kernel(rows="cells", allocates=True)
 def unsafe_rows(cells: Any, span: Any, least: int, rules: Any, most: int) -> Any:
     """Give the rows of the groups that must be suppressed; once these are more than ``most``, only so much.
 
