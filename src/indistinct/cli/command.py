@@ -31,7 +31,8 @@ class CommandLine(typer.Typer):
     """
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"cls": Group, "add_completion": False, "pretty_exceptions_enable": False, **settings})
+        plain = {"pretty_exceptions_enable": False, "rich_markup_mode": None}  # to draw frames takes a tenth of a second
+        super().__init__(**{"cls": Group, "add_completion": False, **plain, **settings})
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
         """Add a function as a command."""
@@ -93,6 +94,14 @@ class Group(TyperGroup):
             return super().parse_args(ctx, args)
         except UsageError as error:
             raise _exit_of(error, ctx) from None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command does: whole sentences, of which Typer would cut the end."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        shown = [(name, one.get_short_help_str(limit=1000)) for name, one in commands if one and not one.hidden]
+        if shown:
+            with formatter.section("Commands"):
+                formatter.write_dl(shown)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
