@@ -31,7 +31,10 @@ class CommandLine(typer.Typer):
     """
 
     def __init__(self, **settings: Any) -> None:
-        plain = {"pretty_exceptions_enable": False, "rich_markup_mode": None}  # to draw frames takes a tenth of a second
+        plain = {
+            "pretty_exceptions_enable": False,
+            "rich_markup_mode": None,
+        }  # frames take a tenth of a second
         super().__init__(**{"cls": Group, "add_completion": False, **plain, **settings})
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:

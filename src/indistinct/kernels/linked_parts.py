@@ -114,22 +114,14 @@ def _libraries() -> tuple[Any, Any]:
         def _optimize_functions(self, module: Any) -> None:
             module.data_layout = self._codegen._data_layout
 
-        def _link(self) -> None:
-            self._raise_if_finalized()
-            for library in dict.fromkeys(self._linking_libraries):
-                self._reload_init.update(library._reload_init)
-                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        def _optimize_final_module(self) -> None:
+            """Leave it to the whole."""
 
-        def finalize(self) -> None:
-            self._link()
+        def _finalize_final_module(self) -> None:
+            """Load no code."""
             self._finalized = True
 
     class WholeLibrary(PartLibrary):
-        def finalize(self) -> None:
-            self._link()
-            passes, builder = self._codegen._module_pass_manager()
-            passes.run(self._final_module, builder)
-            self._final_module.verify()
-            self._finalized = True
+        _optimize_final_module = codegen.JITCodeLibrary._optimize_final_module
 
     return PartLibrary, WholeLibrary

@@ -229,6 +229,7 @@ def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCod
     called = [one.name for one in library._final_module.functions if one.is_declaration]
     needs_nothing = all(one == NEVER_CALLED or one.startswith(HARMLESS) for one in called)
     arguments = [str(one.type) for one in library.get_function(name).arguments]
+    arguments = ["ptr" if one.endswith("*") else one for one in arguments]  # older LLVM says what is there
     is_called_so = arguments == ["ptr", "ptr", *_llvm_types(kind)]
     if not needs_nothing or not is_called_so or not set(returns) <= set(NUMBERS):
         return None
