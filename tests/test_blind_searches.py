@@ -90,10 +90,13 @@ def test_searches_that_draw_say_so_unless_they_have_a_seed_of_their_own() -> Non
         ("regroup", True, True, {"options": {"doubt": 0.1}}, ""),
         ("regroup", True, True, {"options": {"doubt": 0.0}}, "randomised, though its algorithm draws nothing"),
         ("regroup", True, True, {}, "randomised, though its algorithm draws nothing"),
-        ("regroup", True, False, {"options": {"doubt": 0.1}}, "not randomised, though it raises labels by chance"),
+        ("regroup", True, False, {"options": {"doubt": 0.1}}, "not randomised, though its algorithm draws"),
         ("regroup", False, False, {}, "not blind, though no model asks about sensitive values"),
         ("regroup", False, False, {"ledger_head": "0" * 64}, ""),
         ("anatomy", True, True, {}, ""),
+        ("anatomy", True, False, {}, ""),  # with a seed of its own
+        ("safepub", True, True, {}, ""),
+        ("safepub", True, False, {}, "not randomised, though its algorithm draws"),
         ("of-others", True, True, {}, ""),
     ],
 )

@@ -160,6 +160,9 @@ def verdict(**changed: Any) -> dict[str, Any]:
 
 
 FAILED = verdict(passed=False, checks=[{"name": "k", "passed": False, "detail": "one fails"}])
+TWO = {"quasi": ["class_id", "age", "sex"], "sensitive": ["class_id", "ill"]}
+TOO_MANY = "drawn: there are not so many candidates"
+OTHER_COLUMNS = "tables does not name the columns of the two tables"
 LOCAL: dict[str, Any] = {"node": None, "level_names": ..., "mean_levels": {"age": 2, "sex": 1}}
 
 
@@ -193,9 +196,11 @@ def people(**changed: int) -> dict[str, int]:
         ({"people": people(smallest_group=3)}, "people: the numbers do not go together"),
         ({"people": people(smallest_profile=0)}, "people: the numbers do not go together"),
         ({"people": people(smallest_profile=6)}, "people: the numbers do not go together"),
-        ({"tables": {"quasi": ["age", "class_id"], "sensitive": ["ill"]}}, ""),
-        ({"tables": {"quasi": ["Ann"]}}, "tables names a column that the policy does not have"),
-        ({"tables": {"Ann": ["age"]}}, "tables names another table"),
+        ({"tables": TWO}, ""),
+        ({"tables": TWO | {"quasi": ["class_id", "age", "sex", "Ann"]}}, OTHER_COLUMNS),
+        ({"tables": TWO | {"quasi": ["class_id", "age"]}}, OTHER_COLUMNS),
+        ({"tables": TWO | {"Ann": ["age"]}}, OTHER_COLUMNS),
+        ({"tables": {}}, OTHER_COLUMNS),
         ({"unreadable": {"age": 1}}, ""),
         ({"unreadable": {"Ann": 1}}, "unreadable names a column that the policy does not have"),
         ({"remark": "private", "groups": 3}, "1 statement that no manifest makes"),
@@ -238,7 +243,7 @@ def people(**changed: int) -> dict[str, int]:
         ({"policy": policy_described(POLICY) | {"max_suppression": 0.9}}, "policy is not the policy"),
         ({"policy": {}}, "policy is not the policy"),
         ({"drawn": {"k": 5}}, "drawn is not what the policy asks for"),
-        ({"drawn": {"candidates": 7}}, ""),
+        ({"drawn": {"candidates": 7}}, "drawn is not what the policy asks for"),
         ({"policy_sha256": DIGEST, "drawn": {"k": 5}}, ""),
         ({"verdict": ...}, ""),
         ({"verdict": verdict(rows=6)}, "verdict.rows is 5, as is counted, not what it says"),
@@ -394,8 +399,15 @@ def test_what_is_drawn_and_moved_follows_from_the_policy() -> None:
     drawn = Policy({"age": COLUMNS["age"], "sex": COLUMNS["sex"]}, [model, ix.KAnonymity(500)], algorithm="safepub")
     said = {**model.expenses(), "k": 500}
     own = {"policy_sha256": policy_digest(drawn), "verdict": ...}
-    assert told(drawn, drawn={**said, "candidates": 12}, **own) == ""
+    for number, complaint in ((6, ""), (1, ""), (7, TOO_MANY), (0, TOO_MANY), (6.0, TOO_MANY), (None, TOO_MANY)):
+        found = said if number is None else {**said, "candidates": number}
+        assert told(drawn, drawn=found, **own) == complaint
+    said["candidates"] = 6
     assert told(drawn, drawn={**said, "k": model.k}, **own) == "drawn is not what the policy asks for"
+    assert told(drawn, drawn={**said, "k": 500.0}, **own) == "drawn is not what the policy asks for"
+    assert told(drawn, drawn=said, measures={"average-group-size": 2.5}, **own) == ""
+    telling = "measures are stated that compare with rows that were not drawn"
+    assert told(drawn, drawn=said, measures={"completeness": 5 / 6}, **own) == telling
     assert told(drawn, **own) == "drawn is not what the policy asks for"
     moved = replace(
         POLICY, columns=COLUMNS | {"day": ix.other(shift=ix.DateShift(30))}, person=Person("id", release="pseudonym")

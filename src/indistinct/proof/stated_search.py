@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from indistinct.policy import PSEUDONYM, Policy, TablesPolicy
+from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.stated_shapes import is_plain
+from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
+from indistinct.proof.stated_measures import TOLD_OF_DRAWN
 from indistinct.recoding.classes import LINK
 from indistinct.registry import ALGORITHMS
 
@@ -54,9 +58,11 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) ->
     if not (said["blind"] or asked or "ledger_head" in manifest):
         wrong.append("not blind, though no model asks about sensitive values")
     doubts, algorithm = _doubts(manifest), ALGORITHMS.get(str(manifest.get("algorithm")))
-    draws = algorithm is None or doubts or any(getattr(algorithm, what, 0) for what in ("draws_rows", "draws_groups"))
-    wrong += ["randomised, though its algorithm draws nothing"] if said["randomised"] and not draws else []
-    wrong += ["not randomised, though it raises labels by chance"] if doubts and not said["randomised"] else []
+    always = any(getattr(algorithm, what, False) for what in ("draws_rows", "draws_groups"))
+    if said["randomised"] and not (always or doubts or algorithm is None):
+        wrong.append("randomised, though its algorithm draws nothing")
+    if not said["randomised"] and (doubts or (always and not hasattr(algorithm, "seed"))):
+        wrong.append("not randomised, though its algorithm draws")
     if wrong:
         return [Check("search", False, f"the manifest calls it {' and '.join(wrong)}")]
     found = "blind: it saw no sensitive value" if said["blind"] else "not blind: it saw sensitive values"
@@ -67,6 +73,33 @@ def _doubts(manifest: Mapping[str, Any]) -> bool:
     """Tell whether the options say that labels are raised by chance."""
     options = manifest.get("options")
     return isinstance(options, dict) and bool(options.get("doubt"))
+
+
+def drawn_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Compare what a manifest says of how rows were drawn with the policy: of drawn rows less is told and compared."""
+    said, asked = manifest.get("drawn"), _drawn_by(policy)
+    if said is None and not asked:
+        return []
+    if said is None or not asked or _as_text(said, without="candidates") != _as_text(asked):
+        return ["drawn is not what the policy asks for"]
+    nodes = math.prod(height + 1 for height in manifest.get("heights", {}).values())
+    candidates = said.get("candidates")
+    is_possible = type(candidates) is int and 0 < candidates <= nodes
+    wrong = [] if is_possible else ["drawn: there are not so many candidates"]
+    is_told = set(manifest.get("measures", {})) <= set(TOLD_OF_DRAWN)
+    return wrong + ([] if is_told else ["measures are stated that compare with rows that were not drawn"])
+
+
+def _drawn_by(policy: Policy) -> dict[str, Any]:
+    """Give what a policy makes a manifest say of how rows were drawn, but for the number of candidates."""
+    k = max(model.least_rows for model in policy.privacy)
+    found = [model.expenses() for model in policy.privacy if isinstance(model, DifferentialPrivacy)]
+    return {**found[0], "k": k} if found else {}
+
+
+def _as_text(said: Mapping[str, Any], without: str = "") -> str:
+    """Give numbers as one text: 21.0 is not taken for 21."""
+    return json.dumps({name: number for name, number in said.items() if name != without}, sort_keys=True)
 
 
 def policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
@@ -94,13 +127,16 @@ def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 
 
 def _name_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Say whether columns are named that the policy does not have."""
-    released = {LINK, PSEUDONYM, *policy.columns, *policy.renamed.values()}
-    listed = {name for names in manifest.get("tables", {}).values() for name in names}
-    wrong = [] if listed <= released else ["tables names a column that the policy does not have"]
-    wrong += [] if manifest.get("tables", {}).keys() <= {"quasi", "sensitive"} else ["tables names another table"]
+    """Say whether columns are named that the policy does not have, or others than those of two tables."""
     known = manifest.get("unreadable", {}).keys() <= policy.columns.keys()
-    return wrong + ([] if known else ["unreadable names a column that the policy does not have"])
+    wrong = [] if known else ["unreadable names a column that the policy does not have"]
+    if "tables" not in manifest:
+        return wrong
+    own = {new: name for name, new in policy.renamed.items()}
+    stated = {table: sorted(own.get(name, name) for name in names) for table, names in manifest["tables"].items()}
+    roles = {"quasi": ("quasi", "other"), "sensitive": ("sensitive",)}
+    asked = {table: sorted([LINK, *policy.with_role(*its)]) for table, its in roles.items()}
+    return wrong + ([] if stated == asked else ["tables does not name the columns of the two tables"])
 
 
 def _needless_statements(manifest: Mapping[str, Any], policy: Policy) -> list[str]:

@@ -16,10 +16,9 @@ from typing import Any
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
 from indistinct.policy.stated_shapes import PREFIX_NAMES, is_plain
-from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
-from indistinct.proof.stated_search import is_search, option_mistakes, policy_mistakes
+from indistinct.proof.stated_search import drawn_mistakes, is_search, option_mistakes, policy_mistakes
 from indistinct.proof.stated_verdict import verdict_mistakes
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
 from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest
@@ -153,7 +152,6 @@ NOT_CHECKED = {
     "ledger_head": "where its ledger ended before it",
     "is_cut_short": "whether a limit ended the search",
     "people": "how many people it is about",
-    "tables": "which columns its tables have",
     "pseudonym_salt": "the salt of its pseudonyms",
 }
 """Statements that follow from nothing at hand, in words."""
@@ -187,6 +185,7 @@ def manifest_check(
             *bound_mistakes(manifest),
             *(_policy_mistakes(manifest, policy) if is_of_policy else []),
             *(_protection_mistakes(manifest, policy) if is_of_policy or is_stated else []),
+            *(drawn_mistakes(manifest, policy) if is_of_policy or is_stated else []),
             *(_hierarchy_mistakes(manifest, _stated_hierarchies(manifest, policy)) if is_stated else []),
             *verdict_mistakes(
                 manifest, policy, found, recount if is_of_policy or is_stated else None, described=described
@@ -338,10 +337,7 @@ def _stated_hierarchies(manifest: Mapping[str, Any], policy: Policy) -> dict[str
 
 def _policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Compare what a manifest says of its policy with the policy; the algorithm may be another."""
-    wrong = _hierarchy_mistakes(manifest, _own_hierarchies(policy)) + _description_mistakes(manifest, policy)
-    if {**manifest.get("drawn", {}), "candidates": 0} != {"candidates": 0, **_drawn_by(policy)}:
-        wrong.append("drawn is not what the policy asks for")
-    return wrong
+    return _hierarchy_mistakes(manifest, _own_hierarchies(policy)) + _description_mistakes(manifest, policy)
 
 
 def _protection_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
@@ -357,13 +353,6 @@ def _description_mistakes(manifest: Mapping[str, Any], policy: Policy | TablesPo
         return []
     is_same = _without_algorithm(stated) == _without_algorithm(policy_described(policy))
     return [] if is_same and is_plain(stated.get("algorithm")) else ["policy is not the policy"]
-
-
-def _drawn_by(policy: Policy) -> dict[str, Any]:
-    """Give what a policy makes a manifest say of how rows were drawn, but for the number of candidates."""
-    k = max(model.least_rows for model in policy.privacy)
-    found = [model.expenses() for model in policy.privacy if isinstance(model, DifferentialPrivacy)]
-    return {**found[0], "k": k} if found else {}
 
 
 def _without_algorithm(described: Mapping[str, Any]) -> str:
