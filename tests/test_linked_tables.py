@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.kernels import people_counts
+from indistinct.proof.stated_form import form_mistakes, several_tables_mistakes, stated_rows_checks
 from profiles import examples
 
 WARDS = {"eye": "surgery", "ear": "surgery", "flu": "medicine"}
@@ -340,9 +341,19 @@ def test_the_folder_has_one_manifest_and_one_verdict(tmp_path):
         {"level_names": said["level_names"] | {column: "Ann is row 3"}},
         {"verdict": said["verdict"] | {"checks": said["verdict"]["checks"] + note}},
         {"verdict": said["verdict"] | {"groups": 50}},
+        {"linked_tables": said["linked_tables"] | {"drugs": said["linked_tables"]["drugs"] | {"columns": ["Ann"]}}},
+        {"is_proven": False},
     ):
         (folder / "manifest.json").write_text(json.dumps(said | false))
         assert {c.name for c in ix.verify(folder, asked).checks if not c.passed} == {"manifest"}, false
+    more = {name: said["people"][name] + 1 for name in ("eligible", "lost_rows", "lost_all_rows")}
+    drugs = said["linked_tables"]["drugs"]
+    drugs = drugs | {"eligible": drugs["eligible"] + 1, "suppressed": drugs["suppressed"] + 1}
+    false = {"eligible": said["eligible"] + 1, "suppressed": said["suppressed"] + 1, "people": said["people"] | more}
+    false["linked_tables"] = said["linked_tables"] | {"drugs": drugs}
+    (folder / "manifest.json").write_text(json.dumps(said | false))
+    failing = {c.name for c in ix.verify(folder, asked, original=original).checks if not c.passed}
+    assert failing == {"suppressed rows", "stated rows"}
     (folder / "manifest.json").write_text(json.dumps(said))
     other = replace(asked, max_suppression=0.5)
     assert {c.name for c in ix.verify(folder, other).checks if not c.passed} == {"policy"}
@@ -350,6 +361,62 @@ def test_the_folder_has_one_manifest_and_one_verdict(tmp_path):
         ix.verify(folder, ix.Policy(columns={"age": ix.quasi()}, privacy=[ix.KAnonymity(2)]))
     (folder / "drugs.parquet").write_bytes((folder / "visits.parquet").read_bytes())
     assert not ix.verify(folder, asked).passed
+
+
+def test_what_a_manifest_says_of_each_table_is_compared(tmp_path):
+    alone = (77, [("flu", ["y"])])
+    asked = policy(
+        max_suppression=1.0,
+        patients={"age": ix.quasi(), "note": ix.other()},
+        visits={"ward": ix.quasi()},
+        drugs={"drug": ix.quasi()},
+    )
+    original = tables([*CROWD[:4], alone])
+    with ix.anonymize(original, asked) as release:
+        said = release.facts | {"files": {f"{name}.parquet": "0" * 64 for name in original}}
+    assert said["people"]["lost_rows"], "else nothing is suppressed"
+    assert not form_mistakes(said) + several_tables_mistakes(said, asked)
+    counts = {name: table.num_rows for name, table in original.items()}
+    assert stated_rows_checks(said, counts, 5) == stated_rows_checks({}, counts, 5) == []
+    (check,) = stated_rows_checks(said, counts | {"drugs": 1}, 4)
+    assert check.detail == "drugs has 1 eligible rows, not what is stated; 4 people are eligible, not what is stated"
+    assert not check.passed
+
+    def wrong(**changed):
+        return form_mistakes(said | changed) + several_tables_mistakes(said | changed, asked)
+
+    def of(name, **changed):
+        return {"linked_tables": said["linked_tables"] | {name: said["linked_tables"][name] | changed}}
+
+    columns = "linked_tables: the columns of 'drugs' are others"
+    numbers = "linked_tables: the numbers of 'drugs' do not go together"
+    assert wrong(**of("drugs", columns=["drug", "Ann"])) == wrong(**of("drugs", columns=["drug"])) == [columns]
+    assert wrong(**of("drugs", eligible=50)) == [numbers]
+    assert wrong(**of("drugs", eligible=51, suppressed=50)) == [numbers]
+    assert wrong(**of("drugs", delimiter=";")) == ["delimiter is said of text alone"]
+    assert wrong(linked_tables={}) == ["linked_tables are not those of the policy"]
+    together = [f"{count} is not that of all tables together" for count in ("eligible", "released", "suppressed")]
+    assert wrong(eligible=1, released=1, suppressed=1)[:3] == together
+    people = said["people"]
+    assert wrong(people={}) == ["people: a number is missing"]
+    for changed in (
+        {"eligible": people["eligible"] + 1},
+        {"released": people["eligible"] + 1, "lost_all_rows": -1},
+        {"lost_all_rows": people["lost_all_rows"] + 1},
+        {"lost_rows": people["lost_all_rows"] - 1},
+        {"lost_rows": said["suppressed"] + 1},
+        {"smallest_profile": said["smallest_group"] + 1},
+        {"smallest_group": said["smallest_group"] - 1},
+        {"smallest_group": people["released"] + 1},
+    ):
+        assert wrong(people=people | changed) == ["people: the numbers do not go together"], changed
+    assert wrong(dates_moved={"days": 3}) == ["dates_moved is not what the policy declares"]
+    assert wrong(unreadable={"patients.age": 3})[0].startswith("unreadable names a column that the policy does not let")
+    for name in ("about", "drawn", "perturbations", "tables"):
+        assert wrong(**{name: {}}) == [f"{name} is not said of such a release"]
+    free = policy(patients={"age": ix.quasi(ix.intervals(10), unreadable="missing"), "note": ix.other(shift=9)})
+    allowed = said | {"unreadable": {"patients.age": 1}, "dates_moved": {"days": 9}}
+    assert several_tables_mistakes(allowed, free) == []
 
 
 def test_tables_of_several_kinds_are_given_back_as_they_came(tmp_path):

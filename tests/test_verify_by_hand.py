@@ -21,7 +21,7 @@ from indistinct.proof.checks import Check, Checked, Recount
 from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.verdict import Verdict
-from indistinct.recoding.classes import NOT_PROTECTED
+from indistinct.recoding.classes import NOT_PROTECTED, TWO_TABLES, not_protected
 from indistinct.released.manifest import policy_described, policy_digest
 
 Cell = str | None
@@ -161,6 +161,8 @@ def verdict(**changed: Any) -> dict[str, Any]:
 
 FAILED = verdict(passed=False, checks=[{"name": "k", "passed": False, "detail": "one fails"}])
 TWO = {"quasi": ["class_id", "age", "sex"], "sensitive": ["class_id", "ill"]}
+OF_TWO: dict[str, Any] = {"form": TWO_TABLES, "not_protected": not_protected(POLICY)}
+UNREAD = "unreadable names a column that the policy does not let be unreadable"
 TOO_MANY = "drawn: there are not so many candidates"
 OTHER_COLUMNS = "tables does not name the columns of the two tables"
 LOCAL: dict[str, Any] = {"node": None, "level_names": ..., "mean_levels": {"age": 2, "sex": 1}}
@@ -196,13 +198,25 @@ def people(**changed: int) -> dict[str, int]:
         ({"people": people(smallest_group=3)}, "people: the numbers do not go together"),
         ({"people": people(smallest_profile=0)}, "people: the numbers do not go together"),
         ({"people": people(smallest_profile=6)}, "people: the numbers do not go together"),
-        ({"tables": TWO}, ""),
-        ({"tables": TWO | {"quasi": ["class_id", "age", "sex", "Ann"]}}, OTHER_COLUMNS),
-        ({"tables": TWO | {"quasi": ["class_id", "age"]}}, OTHER_COLUMNS),
-        ({"tables": TWO | {"Ann": ["age"]}}, OTHER_COLUMNS),
-        ({"tables": {}}, OTHER_COLUMNS),
-        ({"unreadable": {"age": 1}}, ""),
-        ({"unreadable": {"Ann": 1}}, "unreadable names a column that the policy does not have"),
+        ({**OF_TWO, "tables": TWO}, ""),
+        ({**OF_TWO, "tables": TWO | {"quasi": ["class_id", "age", "sex", "Ann"]}}, OTHER_COLUMNS),
+        ({**OF_TWO, "tables": TWO | {"quasi": ["class_id", "age"]}}, OTHER_COLUMNS),
+        ({**OF_TWO, "tables": TWO | {"Ann": ["age"]}}, OTHER_COLUMNS),
+        ({**OF_TWO, "tables": {}}, OTHER_COLUMNS),
+        ({**OF_TWO, "not_protected": "Ann has it"}, "not_protected is not what two tables leave open"),
+        ({"tables": TWO}, "tables is not said of such a release"),
+        ({"not_protected": "Ann has it"}, "not_protected is not said of such a release"),
+        ({"link": "class_id"}, "link is not said of such a release"),
+        ({"linked_tables": {"Ann": {}}}, "linked_tables is not said of such a release"),
+        ({**OF_TWO, "linked_tables": {}}, "linked_tables is not said of such a release"),
+        ({"based": True}, "based is said of releases with a ledger alone"),
+        ({"based": True, "ledger_head": DIGEST}, ""),
+        ({"bound": {"ncp": 0.0}, "gap": 0.1}, "bound is said of releases alone whose cells climb one by one"),
+        ({"delimiter": ";", "files": {"table.parquet": DIGEST}}, "delimiter is said of text alone"),
+        ({"delimiter": ";", "files": {"table.csv": DIGEST}}, ""),
+        ({"unreadable": {"age": 1}}, UNREAD),
+        ({"unreadable": {"age": 1}, "policy": {"columns": [{"unreadable": 1}]}}, f"{UNREAD}; policy is not the policy"),
+        ({"unreadable": {"Ann": 1}}, UNREAD),
         ({"remark": "private", "groups": 3}, "1 statement that no manifest makes"),
         ({"heights": ...}, "heights are not stated, beyond which no level may lie"),
         ({"heights": ..., "node": None, "level_names": ...}, "node and mean_levels do not go together"),
@@ -509,10 +523,12 @@ def test_a_model_on_counted_groups() -> None:
 
 
 def test_cells_that_cannot_be_read() -> None:
-    def said(found: Mapping[str, int], claimed: Mapping[str, int] | None) -> list[Check]:
+    def said(found: Mapping[str, int] | None, claimed: Mapping[str, int] | None) -> list[Check]:
         return shared.unreadable_checks(SimpleNamespace(unreadable=found), claimed)  # type: ignore[arg-type]
 
-    assert said({}, {"age": 3}) == []
+    assert said({}, {}) == said({}, None) == []
+    claimed = [Check("unreadable cells", False, "the release says 3 in 'age', but there are none")]
+    assert said({}, {"age": 3}) == said(None, {"age": 3}) == claimed
     assert said({"age": 1000}, None) == [
         Check("unreadable cells", True, "1,000 in 'age', dealt with as the policy says")
     ]

@@ -144,10 +144,11 @@ def level_checks(released: Rows, policy: Policy) -> list[Check]:
 
 def unreadable_checks(source: Rows, claimed: Mapping[str, int] | None) -> list[Check]:
     """Check what a release says about cells of the original that hierarchies cannot read, if the policy allows some."""
-    if not source.unreadable:
+    if not source.unreadable and not claimed:
         return []
-    found = ", ".join(f"{rows:,} in {name!r}" for name, rows in source.unreadable.items())
-    if claimed is not None and dict(claimed) != dict(source.unreadable):
+    there = dict(source.unreadable or {})
+    found = ", ".join(f"{rows:,} in {name!r}" for name, rows in there.items()) or "none"
+    if claimed is not None and dict(claimed) != there:
         said = ", ".join(f"{rows} in {name!r}" for name, rows in claimed.items()) or "none"
         return [Check("unreadable cells", False, f"the release says {said}, but there are {found}")]
     return [Check("unreadable cells", True, f"{found}, dealt with as the policy says")]

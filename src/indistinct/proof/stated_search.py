@@ -128,14 +128,18 @@ def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 
 def _name_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Say whether columns are named that the policy does not have, or others than those of two tables."""
-    known = manifest.get("unreadable", {}).keys() <= policy.columns.keys()
-    wrong = [] if known else ["unreadable names a column that the policy does not have"]
+    described = manifest.get("policy", {}).get("columns")  # the policy may be made of it, and have no such rules
+    read = {name for name, column in policy.columns.items() if column.unreadable != "refuse"}
+    if isinstance(described, dict):
+        read |= {name for name, said in described.items() if isinstance(said, dict) and "unreadable" in said}
+    is_read = manifest.get("unreadable", {}).keys() <= read
+    wrong = [] if is_read else ["unreadable names a column that the policy does not let be unreadable"]
     if "tables" not in manifest:
         return wrong
     own = {new: name for name, new in policy.renamed.items()}
-    stated = {table: sorted(own.get(name, name) for name in names) for table, names in manifest["tables"].items()}
-    roles = {"quasi": ("quasi", "other"), "sensitive": ("sensitive",)}
-    asked = {table: sorted([LINK, *policy.with_role(*its)]) for table, its in roles.items()}
+    stated = {table: sorted(own.get(name, name) for name in its) for table, its in manifest["tables"].items()}
+    names = {"quasi": policy.with_role("quasi", "other"), "sensitive": policy.with_role("sensitive")}
+    asked = {table: sorted([LINK, *its]) for table, its in names.items()}
     return wrong + ([] if stated == asked else ["tables does not name the columns of the two tables"])
 
 

@@ -17,6 +17,7 @@ from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
 from indistinct.policy.stated_shapes import PREFIX_NAMES, is_plain
 from indistinct.proof.checks import Check, Recount
+from indistinct.proof.stated_form import form_mistakes, proof_mistakes, several_tables_mistakes
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
 from indistinct.proof.stated_search import drawn_mistakes, is_search, option_mistakes, policy_mistakes
 from indistinct.proof.stated_verdict import verdict_mistakes
@@ -173,7 +174,7 @@ def manifest_check(
 
     ``is_stated`` says that the policy is no other than the one that the manifest states.
     """
-    wrong = statement_mistakes(manifest) or _level_mistakes(manifest, policy)
+    wrong = statement_mistakes(manifest) or form_mistakes(manifest) or _level_mistakes(manifest, policy)
     if not wrong:
         is_removed = manifest.get("form") == TWO_TABLES or policy.suppressed_rows == "remove"
         described = manifest["policy"] if is_stated else None
@@ -232,9 +233,11 @@ def mistakes_of_tables(
 ) -> list[str]:
     """Say what is wrong in the manifest of several tables that belong together, but for the numbers of their rows."""
     joint = policy.joint()
-    wrong = statement_mistakes(manifest) or _level_mistakes(manifest, joint)
+    wrong = statement_mistakes(manifest) or form_mistakes(manifest) or _level_mistakes(manifest, joint)
+    wrong = wrong or several_tables_mistakes(manifest, policy)
     if wrong:
         return wrong
+    wrong = proof_mistakes(manifest) + option_mistakes(manifest, joint)
     is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)
     if is_of_policy:
         wrong += _hierarchy_mistakes(manifest, _own_hierarchies(joint)) + _description_mistakes(manifest, policy)
@@ -253,9 +256,7 @@ def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: 
     wrong = [f"{name} is {count}, not {manifest[name]}" for name, count in claims.items() if manifest[name] != count]
     if "eligible" in manifest and manifest["eligible"] != manifest["released"] + manifest["suppressed"]:
         wrong.append("eligible is not released and suppressed together")
-    if "is_proven" in manifest and manifest["is_proven"] is not (manifest.get("gap") == 0):
-        wrong.append("is_proven and gap do not go together")
-    return wrong + _people_mistakes(manifest)
+    return wrong + proof_mistakes(manifest) + _people_mistakes(manifest)
 
 
 def _people_mistakes(manifest: Mapping[str, Any]) -> list[str]:

@@ -32,6 +32,7 @@ from indistinct.proof.checks import (
 )
 from indistinct.proof.linked_people import linked_people_checks
 from indistinct.proof.person_trees import Numbers, PersonTrees
+from indistinct.proof.stated_form import stated_rows_checks
 from indistinct.proof.stated_search import search_checks
 from indistinct.proof.statements import mistakes_of_tables
 from indistinct.released.released_tables import ReleasedTables
@@ -62,6 +63,7 @@ def judge_tables(
     checks += found
     rows_of = {name: len(table.persons) for name, table in trees.tables.items()}
     rows = sum(rows_of.values())
+    wrong: list[str] = []
     claimed = released.said.get("suppressed") if suppressed is None else suppressed
     limit = [] if claimed is None else _limit_checks(policy, int(claimed), rows + int(claimed))
     if released.manifest is not None:
@@ -74,9 +76,14 @@ def judge_tables(
     elif rows:
         hint = released.said.get("node")
         said = (hint if isinstance(hint, Mapping) else {}, claimed)
+        is_sound = released.manifest is not None and not wrong
         with _open_originals(originals, policy, reading) as opened:
             checks += _unreadable_checks(opened, released.said)
-            checks += _prove(tables, opened, policy, (trees, numbers), said)
+            more, theirs = _prove(tables, opened, policy, (trees, numbers), said)
+            checks += more
+            if is_sound and theirs is not None:
+                rows_there = {name: len(table.persons) for name, table in theirs.tables.items()}
+                checks += stated_rows_checks(released.said, rows_there, theirs.number)
     return checks, rows, sizes
 
 
@@ -217,8 +224,11 @@ def _prove(
     policy: TablesPolicy,
     known: tuple[PersonTrees, Numbers],
     said: tuple[Mapping[str, int], int | None],
-) -> list[Check]:
-    """Check the released tables against the originals; ``said`` are levels, as a hint, and the suppressed rows."""
+) -> tuple[list[Check], PersonTrees | None]:
+    """Check the released tables against the originals, and give the trees of these, if labels could be compared.
+
+    ``said`` are levels, as a hint, and the suppressed rows.
+    """
     (trees, numbers), (hint, claimed) = known, said
     checks: list[Check] = []
     general: dict[str, Rows] = {}
@@ -232,13 +242,13 @@ def _prove(
             if found is not None:
                 general[name] = stack.enter_context(found)
         if not all(check.passed for check in checks):
-            return checks
+            return checks, None
         theirs = PersonTrees.of(general, policy, numbers, is_released=False)
     eligible = sum(len(table.persons) for table in theirs.tables.values())
     suppressed = eligible - sum(len(table.persons) for table in trees.tables.values())
     checks += [*claim_checks(claimed, suppressed), *_limit_checks(policy, suppressed, eligible)]
     checks.append(_least_suppression_check(theirs, policy, numbers, suppressed))
-    return checks + linked_people_checks(trees, theirs, numbers)
+    return checks + linked_people_checks(trees, theirs, numbers), theirs
 
 
 def _least_suppression_check(theirs: PersonTrees, policy: TablesPolicy, numbers: Numbers, suppressed: int) -> Check:
