@@ -269,8 +269,8 @@ def test_what_a_search_is_called() -> None:
     asks = replace(POLICY, privacy=(ix.LDiversity(2),))
     assert said(True, False, "lattice") == (True, "blind: it saw no sensitive value; not randomised")
     assert said(False, False, "lattice", asks) == (True, "not blind: it saw sensitive values; not randomised")
-    assert said(False, True, "safepub") == (True, "not blind: it saw sensitive values; randomised")
-    assert said(False, True, "of-others")[0]
+    assert said(False, True, "safepub", asks) == (True, "not blind: it saw sensitive values; randomised")
+    assert said(True, True, "of-others")[0]
     assert said(True, True, "lattice", asks) == (
         False,
         "the manifest calls it blind, though models ask about sensitive values and randomised, though its algorithm "
