@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.kernels import people_counts
-from indistinct.proof.stated_form import form_mistakes, several_tables_mistakes, stated_rows_checks
+from indistinct.proof.stated_search import form_mistakes
+from indistinct.proof.stated_tables import several_tables_mistakes, stated_rows_checks
 from profiles import examples
 
 WARDS = {"eye": "surgery", "ear": "surgery", "flu": "medicine"}

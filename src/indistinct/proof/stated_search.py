@@ -1,4 +1,4 @@
-"""What a manifest says of its search and options, and what only its policy gives cause to say: people, pseudonyms."""
+"""What a manifest says of its search and options, and what only its form or its policy gives cause to say."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+from indistinct.engine.formats import format_of
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.stated_shapes import is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
 from indistinct.proof.stated_measures import TOLD_OF_DRAWN
-from indistinct.recoding.classes import LINK
+from indistinct.recoding.classes import LINK, TWO_TABLES
 from indistinct.registry import ALGORITHMS
+from indistinct.released.manifest import LINKED_TABLES
+
+OF_FORMS = {TWO_TABLES: {"link", "not_protected", "tables"}, LINKED_TABLES: {"linked_tables"}}
+"""What only a release of this form says."""
+NOT_OF_SEVERAL = {"about", "based", "bound", "delimiter", "drawn", "ledger_head", "perturbations"}
+"""What no release of several tables says."""
+TEXT = "csv"
+"""The kind of files that state a delimiter."""
 
 
 def is_search(said: Any) -> bool:
@@ -24,6 +34,32 @@ def is_search(said: Any) -> bool:
         and set(said) == {"blind", "randomised"}
         and all(type(one) is bool for one in said.values())
     )
+
+
+def form_mistakes(manifest: Mapping[str, Any]) -> list[str]:
+    """Say what a manifest says that no release of its form says, so that nobody would compare it with anything."""
+    form, stated = manifest.get("form"), set(manifest)
+    strange = stated & set().union(*(names for other, names in OF_FORMS.items() if other != form))
+    strange |= stated & NOT_OF_SEVERAL if form == LINKED_TABLES else set()
+    wrong = [f"{name} is not said of such a release" for name in sorted(strange)]
+    if "based" in manifest and "ledger_head" not in manifest:
+        wrong.append("based is said of releases with a ledger alone")
+    if "bound" in manifest and manifest["node"] is not None:
+        wrong.append("bound is said of releases alone whose cells climb one by one")
+    if "delimiter" in manifest and not any(map(is_text, manifest.get("files", {}))):
+        wrong.append("delimiter is said of text alone")
+    return wrong
+
+
+def proof_mistakes(manifest: Mapping[str, Any]) -> list[str]:
+    """Say whether what is proven has a gap, or what is not proven has none."""
+    is_possible = "is_proven" not in manifest or manifest["is_proven"] is (manifest.get("gap") == 0)
+    return [] if is_possible else ["is_proven and gap do not go together"]
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a file is delimited text, by its name."""
+    return format_of(Path(name)).kind == TEXT
 
 
 def option_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:

@@ -17,9 +17,16 @@ from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
 from indistinct.policy.stated_shapes import PREFIX_NAMES, is_plain
 from indistinct.proof.checks import Check, Recount
-from indistinct.proof.stated_form import form_mistakes, proof_mistakes, several_tables_mistakes
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
-from indistinct.proof.stated_search import drawn_mistakes, is_search, option_mistakes, policy_mistakes
+from indistinct.proof.stated_search import (
+    drawn_mistakes,
+    form_mistakes,
+    is_search,
+    option_mistakes,
+    policy_mistakes,
+    proof_mistakes,
+)
+from indistinct.proof.stated_tables import several_tables_mistakes
 from indistinct.proof.stated_verdict import verdict_mistakes
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
 from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest

@@ -32,8 +32,8 @@ from indistinct.proof.checks import (
 )
 from indistinct.proof.linked_people import linked_people_checks
 from indistinct.proof.person_trees import Numbers, PersonTrees
-from indistinct.proof.stated_form import stated_rows_checks
 from indistinct.proof.stated_search import search_checks
+from indistinct.proof.stated_tables import stated_rows_checks
 from indistinct.proof.statements import mistakes_of_tables
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted

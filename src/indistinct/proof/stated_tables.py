@@ -1,4 +1,4 @@
-"""What a manifest says because of the form of its release: one table, two, or several that belong together."""
+"""What a manifest says of each of several tables that belong together, and of the people in them."""
 
 from __future__ import annotations
 
@@ -6,40 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from indistinct.engine.formats import format_of
 from indistinct.policy import TablesPolicy
 from indistinct.proof.checks import Check
-from indistinct.recoding.classes import TWO_TABLES
-from indistinct.released.manifest import LINKED_TABLES
+from indistinct.proof.stated_search import is_text
 
-OF_FORMS = {TWO_TABLES: {"link", "not_protected", "tables"}, LINKED_TABLES: {"linked_tables"}}
-"""What only a release of this form says."""
-NOT_OF_SEVERAL = {"about", "based", "bound", "delimiter", "drawn", "ledger_head", "perturbations"}
-"""What no release of several tables says."""
-TEXT = "csv"
-"""The kind of files that state a delimiter."""
 COUNTS = ("eligible", "released", "suppressed")
-
-
-def form_mistakes(manifest: Mapping[str, Any]) -> list[str]:
-    """Say what a manifest says that no release of its form says, so that nobody would compare it with anything."""
-    form, stated = manifest.get("form"), set(manifest)
-    strange = stated & set().union(*(names for other, names in OF_FORMS.items() if other != form))
-    strange |= stated & NOT_OF_SEVERAL if form == LINKED_TABLES else set()
-    wrong = [f"{name} is not said of such a release" for name in sorted(strange)]
-    if "based" in manifest and "ledger_head" not in manifest:
-        wrong.append("based is said of releases with a ledger alone")
-    if "bound" in manifest and manifest["node"] is not None:
-        wrong.append("bound is said of releases alone whose cells climb one by one")
-    if "delimiter" in manifest and not any(map(_is_text, manifest.get("files", {}))):
-        wrong.append("delimiter is said of text alone")
-    return wrong
-
-
-def proof_mistakes(manifest: Mapping[str, Any]) -> list[str]:
-    """Say whether what is proven has a gap, or what is not proven has none."""
-    is_possible = "is_proven" not in manifest or manifest["is_proven"] is (manifest.get("gap") == 0)
-    return [] if is_possible else ["is_proven and gap do not go together"]
 
 
 def several_tables_mistakes(manifest: Mapping[str, Any], policy: TablesPolicy) -> list[str]:
@@ -55,7 +26,7 @@ def several_tables_mistakes(manifest: Mapping[str, Any], policy: TablesPolicy) -
             wrong.append(f"linked_tables: the columns of {name!r} are others")
         if not said.keys() >= set(COUNTS) or said["eligible"] != said["released"] + said["suppressed"]:
             wrong.append(f"linked_tables: the numbers of {name!r} do not go together")
-        if "delimiter" in said and not any(_is_text(file) for file in manifest["files"] if Path(file).stem == name):
+        if "delimiter" in said and not any(is_text(file) for file in manifest["files"] if Path(file).stem == name):
             wrong.append("delimiter is said of text alone")
     if wrong:
         return wrong
@@ -116,8 +87,3 @@ def _cell_mistakes(manifest: Mapping[str, Any], policy: TablesPolicy) -> list[st
     )
     is_read = manifest.get("unreadable", {}).keys() <= read
     return wrong + ([] if is_read else ["unreadable names a column that the policy does not let be unreadable"])
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a file is delimited text, by its name."""
-    return format_of(Path(name)).kind == TEXT
