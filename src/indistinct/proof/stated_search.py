@@ -21,7 +21,7 @@ from indistinct.released.manifest import LINKED_TABLES
 
 OF_FORMS = {TWO_TABLES: {"link", "not_protected", "tables"}, LINKED_TABLES: {"linked_tables"}}
 """What only a release of this form says."""
-NOT_OF_SEVERAL = {"about", "based", "bound", "delimiter", "drawn", "ledger_head", "perturbations"}
+NOT_OF_SEVERAL = {"about", "based", "bound", "drawn", "ledger_head", "perturbations"}
 """What no release of several tables says."""
 TEXT = "csv"
 """The kind of files that state a delimiter."""
