@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from indistinct.engine.duckdb.session import escape_pattern
+from indistinct.engine.duckdb.session import Session, escape_pattern
 from indistinct.errors import TableError
 
 WRITERS = re.compile(
@@ -142,12 +142,12 @@ def _has_gaps(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(-TAIL, 2)
         end = file.tell() - int.from_bytes(file.read(4), "little")
-    with duckdb.connect() as database:
-        parts = database.execute(
+    with closing(Session(path.name)) as session:
+        parts = session.fetch(
             "SELECT coalesce(dictionary_page_offset, data_page_offset), total_compressed_size, bloom_filter_offset, "
             "bloom_filter_length FROM parquet_metadata(?)",
             [escape_pattern(path)],
-        ).fetchall()
+        )
     taken = {(start, length) for column in parts for start, length in (column[:2], column[2:]) if start is not None}
     at = HEAD
     for start, length in sorted(taken):
