@@ -27,7 +27,6 @@ KINDS = {
 """Which kind of answer a hierarchy is; those of the catalogue are kinds, and codes as well."""
 ROWS = 4_000
 """So many rows of each table are released, spread evenly: Regroup takes seconds for them."""
-SECONDS = 60.0
 
 
 def run(setting: Setting) -> list[Figures]:
@@ -106,10 +105,14 @@ def losses(table: pa.Table, text: str, rows: int) -> Figures:
     some = table.take(list(range(0, table.num_rows, max(1, table.num_rows // rows)))[:rows])
     guessed = ix.profile(some)
     by_guess = ix.suggested_policy(guessed, k=K)
+    loss, exposed = _released(some, by_guess)
     return {
         "algorithm": by_guess.algorithm,
-        "loss": _loss(some, by_guess),
-        "loss_by_hand": _loss(some, _by_hand(guessed, by_guess, text)),
+        "models": len(by_guess.privacy) - 1,
+        "doubt": by_guess.options.get("doubt", 0),
+        "loss": loss,
+        "exposing_columns": exposed,
+        "loss_by_hand": _released(some, _by_hand(guessed, by_guess, text))[0],
     }
 
 
@@ -135,14 +138,21 @@ def _by_hand(guessed: Profile, by_guess: ix.Policy, text: str) -> ix.Policy:
     )
 
 
-def _loss(table: pa.Table, policy: ix.Policy) -> float | None:
-    """Release a table, and give the loss of its cells; None if it is refused."""
+def _released(table: pa.Table, policy: ix.Policy) -> tuple[float | None, int]:
+    """Release a table; give the loss of its cells, and of how many sensitive columns some group shares a secret.
+
+    The loss is None if it is refused. There is no time limit, as there is none for whoever runs the command.
+    """
     try:
-        with ix.anonymize(table, policy, watch=ix.Watch(time_limit=SECONDS)) as release:
-            return round(ix.Loss().loss(release.recoding), 4)
+        with ix.anonymize(table, policy) as release:
+            loss = round(ix.Loss().loss(release.recoding), 4)
+            if not policy.with_role("sensitive"):
+                return loss, 0
+            found = ix.attacks.homogeneity(release, policy).columns
+            return loss, sum(column.exposed_rows > 0 for column in found)
     except ix.IndistinctError as error:
         say(f"    refused: {error}")
-        return None
+        return None, 0
 
 
 def chapter(figures: list[Figures], note: str = "") -> str:
@@ -171,17 +181,20 @@ def chapter(figures: list[Figures], note: str = "") -> str:
         "right, would have released two columns of spouses' names, and took the forenames of those who were murdered",
         "for people with several rows. Then names of relatives, dates in words, months and quarters, illnesses by",
         "their values and words of seven topics were added. The seven *last* tables were guessed after that, once, by",
-        "answers written before; nothing was mended for them, so they are the estimate for a new table. *Loss* is that",
+        "answers written before; nothing was mended for them then. Rules by the company of columns came after that, and",
+        "were tried on all of these. The six *fresh* tables were guessed next, by answers written before: that first run had",
+        "103 of 132 roles (78.0 %) and 49 of 50 hierarchies right and would have released no identifier; 24 of the 29",
+        "mistakes were abbreviations of one trial, all taken for quasi, which protects too much. Then lists that were ticked",
+        "off, and four words, were added for what failed. *Loss* is that",
         "of a release of at most 4,000 rows, k = 5, by the policy that `init` wrote and nobody mended, with models for",
-        "at most six sensitive columns; *by",
-        "hand* has the roles of the answers, the guessed hierarchies, `regroup` and k-anonymity alone. When a",
-        "sensitive column gets a model was decided after the losses of most of these tables had been seen; where",
-        "none does, as in adult, suicides and titanic, the policy file says so, and the loss is that of k",
-        "alone.",
+        "sensitive columns, which may raise the loss by 0.1, and doubt. *Exposing* are sensitive columns of which some",
+        "group shares a secret value: those were left without a model, and the policy file says so. *By",
+        "hand* has the roles of the answers, the guessed hierarchies, `regroup` and k-anonymity alone. How much",
+        "models may cost was decided after the losses of most of these tables had been seen.",
         *([note] if note else []),
         "",
-        "| table | from | rows | roles right | strictly | hierarchies right | person | algorithm | loss | by hand |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| table | from | rows | roles right | strictly | hierarchies right | person | models | exposing | loss | by hand |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     lines += [_line(one) for one in figures]
     lines += [
@@ -204,7 +217,7 @@ def _line(one: Figures) -> str:
     cells = [
         name, one["source"], f"{one['rows']:,}", f"{one['roles_right']} of {one['columns']}",
         str(one["roles_right_strictly"]), f"{one['hierarchies_right']} of {one['hierarchies']}",
-        "✓" if one["is_person_right"] else "✗", one["algorithm"], *shown,
+        "✓" if one["is_person_right"] else "✗", str(one.get("models", "")), str(one.get("exposing_columns", "")), *shown,
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -217,5 +230,5 @@ def _summed(title: str, figures: list[Figures]) -> str:
     strictly = sum(one["roles_right_strictly"] for one in figures) / max(1, sum(one["columns"] for one in figures))
     persons = f"{sum(one['is_person_right'] for one in figures)} of {len(figures)}"
     cells = ["**" + title + "**", "", "", share("roles_right", "columns"), f"{strictly:.1%}"]
-    cells += [share("hierarchies_right", "hierarchies"), persons, "", "", ""]
+    cells += [share("hierarchies_right", "hierarchies"), persons, "", "", "", ""]
     return f"| {' | '.join(cells)} |"
