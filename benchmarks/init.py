@@ -184,8 +184,8 @@ def chapter(figures: list[Figures], note: str = "") -> str:
         "answers written before; nothing was mended for them then. Rules by the company of columns came after that,",
         "and were tried on all of these. The six *fresh* tables were guessed next, by answers written before: that",
         "first run had 103 of 132 roles (78.0 %) and 49 of 50 hierarchies right and would have released no identifier;",
-        "23 of the 29 mistakes were abbreviations of one trial, all taken for quasi, which protects too much. Then lists",
-        "that were ticked off, and some words, were added for what failed. *Loss* is that",
+        "23 of the 29 mistakes were abbreviations of one trial, all taken for quasi, which protects too much. Then",
+        "lists that were ticked off, and some words, were added for what failed. *Loss* is that",
         "of a release of at most 4,000 rows, k = 5, by the policy that `init` wrote and nobody mended, with models for",
         "sensitive columns, which may raise the loss by 0.1, and doubt. *Exposing* are sensitive columns of which some",
         "group shares a secret value: those were left without a model, and the policy file says so. *By",
@@ -218,7 +218,8 @@ def _line(one: Figures) -> str:
     cells = [
         name, one["source"], f"{one['rows']:,}", f"{one['roles_right']} of {one['columns']}",
         str(one["roles_right_strictly"]), f"{one['hierarchies_right']} of {one['hierarchies']}",
-        "✓" if one["is_person_right"] else "✗", *(str(one.get(key, "")) for key in ("models", "exposing_columns")), *shown,
+        "✓" if one["is_person_right"] else "✗",
+        *(str(one.get(key, "")) for key in ("models", "exposing_columns")), *shown,
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
