@@ -51,6 +51,7 @@ OF_ROWS: tuple[Callable[[int], list[ix.PrivacyModel]], ...] = (
     lambda k: [ix.KAnonymity(k), ix.LDiversity(2, "entropy")],
     lambda k: [ix.KAnonymity(k), ix.LDiversity(2, "recursive", c=2.0)],
     lambda k: [ix.AlphaK(0.6, k)],
+    lambda k: [ix.AlphaK({"u": 0.5, "w": 0.7}, k)],
     lambda k: [ix.KAnonymity(k), ix.TCloseness(0.4)],
     lambda k: [ix.KAnonymity(k), ix.BetaLikeness(1.5), ix.DeltaDisclosure(2.0)],
     lambda k: [ix.AverageRisk(1 / k), ix.MInvariance(2)],
@@ -278,11 +279,12 @@ def other_table(table: Table, found: LocalRecoding, chosen: dict[Labels, Labels]
     texts = [[labels.texts[code] for code in codes] for labels, codes in zip(found.labels, found.codes, strict=True)]
     rows: list[Labels] = []
     rest: list[Rest] = []
-    pieces = found.pieces
+    pieces, illnesses = found.pieces, sorted({own[0] for own in table.rest})
     for entry, number, group in zip(pieces.tuples.tolist(), pieces.rows.tolist(), pieces.groups.tolist(), strict=True):
         own = {name: f"{codes[entry]:03}" for name, codes in apart.items()}
         rows += [tuples[entry] if group < 0 else chosen[tuple(one[group] for one in texts)]] * number
-        rest += [(own.get("illness", "u"), *([own["person"]] if "person" in own else []))] * number
+        ill = illnesses[int(own["illness"])] if "illness" in own else "u"
+        rest += [(ill, *([own["person"]] if "person" in own else []))] * number
     persons = None if table.case.persons is None else tuple(one[1] for one in rest)
     return replace(table, case=replace(table.case, rows=tuple(rows), persons=persons), rest=tuple(rest))
 
