@@ -85,7 +85,7 @@ def run(
     name = Path(release).name if isinstance(release, str | Path) else "the release"
     if name in before:
         raise PolicyError(f"earlier: {name} is the release itself; give the releases before it")
-    tried = _Tried()
+    tried = _Tried(most)
     tables = ReleasedTables.of(release, policy, **reading)
     if external is None:
         tried.not_run["linking"] = "no table that names people was given"
@@ -132,7 +132,8 @@ def run(
 class _Tried:
     """Collects the outcomes of attacks, and why others did not apply."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.outcomes: list[Outcome] = []
         self.not_run: dict[str, str] = {}
 
@@ -172,7 +173,7 @@ class _Tried:
                 f"{guess.what}: right by the control": guess.control_right,
             }
         found = _severity(False, bool(report.found))
-        self._add(report.attack, report, found, figures, report.sentences, assumed=report.assumed)
+        self._add(report.attack, report, found, figures, report.sentences[: self.most], assumed=report.assumed)
 
     def add_homogeneity(self, report: HomogeneityReport) -> None:
         """Add what groups tell about sensitive values."""

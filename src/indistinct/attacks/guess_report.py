@@ -136,8 +136,9 @@ class GuessReport:
 
     @property
     def sentences(self) -> list[str]:
-        """Each rate beside that of its control, in English."""
-        return [guess.sentence(self.main_words, self.control_words) for guess in self.guesses]
+        """Each rate beside that of its control, in English; those first that are the most above it."""
+        ordered = sorted(self.guesses, key=lambda guess: -guess.surely)
+        return [guess.sentence(self.main_words, self.control_words) for guess in ordered]
 
     @property
     def summary(self) -> str:
