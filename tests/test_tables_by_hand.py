@@ -1,0 +1,209 @@
+"""Several tables by hand: every check of five people in its order and its words, and what each change does to them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import indistinct as ix
+from indistinct.proof import tables_verdict
+from indistinct.proof.checks import Check
+
+AGES = ix.levels([["31", "30s"], ["32", "30s"], ["45", "40s"], ["46", "40s"]], top="*")
+
+
+def policy(people: dict[str, Any] | None = None, **more: Any) -> ix.TablesPolicy:
+    columns = {"age": ix.quasi(AGES), "note": ix.other(missing=["?"])} if people is None else people
+    return ix.TablesPolicy(
+        tables={
+            "people": ix.LinkedTable(columns, key="id"),
+            "visits": ix.LinkedTable({"ward": ix.quasi()}, key="visit", references={"id": "people"}),
+            "drugs": ix.LinkedTable({"drug": ix.quasi()}, references={"visit": "visits"}),
+        },
+        privacy=[ix.KAnonymity(2)],
+        person="id",
+        **({"max_suppression": 0.5} | more),
+    )
+
+
+def table(**columns: list[str] | str) -> pa.Table:
+    return pa.table({name: pa.array(list(cells), pa.string()) for name, cells in columns.items()})
+
+
+def name(number: int) -> str:
+    return f"{number:032x}"
+
+
+POLICY = policy()
+ORIGINAL = {
+    "people": table(id="abcde", age=["31", "32", "45", "46", "45"], note="nnmmx"),
+    "visits": table(visit="123", id="abe", ward=["eye", "eye", "ear"]),
+    "drugs": table(visit="123", drug="xxy"),
+}
+"""Two profiles of two, and one person alone, who is not released."""
+RELEASED = {
+    "people": table(age=["30s", "30s", "40s", "40s"], note="nnmm", pseudonym=[name(n) for n in (1, 2, 3, 4)]),
+    "visits": table(visit=[name(11), name(12)], ward=["eye", "eye"], pseudonym=[name(1), name(2)]),
+    "drugs": table(visit=[name(11), name(12)], drug="xx"),
+}
+DIGITS = "32 hexadecimal digits in every row"
+K = "people: k-anonymity (k = 2) on all tables"
+ALONE = [
+    ("tables", "3 tables"),
+    ("people: columns", "3 columns, no identifier"),
+    ("visits: columns", "3 columns, no identifier"),
+    ("drugs: columns", "2 columns, no identifier"),
+    ("people: pseudonyms in pseudonym", DIGITS),
+    ("people: missing cells in note", "no cell shows a code that means missing"),
+    ("visits: pseudonyms in visit", DIGITS),
+    ("visits: pseudonyms in pseudonym", DIGITS),
+    ("drugs: pseudonyms in visit", DIGITS),
+    ("references", "every reference leads to a row of the same person"),
+    (K, "2 profiles, the smallest of 2 people"),
+]
+PROVED = [
+    *((f"{name}: truthful", f"each of {n} rows generalizes a row of its own of the original") for name, n in
+      (("people", 4), ("visits", 2), ("drugs", 2))),
+    ("suppression limit", "3 of 11 rows of all tables suppressed, 5 allowed"),
+    ("least suppression", "3 rows suppressed, as many as must be at this generalization"),
+    ("linked rows", "the rows of each pseudonym are all rows of a person of her own"),
+]  # fmt: skip
+
+
+def with_cell(part: str, column: str, row: int, cell: str) -> dict[str, pa.Table]:
+    """Give the released tables with one other cell."""
+    cells = RELEASED[part][column].to_pylist()
+    cells[row] = cell
+    place = RELEASED[part].column_names.index(column)
+    return RELEASED | {part: RELEASED[part].set_column(place, column, pa.array(cells, pa.string()))}
+
+
+def failing(tables: dict[str, pa.Table], asked: ix.TablesPolicy = POLICY, **how: Any) -> dict[str, str]:
+    return {check.name: check.detail for check in ix.verify(tables, asked, **how).checks if not check.passed}
+
+
+def test_every_check_in_its_order_and_words() -> None:
+    found = ix.verify(RELEASED, POLICY)
+    assert [(check.name, check.detail) for check in found.checks] == ALONE
+    assert (found.passed, found.rows, found.groups, found.smallest_group, found.noun) == (True, 8, 2, 2, "profile")
+    assert found.not_checked == ()
+    with_original = ix.verify(RELEASED, POLICY, original=ORIGINAL)
+    assert [(check.name, check.detail) for check in with_original.checks] == ALONE + PROVED
+    assert with_original.passed
+
+
+def test_what_the_caller_says_was_suppressed() -> None:
+    assert ix.verify(RELEASED, POLICY, suppressed=3).checks[-1] == Check(
+        "suppression limit", True, "3 of 11 rows of all tables suppressed, 5 allowed"
+    )
+    assert failing(RELEASED, suppressed=9) == {"suppression limit": "9 of 17 rows of all tables suppressed, 8 allowed"}
+    claimed = failing(RELEASED, suppressed=2, original=ORIGINAL)
+    assert claimed == {"suppressed rows": "the release says 2, but 3 rows are missing from it"}
+    unlimited = policy(max_suppression=None)
+    assert "suppression limit" not in {check.name for check in ix.verify(RELEASED, unlimited, suppressed=9).checks}
+    assert failing(RELEASED, policy(max_suppression=0.1), original=ORIGINAL) == {
+        "suppression limit": "3 of 11 rows of all tables suppressed, 1 allowed"
+    }
+
+
+@pytest.mark.parametrize(
+    ("tables", "wrong"),
+    [
+        (with_cell("drugs", "visit", 0, name(99)), "1 row of drugs lead nowhere"),
+        (with_cell("visits", "visit", 1, name(11)), "1 row of visits have a key that another row has"),
+        (with_cell("visits", "pseudonym", 1, name(9)), "1 row of visits are of people who are not in people"),
+    ],
+)
+def test_references(tables: dict[str, pa.Table], wrong: str) -> None:
+    assert wrong in failing(tables)["references"]
+
+
+def test_what_cells_may_be() -> None:
+    assert failing(with_cell("people", "note", 0, "?")) == {
+        "people: missing cells in note": "1 cell shows a code that means missing, instead of none"
+    }
+    assert "people: pseudonyms in pseudonym" in failing(with_cell("people", "pseudonym", 3, "Ann"))
+    assert failing(with_cell("people", "age", 3, "*")) == {K: "2 of 3 profiles fail, 2 people in them"}
+    levels = policy({"age": ix.quasi(AGES, min_level=1), "note": ix.other()})
+    assert "people: level of age" in failing(with_cell("people", "age", 3, "46"), levels)
+
+
+def test_tables_and_columns_that_are_others() -> None:
+    less = {part: rows for part, rows in RELEASED.items() if part != "drugs"}
+    found = ix.verify(less, POLICY)
+    assert [(check.name, check.passed, check.detail) for check in found.checks] == [
+        ("tables", False, "'drugs' is missing"),
+        ("people: columns", True, "3 columns, no identifier"),
+        ("visits: columns", True, "3 columns, no identifier"),
+    ]
+    assert (found.rows, found.groups, found.smallest_group) == (6, 0, 0)
+    assert failing(RELEASED | {"more": RELEASED["drugs"]}) == {"tables": "'more' is not in the policy"}
+    named = RELEASED | {"people": RELEASED["people"].append_column("id", pa.array(list("abcd")))}
+    assert list(failing(named, original=ORIGINAL)) == ["people: columns"]
+    nobody = {part: rows.slice(0, 0) for part, rows in RELEASED.items()}
+    empty = ix.verify(nobody, POLICY)
+    assert [(check.name, check.detail) for check in empty.checks if not check.passed] == [
+        ("rows", "the tables have no rows")
+    ]
+    assert (empty.rows, empty.groups, empty.smallest_group) == (0, 0, 0)
+
+
+def test_what_is_not_true_of_the_originals() -> None:
+    wards = RELEASED | {"visits": RELEASED["visits"].set_column(1, "ward", pa.array(["ear", "ear"]))}
+    assert list(failing(wards, original=ORIGINAL)) == ["visits: truthful"]
+    fewer = {part: rows.slice(0, {"people": 2}.get(part, 2)) for part, rows in RELEASED.items()}
+    assert failing(fewer, policy(max_suppression=0.9), original=ORIGINAL) == {
+        "least suppression": "5 rows suppressed, but 3 must be at this generalization"
+    }
+    assert list(failing(RELEASED, policy(max_suppression=0.1), original=ORIGINAL)) == ["suppression limit"]
+    with pytest.raises(ix.TableError, match="give each by name: people, visits, drugs"):
+        ix.verify(RELEASED, POLICY, original=ORIGINAL["people"])
+
+
+def test_counts_of_a_manifest_and_what_is_wrong_already() -> None:
+    counted = ({"people": 4, "drugs": 2}, 4, np.array([2, 2]))
+    said = {
+        "released": 6,
+        "groups": 2,
+        "smallest_group": 2,
+        "people": {"released": 4},
+        "linked_tables": {"people": {"released": 4}, "drugs": {"released": 2}},
+    }
+
+    def check(wrong: tuple[str, ...] = (), **changed: Any) -> Check:
+        return tables_verdict._manifest_check(said | changed, *counted, wrong)
+
+    assert check() == Check("manifest", True, "the tables have the counts of the manifest")
+    assert check(("it is odd", "and more"), groups=9) == Check("manifest", False, "it is odd; and more")
+    assert check(released=7, groups=3).detail == "released is 6, not 7; groups is 2, not 3"
+    assert check(people=3).detail == check(people={}).detail == "people is 4, not None"
+    assert check(linked_tables=[]).detail == "rows of people is 4, not None; rows of drugs is 2, not None"
+    assert check(linked_tables={"people": 4, "drugs": {"released": 2}}).detail == "rows of people is 4, not None"
+    nobody = tables_verdict._manifest_check(said | {"smallest_group": 0}, {}, 0, np.zeros(0, np.int64), ())
+    assert "smallest_group" not in nobody.detail
+
+
+def test_cells_that_cannot_be_read_are_counted_by_table() -> None:
+    originals: Any = {
+        "people": SimpleNamespace(unreadable={"age": 2}),
+        "drugs": SimpleNamespace(unreadable=None),
+    }
+
+    def checks(said: dict[str, Any]) -> list[tuple[str, bool]]:
+        return [(check.name, check.passed) for check in tables_verdict._unreadable_checks(originals, said)]
+
+    assert checks({}) == [("people: unreadable cells", True)]
+    assert checks({"unreadable": {"people.age": 2}}) == [("people: unreadable cells", True)]
+    assert checks({"node": None}) == [("people: unreadable cells", False)]
+    both = {"people.age": 2, "drugs.drug": 1}
+    assert checks({"unreadable": both}) == [("people: unreadable cells", True), ("drugs: unreadable cells", False)]
+
+
+def test_tables_of_spark_are_refused_beside_others() -> None:
+    spark: Any = {"people": SimpleNamespace(kind="arrow"), "drugs": SimpleNamespace(kind="spark")}
+    with pytest.raises(ix.TableError, match="drugs: several tables that belong together are not supported in Spark"):
+        tables_verdict.refuse_other_engines(spark)
