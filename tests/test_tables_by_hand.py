@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,7 +84,7 @@ def with_cell(part: str, column: str, row: int, cell: str) -> dict[str, pa.Table
     return RELEASED | {part: RELEASED[part].set_column(place, column, pa.array(cells, pa.string()))}
 
 
-def failing(tables: dict[str, pa.Table], asked: ix.TablesPolicy = POLICY, **how: Any) -> dict[str, str]:
+def failing(tables: Any, asked: ix.TablesPolicy = POLICY, **how: Any) -> dict[str, str]:
     return {check.name: check.detail for check in ix.verify(tables, asked, **how).checks if not check.passed}
 
 
@@ -162,6 +164,33 @@ def test_what_is_not_true_of_the_originals() -> None:
     assert list(failing(RELEASED, policy(max_suppression=0.1), original=ORIGINAL)) == ["suppression limit"]
     with pytest.raises(ix.TableError, match="give each by name: people, visits, drugs"):
         ix.verify(RELEASED, POLICY, original=ORIGINAL["people"])
+
+
+def test_a_folder_of_several_tables(tmp_path: Path) -> None:
+    with ix.anonymize(ORIGINAL, POLICY) as release:
+        folder = release.write(tmp_path / "out")
+    said = json.loads((folder / "manifest.json").read_text())
+    rows = sum(part["released"] for part in said["linked_tables"].values())
+    limit = ("suppression limit", f"{11 - rows} of 11 rows of all tables suppressed, 5 allowed")
+    found = ix.verify(folder, POLICY)
+    assert found.passed
+    names = ["file", "policy", *(name for name, _ in ALONE), "search", "manifest", "suppression limit"]
+    assert [check.name for check in found.checks] == names
+    assert (found.checks[-1].name, found.checks[-1].detail) == limit
+    assert "the measures precision" in found.not_checked[0]
+    proved = ix.verify(folder, POLICY, original=ORIGINAL)
+    assert [check.name for check in proved.checks] == [*names[:-1], *(name for name, _ in PROVED)]
+
+    def failing_with(**changed: Any) -> set[str]:
+        (folder / "manifest.json").write_text(json.dumps(said | changed))
+        return set(failing(folder, original=ORIGINAL))
+
+    del said["verdict"]  # which says the same in words
+    drugs = said["linked_tables"]["drugs"]
+    more = {what: drugs[what] + 1 for what in ("eligible", "suppressed")}
+    false = {what: said[what] + 1 for what in more} | {"linked_tables": said["linked_tables"] | {"drugs": drugs | more}}
+    assert failing_with(**false) == {"suppressed rows", "stated rows"}
+    assert failing_with(**false, remark=1) == {"suppressed rows", "manifest"}
 
 
 def test_counts_of_a_manifest_and_what_is_wrong_already() -> None:
