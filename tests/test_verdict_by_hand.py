@@ -19,7 +19,7 @@ from indistinct.proof import by_column, stated_measures
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import NOT_COUNTED
-from indistinct.proof.stated_measures import Bounds, Reading, _Counts, _Reader
+from indistinct.proof.stated_measures import Bounds, Reading, _Column, _Counts, _Reader
 from indistinct.proof.stated_search import search_checks
 
 Cell = str | None
@@ -433,3 +433,49 @@ def test_figures_that_follow_from_statements_by_hand() -> None:
     assert told["distinct-tuples"] == Bounds(2.0, 2.0)
     assert told["absolute-distance"] == Bounds(2.0, 2.0)
     assert round(told["precision"].low, 6) == round((5 * 0.25 + 5 * 0.5) / 12, 6)
+
+
+def test_figures_that_lie_between_two_bounds() -> None:
+    """Labels of several levels read the same in a column: it stands between 1 and 2 of 2, the other at 0 of 1."""
+
+    def column(weight: float, height: int, levels: Bounds, kept: Bounds) -> _Column:
+        names = ("precision", "loss", "ncp", "entropy")
+        return _Column(weight, height, levels, dict.fromkeys(names, kept), dict.fromkeys(names, 4.0))
+
+    columns = [column(3.0, 2, Bounds(1.0, 2.0), Bounds(1.0, 3.0)), column(1.0, 1, Bounds(0.0, 0.0), Bounds(4.0, 4.0))]
+    found = stated_measures._all_figures(_Counts(4, np.array([3, 1])), columns)
+    assert found["loss"] == found["ncp"] == found["entropy"] == Bounds(1 - 13 / 16, 1 - 7 / 16)
+    assert found["precision"] == Bounds(7 / 16, 13 / 16)
+    assert found["absolute-distance"] == Bounds(1.0, 2.0)
+    assert [round(end, 9) for end in found["accuracy"]] == [round(1 / 3, 9), round(2 / 3, 9)]
+    assert found["relative-distance"] == Bounds(1.5, 3.0)
+    assert found["discernibility"] == Bounds(10.0, 10.0)
+    free = [column(0.0, 0, Bounds(0.0, 0.0), Bounds(0.0, 0.0))]
+    nothing = stated_measures._all_figures(_Counts(1, np.array([1])), free)
+    assert nothing["loss"] == nothing["relative-distance"] == Bounds(0.0, 0.0)
+    assert nothing["average-group-size"] == nothing["completeness"] == Bounds(1.0, 1.0)
+    tiny = [_Column(0.5, 1, Bounds(1.0, 1.0), {"loss": Bounds(0.25, 0.25)}, {"loss": 1.0})]
+    assert stated_measures._lost_share(tiny, "loss") == Bounds(0.75, 0.75)
+
+
+def test_what_one_cell_keeps_under_a_label() -> None:
+    keeping = stated_measures._cell_measures(NUMBERS, 10)
+    label = Reading(1, 2, 5)
+    assert NUMBERS.domain_size == 4
+    assert {name: keep(label) for name, keep in keeping.items()} == {
+        "precision": 0.5,
+        "loss": 1 - 1 / 3,
+        "ncp": 0.5,
+        "entropy": 1.0,
+    }
+    one = stated_measures._cell_measures(ix.suppress().compile(("a",)), 0)
+    assert [one[name](Reading(1, 1, 0)) for name in ("precision", "loss", "ncp", "entropy")] == [0.0, 1.0, 1.0, 0.0]
+    two = stated_measures._cell_measures(ix.suppress().compile(("a", "b")), 2)
+    assert [two[name](Reading(1, 2, 2)) for name in ("loss", "ncp")] == [0.0, 0.0]
+
+
+def test_the_levels_that_a_cell_may_have() -> None:
+    assert {reading.level for reading in reader(None).readings("1")} == {0}
+    assert list(reader(1).readings("1")) == []
+    column = reader(None).column(1.0, {"1": 1, "*": 1}, _Counts(10, np.array([1])))
+    assert column.levels == Bounds(2.0, 2.0), "of one released row"

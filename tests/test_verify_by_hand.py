@@ -20,6 +20,7 @@ from indistinct.proof import known_columns, statements
 from indistinct.proof.checks import Check, Checked, Recount
 from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
 from indistinct.proof.people_recount import NOT_COUNTED
+from indistinct.proof.stated_search import _name_mistakes
 from indistinct.proof.verdict import Verdict
 from indistinct.recoding.classes import NOT_PROTECTED, TWO_TABLES, not_protected
 from indistinct.released.manifest import policy_described, policy_digest
@@ -686,3 +687,44 @@ def test_a_verdict_in_words() -> None:
     counted = replace(found, checks=(good, NOT_COUNTED)).with_people([people, good])
     assert counted.checks == (good, people)
     assert found.with_people([]) is found
+
+
+def test_checks_of_people_have_their_words_and_are_those_of_a_policy_that_counts_people() -> None:
+    name, detail = "people: k-anonymity (k = 2) on quasi-identifier", "2 groups, the smallest of 2 people"
+    otherwise = "verdict has a check that comes out otherwise"
+
+    def of(by: Policy, name: Any, detail: str) -> str:
+        said = {
+            "policy_sha256": policy_digest(by),
+            "verdict": verdict(checks=[{"name": name, "passed": True, "detail": detail}]),
+        }
+        return told(by, **said)
+
+    assert of(OF_PEOPLE, name, detail) == ""
+    assert of(OF_PEOPLE, NOT_COUNTED.name, NOT_COUNTED.detail) == ""
+    assert of(OF_PEOPLE, NOT_COUNTED.name, "Ann is") == otherwise
+    assert of(OF_PEOPLE, name, "Ann is") == otherwise
+    assert of(OF_PEOPLE, name.replace("people: ", "Ann has:"), detail) == otherwise
+    assert of(OF_PEOPLE, "people: Ann", detail) == otherwise
+    assert of(POLICY, name, detail) == otherwise
+    assert of(POLICY, 1, detail) == "verdict has a check that is none"
+
+
+def test_options_of_draws_may_stand_in_any_order() -> None:
+    model = ix.DifferentialPrivacy(1.0, 1e-5)
+    drawn = Policy({"age": COLUMNS["age"], "sex": COLUMNS["sex"]}, [model], algorithm="safepub")
+    said = {"candidates": 6, **dict(reversed(model.expenses().items()))}
+    own = {"policy_sha256": policy_digest(drawn), "verdict": ...}
+    every = {"precision": 5 / 6, "discernibility": 19.0, "average-group-size": 2.5, "distinct-tuples": 2.0}
+    assert told(drawn, drawn=said, measures=every | {"precision": 0.625}, **own) == ""
+
+
+def test_cells_that_a_policy_lets_be_unreadable_may_be_stated() -> None:
+    lax = replace(POLICY, columns=COLUMNS | {"age": ix.quasi(AGES, unreadable="missing")})
+    own = {"policy_sha256": policy_digest(lax), "verdict": ...}
+    assert told(lax, unreadable={"age": 1}, **own) == told(lax, unreadable={}, **own) == ""
+    assert told(lax, unreadable={"sex": 1}, **own) == UNREAD
+    rules = {"columns": {"age": {"unreadable": "missing"}, "sex": {}, "ill": "unreadable"}}
+    assert not _name_mistakes({"unreadable": {"age": 1}, "policy": rules}, POLICY)
+    assert _name_mistakes({"unreadable": {"sex": 1}, "policy": rules}, POLICY) == [UNREAD]
+    assert _name_mistakes({"unreadable": {"ill": 1}, "policy": rules}, POLICY) == [UNREAD]
