@@ -310,8 +310,8 @@ def test_middle_sized_tables_are_proven(rows, k):
     check_pieces(space, found.pieces, k)
     linear = float(linear_duals(Boxes.of(ladders, k, 10**7), k, Watch()) @ ladders.counts)
     start = ladders.cost(group_tuples(ladders.space, k, Watch()))
-    assert least_cost_of_space(ladders.space, k, Watch()) <= least_cost(ladders, k, Watch()) + 1e-6
-    assert least_cost(ladders, k, Watch()) - 1e-6 <= linear <= found.cost + 1e-6
+    assert least_cost_of_space(ladders.space, k, Watch()) <= least_cost(ladders.space, k, Watch()) + 1e-6
+    assert least_cost(ladders.space, k, Watch()) - 1e-6 <= linear <= found.cost + 1e-6
     assert found.cost <= start + 1e-6
 
 
@@ -434,7 +434,7 @@ def test_bounds_hold_for_every_measure(drawn, k):
     assume(frequencies.rows >= k)
     ladders = Ladders.of(Space.of(frequencies, measure))
     cost = exact.by_choices(ladders, k).cost
-    for bound in (least_cost(ladders, k, Watch()), least_cost_of_space(ladders.space, k, Watch())):
+    for bound in (least_cost(ladders.space, k, Watch()), least_cost_of_space(ladders.space, k, Watch())):
         assert 0 <= bound <= cost + 1e-9
 
 

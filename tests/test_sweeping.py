@@ -65,7 +65,7 @@ def test_nothing_above_a_node_that_is_of_no_use_is_looked_at(given, level):
 def test_the_search_that_sweeps_finds_the_optimum(given, measure):
     figure, more_is_better = brute_force.MEASURES[measure]
     passing = test_models.passing(given)
-    with patch.object(sweeping, "FEWEST_HALVES", 0), patch.object(sweeping, "GAIN", 1e9):
+    with patch.object(sweeping, "FEWEST_HALVES", 0), patch.multiple(sweeping, GAIN=1e9, GAIN_OF_TABLE=1e9):
         optimum = Search(task_of(given), ix.Watch()).optimum(measure_named(measure))
     if optimum is None:
         assert not passing
@@ -92,7 +92,7 @@ def test_what_a_sweep_leaves_when_the_time_is_up_is_not_ruled_out(given, times):
     passing = test_models.passing(given)
     watch = Patience()
     watch.left = times
-    with patch.object(sweeping, "FEWEST_HALVES", 0), patch.object(sweeping, "GAIN", 1e9):
+    with patch.object(sweeping, "FEWEST_HALVES", 0), patch.multiple(sweeping, GAIN=1e9, GAIN_OF_TABLE=1e9):
         try:
             optimum = Search(task_of(given), watch).optimum(ix.Precision())
         except ix.IndistinctError:  # nothing was found before

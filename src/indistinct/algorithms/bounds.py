@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.boxes import Boxes, Ladders
 from indistinct.algorithms.covers import Covers
+from indistinct.algorithms.raised_charges import raise_charges
 from indistinct.algorithms.space import RUN, Space
 from indistinct.counting import FrequencyList
 from indistinct.kernels import charging
@@ -25,6 +26,9 @@ MOST_MEMBERS = 8_000_000
 
 MOST_VISITS = 100_000_000
 """Points times nodes that are visited where boxes are too many: a second."""
+
+FEW_POINTS = 5_000
+"""Points up to which boxes are listed, if there are not too many of those."""
 
 AT_ONCE = 64
 """Nodes that are visited between two looks at the clock."""
@@ -51,23 +55,25 @@ def cell_bound(
     if whole <= 0:
         return 0.0
     space = Space.of(frequencies, measure, labels)
-    if visits is None and (space.kinds == RUN).all():
-        lost = least_cost(Ladders.of(space), k, watch)
-    else:
-        lost = least_cost_of_space(space, k, watch, MOST_VISITS if visits is None else visits)
+    lost = least_cost(space, k, watch) if visits is None else least_cost_of_space(space, k, watch, visits)
     return within_unit(1.0 - (space.whole_row * frequencies.rows - lost) / whole)
 
 
-def least_cost(ladders: Ladders, k: int, watch: Watch) -> float:
-    """Give a cost that no grouping of a space's rows into groups of at least k gets below."""
-    boxes = Boxes.of(ladders, k, MOST_MEMBERS)
-    if boxes is None:
-        return least_cost_of_space(ladders.space, k, watch)
-    return _total(ladders.space, boxes.rising_duals(k))
+def least_cost(space: Space, k: int, watch: Watch) -> float:
+    """Give a cost that no grouping of a space's rows into groups of at least k gets below.
+
+    It is raised as long as that gains more than a little, or until time is up.
+    """
+    boxes = None
+    if (space.kinds == RUN).all() and len(space.counts) <= FEW_POINTS:
+        ladders = Ladders.of(space)
+        space, boxes = ladders.space, Boxes.of(ladders, k, MOST_MEMBERS)
+    duals = duals_by_nodes(space, k, watch) if boxes is None else boxes.rising_duals(k)
+    return _total(space, raise_charges(Covers.of(space), duals, k, space.whole_row, watch))
 
 
 def least_cost_of_space(space: Space, k: int, watch: Watch, visits: int = MOST_VISITS) -> float:
-    """Give such a cost for a table with too many boxes to list."""
+    """Give such a cost that takes about so many visits, and is not raised afterwards."""
     return _total(space, duals_by_nodes(space, k, watch, visits))
 
 

@@ -280,7 +280,7 @@ class BranchAndBound:
 
     def _pays_to_sweep(self, box: Box) -> bool:
         nodes = math.prod([high - low + 1 for low, high in zip(box.low, box.high, strict=True)])
-        return pays(nodes, self.halves, self.ruled_out_halves)
+        return pays(nodes, self.halves, self.ruled_out_halves, self.sweeps[0].gain)
 
     def _sweep(self, thread: int, box: Box, source: Source, above: float) -> Swept:
         """Judge all nodes of a box that can be better than the best one found, until the time is up."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from indistinct.algorithms.algorithm import Algorithm, declaration_of
-from indistinct.algorithms.bounds import MOST_VISITS, cell_bound
+from indistinct.algorithms.bounds import cell_bound
 from indistinct.algorithms.task import Task
 from indistinct.privacy.model import least_rows
 from indistinct.quality.cell_losses import CellMeasure
@@ -20,8 +20,8 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
 
     By the measure that the algorithm is after, or else by NCP, no release of these rows in groups of as many rows as
     the policy asks for, with labels of this kind, has a loss below the bound, however many rows it suppresses. It takes
-    at most about a fifth of the time that the algorithm took; with a time limit, what is left of it up to a second or
-    two. Where chance raised labels nothing is said: the bound tells of the values below them.
+    at most about a fifth of the time that the algorithm took; with a time limit, as much of what is left as pays.
+    Where chance raised labels nothing is said: the bound tells of the values below them.
     """
     declared = declaration_of(algorithm)
     measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()
@@ -37,10 +37,9 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     k = rows_of_every_group(task)
     if declared.label_kind is None or k < 2:
         return recoding
-    visits = declared.bound_effort * len(task.frequencies.entries)
-    if watch.time_limit is not None and not watch.time_is_up():
-        visits = max(visits, MOST_VISITS)
-    else:
+    visits: int | None = None
+    if watch.time_limit is None or watch.time_is_up():
+        visits = declared.bound_effort * len(task.frequencies.entries)
         watch = Watch(None, watch.progress, watch.is_cancelled)
     bound = cell_bound(task.frequencies, measure, k, watch, declared.label_kind, visits)
     return replace(recoding, bound={measure.name: bound}, gap=max(0.0, measure.loss(recoding) - bound))

@@ -65,7 +65,7 @@ def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, t
     for point in group:
         if duals[point] == np.inf:
             continue
-        filled = _insert(top, filled, number, duals[point], counts[point])
+        filled = insert(top, filled, number, duals[point], counts[point])
     total = 0.0
     for place in range(filled):
         total += top[place]
@@ -73,7 +73,7 @@ def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, t
 
 
 @kernel
-def _insert(top: FloatArray, filled: int, room: int, value: float, times: int) -> int:
+def insert(top: FloatArray, filled: int, room: int, value: float, times: int) -> int:
     """Insert a value so many times among the largest ones, in descending order; give how many there are then."""
     for _ in range(min(times, room)):
         if filled < room:
@@ -110,7 +110,7 @@ def reduced_costs(
             charge = duals[point]
             # beyond k rows only those count that are charged more than they cost
             if filled < k or charge > cost or charge > top[k - 1]:
-                filled = _insert(top, filled, room, charge, counts[point])
+                filled = insert(top, filled, room, charge, counts[point])
         total = 0.0
         for place in range(filled):
             if place >= k and top[place] <= cost:
@@ -194,7 +194,7 @@ def member_costs(
     for box in range(len(box_costs)):
         filled = 0
         for place in range(starts[box], starts[box + 1]):
-            filled = _insert(top, filled, k, duals[members[place]], counts[members[place]])
+            filled = insert(top, filled, k, duals[members[place]], counts[members[place]])
         reduced = k * box_costs[box] - top[:k].sum()
         for place in range(starts[box], starts[box + 1]):
             least[place] = reduced + max(0.0, top[k - 1] - duals[members[place]])
