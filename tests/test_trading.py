@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from indistinct.algorithms import partition
 from indistinct.algorithms.regroup import group_tuples
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.trading import trade_tuples
@@ -21,6 +24,23 @@ from profiles import examples
 def policy_of(k: int) -> ix.Policy:
     columns = {"age": ix.quasi(ix.intervals(2, 4, 8)), "sex": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
     return ix.Policy(columns=columns, privacy=[ix.KAnonymity(k), ix.LDiversity(2)])
+
+
+def test_failing_groups_look_at_all_others_however_many_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine of ten are well, so many groups of three fail. Paired off with what comes next they would lose more."""
+    draw = random.Random(2)
+    rows = [(draw.randint(20, 59), draw.choice("mf"), "well" if draw.random() < 0.9 else "ill") for _ in range(240)]
+    table = pa.table({name: [str(row[at]) for row in rows] for at, name in enumerate(("age", "sex", "ill"))})
+
+    def loss() -> float:
+        with ix.anonymize(table, policy_of(3), algorithm=ix.Regroup(measure="loss")) as release:
+            return ix.Loss().loss(release.recoding)
+
+    usual = loss()
+    monkeypatch.setattr(partition, "MANY_FAILING", 0)
+    assert loss() == usual
+    monkeypatch.setattr(partition, "MOST_LOOKS", 0)
+    assert loss() > 1.05 * usual
 
 
 def test_two_groups_with_one_illness_each_exchange_a_row_instead_of_becoming_one() -> None:
