@@ -184,6 +184,7 @@ def _huge(content: dict[str, Any]) -> str:
             f"{one['rows']:,}",
             f"{one['file_bytes'] / 1e6:,.0f} MB",
             f"`{one['memory_limit']}`",
+            f"{one['max_tuples']:,}" if one.get("max_tuples") else "",
             f"{one['peak_bytes'] / 1e9:.2f} GB",
             _seconds(one["cpu_seconds"]),
             _seconds(one["wall_seconds"]),
@@ -192,12 +193,14 @@ def _huge(content: dict[str, Any]) -> str:
     ]
     if not rows:
         return ""
+    note = content["parts"]["huge"].get("note", "")
     return f"""## Limited memory
 
 Six columns, nearly all rows distinct, from Parquet to verified Parquet. The limit is for the whole process, with the
-list of distinct tuples and the search; where these would not fit, the command says so before it counts them.
+list of distinct tuples and the search; where these would not fit, the command says so before it counts them, and
+`--max-tuples` generalizes columns until they do.{f" {note}" if note else ""}
 
-{_table(("rows", "file", "`--memory`", "peak", "CPU", "wall"), rows)}
+{_table(("rows", "file", "`--memory`", "`--max-tuples`", "peak", "CPU", "wall"), rows)}
 """
 
 
@@ -298,9 +301,10 @@ def _start(content: dict[str, Any]) -> str:
         "--help": "`indistinct --help`",
         "schema": "`indistinct schema`",
         "eleven rows": "`indistinct anonymize`, eleven rows: kernels run as they are written, numba is not loaded",
-        "30,000 rows, first": "`indistinct anonymize`, 30,000 × 9, first run after installation: compiles the kernels",
-        "30,000 rows, again": "`indistinct anonymize`, 30,000 × 9, later runs",
     }
+    for algorithm in ("lattice", "mondrian", "regroup"):
+        names[f"{algorithm}, first"] = f"the same with {algorithm}, 30,000 × 9, nothing compiled yet: kernels are"
+        names[f"{algorithm}, again"] = f"the same with {algorithm}, 30,000 × 9, later runs"
     rows = [
         (
             names[one["run"]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import sys
@@ -130,7 +131,8 @@ class Kernel:
                 if found is None:
                     _tell()
                     _name_functions_apart()
-                    found = make_code(self._function, given, _sources())
+                    with _without_collecting():
+                        found = make_code(self._function, given, _sources())
         return None if found is None else found.load(kind)
 
     def _compile(self) -> Any:
@@ -258,10 +260,22 @@ def _one_process_at_a_time(compile_it: Callable[..., Any], file: str) -> Callabl
 
     def compile_alone(signature: object) -> Any:
         # Files are locked in the order in which kernels call each other, so no two processes wait for each other.
-        with global_compiler_lock, _lock(file):
+        with global_compiler_lock, _lock(file), _without_collecting():
             return compile_it(signature)
 
     return compile_alone
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Look for no garbage during the block: what a compiler makes is little of it, and looking takes a tenth more."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager
