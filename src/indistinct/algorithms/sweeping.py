@@ -26,8 +26,8 @@ FEWEST_HALVES = 32
 MOST_NODES = 1024
 """Nodes of a box that is swept in one go: others are looked at first, which may hold better nodes."""
 GAIN, GAIN_OF_TABLE = 1.5, 4.0
-"""To halve a box and count a node takes so many times as long as to judge a node on the way; the second where groups are
-compared with the table, and counted anew as it loses rows."""
+"""To halve a box and count a node takes so many times as long as to judge a node on the way; the second where groups
+are compared with the table, and counted anew as it loses rows."""
 
 
 def pays(nodes: int, halves: int, ruled_out: int, gain: float) -> bool:
