@@ -17,7 +17,15 @@ import brute_force as bf
 import indistinct as ix
 from indistinct.algorithms import branch_and_bound, probing
 from indistinct.algorithms.branch_and_bound import BranchAndBound
-from indistinct.algorithms.column_blocks import ColumnBlocks, block_of, divide, most_columns, only_columns, serves
+from indistinct.algorithms.column_blocks import (
+    ColumnBlocks,
+    block_of,
+    divide,
+    make_blocks,
+    most_columns,
+    only_columns,
+    serves,
+)
 from indistinct.registry import MEASURES
 from indistinct.testing import tasks
 from lattices import LOST, made_case, truth
@@ -26,10 +34,11 @@ from profiles import examples, scaled
 CELL_MEASURES = ("precision", "loss", "ncp", "entropy")
 
 
-def blocks_of(task, name, parts, budget=None):
+def blocks_of(task, name, parts, budget=None, *, joins=False):
     measure = MEASURES[name]()
     budget = min(task.budget, task.frequencies.rows - 1) if budget is None else budget
-    made = [list(block_of(task, measure, budget, part))[-1] for part in parts]
+    *_, made = make_blocks(task, measure, budget, parts) if joins else iter([[]])
+    made = made or [list(block_of(task, measure, budget, part))[-1] for part in parts]
     return ColumnBlocks(made, [losses.tolist() for losses in measure.level_losses(task.frequencies)])
 
 
@@ -54,7 +63,7 @@ def test_two_columns_by_hand():
 @pytest.mark.parametrize(("name", "known"), [("precision", None), ("loss", None), ("precision", 3), ("loss", 2)])
 def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(name, known):
     chance = random.Random(1)
-    tight = 0
+    tight = joined = 0
     for _ in range(scaled(1000 if known is None else 400)):
         case = made_case(chance, known)
         task, nodes = bf.task_of(case), truth(case, LOST[name])
@@ -66,7 +75,8 @@ def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(nam
         if known is not None:
             parts = [part[at : at + known] for part in parts for at in range(0, len(part), known)]
         left_out = chance.random() < 0.2 and len(parts) > 1
-        blocks = blocks_of(task, name, parts[1:] if left_out else parts)
+        blocks = blocks_of(task, name, parts[1:] if left_out else parts, joins=known is not None)
+        joined += any(len(block.columns) > (known or len(columns)) for block in blocks.blocks)
         for _ in range(4):
             ends = [sorted((chance.randint(0, h), chance.randint(0, h))) for h in case.heights]
             low, high = (tuple(end) for end in zip(*ends, strict=True))
@@ -81,6 +91,7 @@ def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(nam
                 assert bound == pytest.approx(min(inside), abs=1e-9), "one block of all columns knows everything"
                 tight += 1
     assert tight > 0
+    assert (joined > 0) is (known is not None), "blocks of known columns are joined"
 
 
 # The search with blocks.
@@ -119,7 +130,7 @@ def test_blocks_change_no_answer_where_few_columns_are_known(case, name, known):
     task = bf.task_of(replace(case, quasi_identifiers=sets))
     found, blocks = answer(task, name, True)
     assert found == answer(task, name, False)[0]
-    assert blocks is None or all(len(block.columns) <= known for block in blocks.blocks)
+    assert blocks is None or all(len(block.columns) <= 2 * known for block in blocks.blocks)
 
 
 def test_blocks_have_no_more_columns_than_somebody_may_know():

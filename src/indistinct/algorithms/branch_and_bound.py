@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 import math
 import os
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms import probing
-from indistinct.algorithms.column_blocks import Block, ColumnBlocks, block_of, divide, most_columns, serves
+from indistinct.algorithms.column_blocks import Block, ColumnBlocks, divide, make_blocks, most_columns, serves
 from indistinct.algorithms.counted import Counter, Source
 from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
@@ -187,16 +186,16 @@ class BranchAndBound:
             return
         seconds = math.inf if limit is None else BLOCK_SHARE * limit
         most = int(min(MOST_BLOCK_NODES, BLOCK_NODES_A_SECOND * seconds))
-        end = time.monotonic() + seconds
+        latest = self.watch.share_of_time() + BLOCK_SHARE
         made: list[Block] = []
         parts = divide(self._numbers_of_levels(), most, most_columns(self.ruling_out))
-        for columns in parts if most >= FEWEST_BLOCK_NODES else []:
-            for counted, block in enumerate(block_of(self.ruling_out, measure, self.budget, columns)):
-                made += [] if block is None else [block]
-                self.watch.report("search", self.incumbent.checks + counted, None)
-                descents.start_if_due()
-                if self.watch.time_is_up() or time.monotonic() > end:
-                    break
+        parts = parts if most >= FEWEST_BLOCK_NODES else []
+        for counted, blocks in enumerate(make_blocks(self.ruling_out, measure, self.budget, parts)):
+            made = made if blocks is None else blocks
+            self.watch.report("search", self.incumbent.checks + counted, None)
+            descents.start_if_due()
+            if self.watch.time_is_up() or self.watch.share_of_time() > latest:
+                break
         self.blocks = ColumnBlocks(made, self.level_losses)
 
     def descent(self, seed: int) -> Descent:

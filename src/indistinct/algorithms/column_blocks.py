@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from indistinct.privacy import KAnonymity
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.measure import FloatArray
 
+MOST_SETS, MOST_JOINED_NODES = 70, 100_000
+"""Two blocks are joined if they have no more sets of known columns than these, and no more nodes."""
 ROUNDING = 1e-11
 """What a bound gives away, so that adding up in another order takes it above no loss."""
 
@@ -92,6 +95,59 @@ def block_of(task: Task, measure: CellMeasure, budget: int, columns: Sequence[in
     """Count the nodes of a block one by one; give None after each, and the block when all are counted."""
     part = only_columns(task, columns)
     whole = measure.prepare(task.frequencies).whole
+    block = _empty_block(part, measure, whole, columns)
+    start, losses = block.start, block.losses
+    counter = TupleCounter(part, measure)
+    for node, suppressed_rows, own_loss in _passing_nodes(counter, start, part.frequencies.heights, budget):
+        if suppressed_rows <= budget:
+            at = tuple(level - least for level, least in zip(node, start, strict=True))
+            losses[at] = block.costs[at] + own_loss / whole
+        yield None
+    yield block
+
+
+def make_blocks(
+    task: Task, measure: CellMeasure, budget: int, parts: Sequence[Sequence[int]]
+) -> Iterator[list[Block] | None]:
+    """Make the block of each part, then join every two of them; give all blocks whenever one is made, else None.
+
+    Blocks are joined where somebody may know only so many columns. A node of the columns of both passes only if it does
+    by each set of so many of them. So few pass, and they lose more than both blocks by themselves at the least.
+    """
+    made: list[Block] = []
+    for part in parts:
+        for block in block_of(task, measure, budget, part):
+            made = made if block is None else [*made, block]
+            yield None if block is None else made
+    for one, other in zip(made[::2], made[1::2], strict=False):
+        for joined in _join(task, measure, budget, (one, other)):
+            made = made if joined is None else [*(block for block in made if block not in (one, other)), joined]
+            yield None if joined is None else made
+
+
+def _join(task: Task, measure: CellMeasure, budget: int, blocks: tuple[Block, Block]) -> Iterator[Block | None]:
+    """Count what all sets of known columns of two blocks need; give None after each node, and the joined block."""
+    columns, known = (*blocks[0].columns, *blocks[1].columns), most_columns(task)
+    nodes = blocks[0].losses.size * blocks[1].losses.size
+    if len(columns) <= known or math.comb(len(columns), known) > MOST_SETS or nodes > MOST_JOINED_NODES:
+        return
+    counted = {block.columns: block for block in blocks}
+    for own in combinations(columns, known):
+        for block in block_of(task, measure, budget, own) if own not in counted else ():
+            if block is not None:
+                counted[own] = block
+            yield None
+    whole = measure.prepare(task.frequencies).whole
+    joined = _empty_block(only_columns(task, columns), measure, whole, columns)
+    losses = joined.costs
+    for block in counted.values():  # the rows that a set suppresses lose at least what they have in its columns
+        axis = [size if column in block.columns else 1 for column, size in zip(columns, losses.shape, strict=True)]
+        losses = np.maximum(losses, joined.costs + (block.losses - block.costs).reshape(axis))
+    yield replace(joined, losses=losses)
+
+
+def _empty_block(part: Task, measure: CellMeasure, whole: float, columns: Sequence[int]) -> Block:
+    """Give the block of some columns, of which no node is known to pass."""
     frequencies, retained = part.frequencies, measure.prepare(part.frequencies)
     start, high = frequencies.start, frequencies.heights
     shape = [most - least + 1 for least, most in zip(start, high, strict=True)]
@@ -104,14 +160,7 @@ def block_of(task: Task, measure: CellMeasure, budget: int, columns: Sequence[in
             [float(labels.min()) if len(labels) else 0.0 for labels in retained.per_label[column][least:]]
         )
         kept = kept + (lowest / whole).reshape(axis)
-    losses = np.full(shape, math.inf)
-    counter = TupleCounter(part, measure)
-    for node, suppressed_rows, own_loss in _passing_nodes(counter, start, high, budget):
-        if suppressed_rows <= budget:
-            at = tuple(level - least for level, least in zip(node, start, strict=True))
-            losses[at] = costs[at] + own_loss / whole
-        yield None
-    yield Block(tuple(columns), start, losses, costs, kept)
+    return Block(tuple(columns), start, np.full(shape, math.inf), costs, kept)
 
 
 def _passing_nodes(counter: TupleCounter, start: Node, high: Node, budget: int) -> Iterator[tuple[Node, int, float]]:
