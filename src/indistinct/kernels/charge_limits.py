@@ -70,7 +70,8 @@ class Work(NamedTuple):
     def of(cls, points: int, k: int) -> Work:
         """Give room for so many points."""
         slots = np.full(1 << max(1, (4 * points - 1).bit_length()), NOWHERE)
-        return cls(slots, *np.empty((4, points), np.int64), *np.empty((3, points)), np.empty((points, 3 * k), np.int32))
+        members = np.empty((points, 3 * k), np.int32)
+        return cls._make([slots, *np.empty((4, points), np.int64), *np.empty((3, points)), members])
 
 
 @kernel
@@ -177,7 +178,7 @@ class Weights(NamedTuple):
     def of(cls, points: int, cells: int, k: int) -> Weights:
         """Give room for so many points and cells, before anything is weighed."""
         found = np.full(points, np.inf), np.zeros(points), np.full(points, NOWHERE)
-        return cls(*found, *np.zeros((3, cells)), np.empty(k))
+        return cls._make([*found, *np.zeros((3, cells)), np.empty(k)])
 
 
 @kernel
