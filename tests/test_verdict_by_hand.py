@@ -479,3 +479,24 @@ def test_the_levels_that_a_cell_may_have() -> None:
     assert list(reader(1).readings("1")) == []
     column = reader(None).column(1.0, {"1": 1, "*": 1}, _Counts(10, np.array([1])))
     assert column.levels == Bounds(2.0, 2.0), "of one released row"
+
+
+def test_blank_rows_are_missing_cell_by_cell_as_well() -> None:
+    blank = replace(POLICY, suppressed_rows="blank")
+    rows = table(age=["1-2"] * 2 + ["3-4"] * 2 + [None] * 2, sex=[*"mmff", None, None], ill=list("xyxyzz"))
+    with open_table(rows) as released, open_table(ORIGINAL) as source:
+        told = {check.name: check.detail for check in prove_cell_by_cell(released, source, blank, 2)}
+        assert told["suppression limit"] == "2 of 6 rows suppressed, 3 allowed"
+        assert "suppressed rows" not in told
+    with (
+        open_table(rows) as released,
+        open_table(ORIGINAL.drop_columns("ill")) as source,
+        pytest.raises(ix.PolicyError),
+    ):
+        prove_cell_by_cell(released, source, blank, 2)
+
+
+def test_figures_are_not_compared_where_they_begin_elsewhere() -> None:
+    for said in ({}, {"measures": {}, "based": True}, {"measures": {}, "drawn": {}}):
+        nothing: Any = None
+        assert stated_measures.measures_check(said, nothing, nothing, POLICY, nothing) is None
