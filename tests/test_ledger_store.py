@@ -1429,3 +1429,15 @@ def test_the_head_of_an_empty_ledger_is_a_head_that_can_be_noted(tmp_path):
     store = Store.create(tmp_path / "ledger.db")
     (head,) = [check for check in store.verify(head=store.head).checks if check.name == "head"]
     assert (head.passed, head.detail) == (True, "the head is that of the empty ledger")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("x" * 5000, "cannot be read: File name too long"), ("a\0b", "no file")])
+def test_names_of_files_that_no_disk_takes_are_findings(name: str, wrong: str, tmp_path: Path) -> None:
+    from types import SimpleNamespace
+
+    from indistinct.ledger.store.entry_files import Files
+
+    (tmp_path / ("ab" * 16)).mkdir()
+    entry: Any = SimpleNamespace(place="ab" * 16, files={name: "0" * 64})
+    (found,) = Files(tmp_path).findings(entry)
+    assert found.endswith(wrong)

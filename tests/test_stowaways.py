@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import indistinct as ix
+from indistinct.engine.formats.parquet_contents import parquet_stowaways
 from indistinct.released.manifest import file_digest
 
 pandas = pytest.importorskip("pandas")
@@ -283,3 +284,13 @@ def test_a_damaged_part_of_a_workbook_is_told_as_such(releases, tmp_path):
     table.write_bytes(content)
     with pytest.raises(ix.TableError, match="is not a whole Excel workbook"):
         ix.verify(folder, POLICY)
+
+
+def test_a_writer_of_parquet_that_is_no_text_is_told_as_such(tmp_path: Path) -> None:
+    import duckdb
+
+    duckdb.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 't.parquet'}'")
+    content = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(content.replace(b"DuckDB version", b"DuckDB \xf1ersion"))
+    with pytest.raises(ix.TableError, match="is not a Parquet file"):
+        parquet_stowaways(tmp_path / "t.parquet")

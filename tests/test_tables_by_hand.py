@@ -162,6 +162,9 @@ def test_what_is_not_true_of_the_originals() -> None:
         "least suppression": "5 rows suppressed, but 3 must be at this generalization"
     }
     assert list(failing(RELEASED, policy(max_suppression=0.1), original=ORIGINAL)) == ["suppression limit"]
+    assert [tables_verdict._limit_checks(POLICY, gone, 11)[0].passed for gone in (5, 6)] == [True, False]
+    with pytest.raises(ix.PolicyError):
+        ix.verify(RELEASED, POLICY, original=ORIGINAL | {"people": ORIGINAL["people"].drop_columns("note")})
     with pytest.raises(ix.TableError, match="give each by name: people, visits, drugs"):
         ix.verify(RELEASED, POLICY, original=ORIGINAL["people"])
 

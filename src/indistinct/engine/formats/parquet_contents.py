@@ -40,7 +40,7 @@ def parquet_stowaways(path: Path) -> list[str]:
         with pq.ParquetFile(path) as file:
             found = [*_remarks(file), *_false_statistics(file), *_unused_values(path, file)]
             is_ours = file.metadata.created_by.startswith(DUCKDB)
-    except (OSError, pa.ArrowException):
+    except (OSError, UnicodeError, pa.ArrowException):
         raise TableError(f"{path.name}: is not a Parquet file") from None
     return found + (["bytes that belong to nothing"] if is_ours and _has_gaps(path) else [])
 

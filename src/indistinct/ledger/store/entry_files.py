@@ -186,14 +186,16 @@ class Files:
         """Say what is wrong with one stored file, or None."""
         if not self.holds(entry.place):
             return "its files are missing"
-        if (self.folder / entry.place).is_symlink() or (self.folder / entry.place / name).is_symlink():
-            return f"{name!r} is a link to another place"
         try:
+            if (self.folder / entry.place).is_symlink() or (self.folder / entry.place / name).is_symlink():
+                return f"{name!r} is a link to another place"
             is_same = _digest(self.folder / entry.place / name) == entry.files[name]
         except FileNotFoundError:
             return f"{name!r} is missing"
         except OSError as error:
             return f"{name!r} cannot be read: {error.strerror or error}"
+        except ValueError:
+            return f"{name!r} is the name of no file"
         return None if is_same else f"{name!r} was changed"
 
 
