@@ -314,7 +314,9 @@ def _start(content: dict[str, Any]) -> str:
         )
         for one in _figures(content, "start")
     ]
-    return f"## Start\n\n{_table(('run', 'CPU', 'wall', 'peak memory'), rows)}\n" if rows else ""
+    note = content["parts"].get("start", {}).get("note", "")
+    told = f"{note}\n\n" if note else ""
+    return f"## Start\n\n{told}{_table(('run', 'CPU', 'wall', 'peak memory'), rows)}\n" if rows else ""
 
 
 def _queries(content: dict[str, Any]) -> str:
