@@ -10,8 +10,7 @@ from indistinct.algorithms.task import Task
 from indistinct.privacy.model import least_rows
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.loss import NCP
-from indistinct.recoding import LocalRecoding, Recoding
-from indistinct.recoding.raised import RaisedRecoding
+from indistinct.recoding import Recoding
 from indistinct.watch import Watch
 
 
@@ -25,12 +24,7 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     """
     declared = declaration_of(algorithm)
     measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()
-    if (
-        not isinstance(recoding, LocalRecoding)
-        or isinstance(recoding, RaisedRecoding)
-        or recoding.bound is not None
-        or not recoding.tells_measure(measure.name)
-    ):
+    if not recoding.takes_bound or recoding.bound is not None or not recoding.tells_measure(measure.name):
         return recoding
     if recoding.gap is not None:
         return replace(recoding, bound={measure.name: max(0.0, measure.loss(recoding) - recoding.gap)})

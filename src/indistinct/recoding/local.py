@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ class LocalRecoding(GroupedRecoding):
 
     ``codes[column, group]`` is the place of a group's label in ``labels[column]``. No two groups carry the same labels.
     """
+
+    takes_bound: ClassVar[bool] = True
 
     labels: tuple[Labels, ...]
     codes: IntArray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from indistinct.policy import Policy
 from indistinct.recoding.drawn import TOLD
@@ -18,6 +18,8 @@ class RaisedRecoding(LocalRecoding):
     measure that compares with the values below the labels, and not that time was up, which it never is for a table
     that is left as it is.
     """
+
+    takes_bound: ClassVar[bool] = False
 
     def tells_measure(self, name: str) -> bool:
         """Only what follows from the released cells is told."""

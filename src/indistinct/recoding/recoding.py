@@ -146,6 +146,8 @@ class Recoding(ABC):
 
     is_divided: ClassVar[bool] = False
     """It makes two tables, quasi-identifiers apart from sensitive values, and not one."""
+    takes_bound: ClassVar[bool] = False
+    """Groups have labels of their own, and what every such recoding loses may be said of it."""
 
     frequencies: FrequencyList
     is_proven: bool | None = field(default=None, kw_only=True)
