@@ -22,6 +22,16 @@ AXE = "axe_core_python"
 """The package that ships axe, which tells what keeps people from using a page."""
 PATIENCE = 90
 """Seconds: the machine of a test may be busy with others."""
+STANDS_STILL = """
+const [element, done] = arguments;
+element.scrollIntoView({block: 'center', behavior: 'instant'});
+const before = element.getBoundingClientRect();
+requestAnimationFrame(() => requestAnimationFrame(() => {
+  const after = element.getBoundingClientRect();
+  done(element.isConnected && before.top === after.top && before.left === after.left);
+}));
+"""
+"""Tells whether an element is where it was two frames ago: what moves while it is clicked is missed."""
 
 
 def missing() -> list[str]:
@@ -143,13 +153,14 @@ class Page:
         return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
 
     def click(self, place: str) -> None:
-        """Click an element once it can be clicked; the page may still be drawing it anew."""
+        """Click an element once it can be clicked and stands still; the page may still be drawing it anew."""
         from selenium.common.exceptions import WebDriverException
 
         def clicked() -> bool:
             try:
                 element = self.find(place)
-                self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+                if not self.driver.execute_async_script(STANDS_STILL, element):
+                    return False
                 element.click()
             except WebDriverException:
                 return False
