@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
             parser.error(f"there is no part {name!r}")
     if asked.quick and asked.output is None:
         parser.error("--quick needs --output: its figures mean nothing, so they must not replace real ones")
+    measuring.Repeating.is_off = asked.quick
     cache = asked.cache or Path(tempfile.gettempdir()) / "indistinct-benchmarks"
     cache.mkdir(parents=True, exist_ok=True)
     results = (asked.output or HERE) / "results.json"

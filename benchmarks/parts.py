@@ -215,7 +215,8 @@ def run_start(setting: Setting) -> list[Figures]:
         write_policy(adult, K, LIMIT, scratch / "adult.toml")
         # As after an installation: Python keeps the bytecode of modules, and numba has compiled nothing yet. A quick
         # run need not compile.
-        environment = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
+        environment = {"PYTHONDONTWRITEBYTECODE": ""}
+        environment |= {} if setting.is_quick else {"PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
 
         def release(name: str, algorithm: str) -> list[str]:
             policy_path, table = str(scratch / f"{name}.toml"), str(scratch / f"{name}.csv")

@@ -61,7 +61,7 @@ def run_sharpening(setting: Setting) -> list[Figures]:
                     plain = 0.0
                     for doubt in (0.0, DOUBT):
                         policy = replace(asked.policy, algorithm=name, options={"doubt": doubt})
-                        one = _measured(frequencies, policy, make(doubt), RUNS if doubt else 1)
+                        one = _measured(frequencies, policy, make(doubt), RUNS if doubt and not setting.is_quick else 1)
                         plain = plain or one["ncp"]
                         one |= {"table": place.table, "algorithm": name, "asked": asked.title, "doubt": doubt}
                         one["cost"] = one["ncp"] / plain - 1 if plain else 0.0
