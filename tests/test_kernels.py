@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -200,4 +204,35 @@ def test_a_kernel_is_not_compiled_for_each_number_that_another_passes_to_it():
     inner: Any = _added
     outer: Any = _added_thrice
     assert outer(5) == 20
-    assert len(inner._numba_type_.dispatcher.nopython_signatures) == 1
+    assert len(inner._numba_type_.dispatcher.nopython_signatures) <= 1  # 0 if the code of both was kept
+
+
+def test_threads_compile_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What numba knows of functions may be changed by one thread at a time; a search has several."""
+    at_once: list[int] = []
+    inside: set[int] = set()
+
+    def make(*_: object) -> None:
+        inside.add(threading.get_ident())
+        at_once.append(len(inside))
+        time.sleep(0.02)
+        inside.discard(threading.get_ident())
+
+    monkeypatch.setattr(indistinct.kernels.kernel, "find_code", lambda *_: None)
+    monkeypatch.setattr(indistinct.kernels.kernel, "make_code", make)
+    given = (np.zeros(3, np.int64),)
+    kinds = machine_code.flatten(given)[0]
+    made = []
+    for name, code in (("one.py", one_of_two.__code__), ("other.py", other_of_two.__code__)):
+        made.append(kernel(FunctionType(code.replace(co_filename=name), globals())))  # kernels of two files
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda one: one._machine_code(kinds, given), made)) == [None, None]
+    assert at_once == [1, 1]
+
+
+def one_of_two(numbers: Any) -> Any:
+    return numbers[0]
+
+
+def other_of_two(numbers: Any) -> Any:
+    return numbers[1]

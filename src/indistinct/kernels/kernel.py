@@ -126,7 +126,9 @@ class Kernel:
         """Give what runs the code for arguments of some types, from the disk or compiled by one process at a time."""
         found = find_code(self._function, kind, _sources())
         if found is None:
-            with _lock(self._function.__code__.co_filename):
+            from numba.core.compiler_lock import global_compiler_lock
+
+            with global_compiler_lock, _lock(self._function.__code__.co_filename):
                 found = find_code(self._function, kind, _sources())
                 if found is None:
                     _tell()
