@@ -201,6 +201,8 @@ def test_signatures_of_those_who_have_none() -> None:
     signed = Signatures(np.array([[0, 0], [0, ABSENT], [0, 1], [UNKNOWN, 0]]), np.ones((4, 2), np.bool_), [two, one])
     assert signed.failing(0, 2).tolist() == [False, False, True, True]
     assert signed.failing(1, 2).tolist() == [False, False, True, True]
+    unknown = replace(signed, numbers=np.full((1, 2), UNKNOWN), is_even=np.ones((1, 2), np.bool_))
+    assert unknown.failing(0, 1).tolist() == [True]  # values that stand beside others tell more than a signature
     everyone, first, second = np.ones(4, np.bool_), np.array([1, 0, 0, 0], bool), np.array([0, 1, 0, 0], bool)
     assert [signed.values_left(asked) for asked in (everyone, first, second)] == [1, 2, 2]
     assert signed.values_left(np.array([0, 0, 1, 0], bool)) == 1

@@ -7,14 +7,15 @@ import http.client
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import indistinct as ix
+from indistinct.counting import Groups
 from indistinct.engine import ABSENT, HISTORY, KEY, PERSON, ROW, STATE, ValueCounts
 from indistinct.errors import LedgerError, OutputError, RefusedError, VerificationError
 from indistinct.ledger import terms as terms_module
@@ -107,6 +108,7 @@ def test_a_chain_is_whole_or_says_where_it_is_not() -> None:
     assert [str(found) for found in entry.chain_findings([replace(one, recipient="x")], START)] == [
         "entry 1 was changed: its hash is not that of what it says"
     ]
+    assert [chain(1, details={"review": said})[0].review for said in ("2030-01-31", 5)] == ["2030-01-31", None]
     assert [str(found) for found in entry.chain_findings([one], "2" * 64)] == [
         "entry 1 does not follow the start of this ledger"
     ]
@@ -151,8 +153,8 @@ def files(tmp_path: Path) -> Files:
 
 
 def write_release(folder: Path) -> None:
-    (folder / "release" / "parts").mkdir(parents=True)
-    (folder / "release" / "parts" / "0.csv").write_text("b\n", "utf-8")
+    (folder / "release" / "parts" / "a").mkdir(parents=True)
+    (folder / "release" / "parts" / "a" / "0.csv").write_text("b\n", "utf-8")
     (folder / "release" / "table.csv").write_text("a\n1\n", "utf-8")
     (folder / "members.parquet").write_bytes(b"private")
 
@@ -168,7 +170,7 @@ def test_files_are_private_and_have_their_digests(files: Files) -> None:
     one = stored(files)
     assert one.files == {
         "members.parquet": hashlib.sha256(b"private").hexdigest(),
-        "release/parts/0.csv": hashlib.sha256(b"b\n").hexdigest(),
+        "release/parts/a/0.csv": hashlib.sha256(b"b\n").hexdigest(),
         "release/table.csv": hashlib.sha256(b"a\n1\n").hexdigest(),
     }
     assert files.holds(one.place)
@@ -300,7 +302,7 @@ def test_a_release_is_written_once_more(files: Files, tmp_path: Path) -> None:
     one = stored(files)
     goal = files.export(one, tmp_path / "new" / "deeper" / "out")
     assert sorted(path.name for path in goal.iterdir()) == ["parts", "table.csv"]
-    assert (goal / "parts" / "0.csv").read_text("utf-8") == "b\n"
+    assert (goal / "parts" / "a" / "0.csv").read_text("utf-8") == "b\n"
     assert goal.stat().st_mode & 0o777 == 0o755
     with pytest.raises(OutputError, match="is not empty; name a new folder for the release"):
         files.export(one, goal)
@@ -308,6 +310,10 @@ def test_a_release_is_written_once_more(files: Files, tmp_path: Path) -> None:
     empty.mkdir()
     files.export(one, empty)
     assert (empty / "table.csv").read_text("utf-8") == "a\n1\n"
+    (tmp_path / "file").write_text("mine", "utf-8")
+    with pytest.raises(OutputError, match="file is a file; name a folder"):
+        files.export(one, tmp_path / "file")
+    assert (tmp_path / "file").read_text("utf-8") == "mine"
     with pytest.raises(LedgerError, match="entry 1 holds no release"):
         files.export(replace(one, files={"members.parquet": one.files["members.parquet"]}), tmp_path / "none")
     (files.folder / one.place / "release" / "table.csv").write_text("x", "utf-8")
@@ -335,13 +341,26 @@ def test_what_was_left_over_is_found_by_its_age(files: Files) -> None:
 # Witnesses
 
 
+class Noted(FileWitness):
+    """A witness of these lines, whatever they were read from."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__("heads")
+        self.noted = lines
+
+    def lines(self) -> list[str]:
+        return self.noted
+
+
 def test_heads_in_a_file(tmp_path: Path) -> None:
     witness = witness_at(tmp_path / "heads")
     assert isinstance(witness, FileWitness)
     witness.refuse_occupied()
     with pytest.raises(LedgerError, match="cannot be written, so no entry is made"):
         witness.refuse_unwritable()
+    open_files = len(os.listdir("/dev/fd"))
     witness.begin(START)
+    assert len(os.listdir("/dev/fd")) == open_files
     witness.refuse_unwritable()
     one, two = chain(2)
     witness.note(1, one.hash)
@@ -364,6 +383,8 @@ def test_heads_in_a_file(tmp_path: Path) -> None:
         (tmp_path / "heads").write_text(f"{line}\n", "utf-8")
         with pytest.raises(LedgerError, match=r"cannot be read|has a line that is no head"):
             witness.heads()
+    with pytest.raises(LedgerError, match="has a line that is no head"):
+        Noted([f"\N{ARABIC-INDIC DIGIT ONE} {START}"]).heads()
     (tmp_path / "heads").write_text("", "ascii")
     assert witness.check([], START).detail == "it notes nothing, not even the start of the ledger"
     with pytest.raises(LedgerError, match="cannot write the witness"):
@@ -423,6 +444,10 @@ def test_a_server_may_not_answer_without_end(monkeypatch: pytest.MonkeyPatch) ->
     asked = witness_at("http://localhost:1/heads")
     monkeypatch.setattr(Answer, "said", f"0 {START}\n".encode())
     assert asked.heads() == [(0, START)]
+    monkeypatch.setattr(witness, "MOST_BYTES", 67)
+    assert asked.heads() == [(0, START)]  # as many bytes as there may be
+    monkeypatch.setattr(http.client, "HTTPSConnection", Answer)
+    assert witness_at("https://example.org/heads").heads() == [(0, START)]
     monkeypatch.setattr(Answer, "said", f"0 {START}\n".encode() * 2)
     with pytest.raises(LedgerError, match="answers more than heads take"):
         asked.heads()
@@ -546,7 +571,7 @@ def test_a_store_is_made_read_and_swept(tmp_path: Path) -> None:
             made.entry(3)
         with pytest.raises(store.HeadMoved) as moved, made.stage(write_release) as staged:
             made.append(draft(place=staged.place, files=staged.digests), heads[1])
-        assert moved.value.head == heads[2]
+        assert (moved.value.head, str(moved.value)) == (heads[2], "another release was entered in the meantime")
         with pytest.raises(LedgerError, match="no longer in the store"):
             made.append(draft(), heads[2])
         assert len(list(made.files.folder.iterdir())) == 2
@@ -604,7 +629,7 @@ def test_what_somebody_did_to_a_database_is_noticed(tmp_path: Path) -> None:
     assert found["chain"].detail == "entry 1 was changed: its hash is not that of what it says"
     assert "the trigger indistinct_entries_update is missing or another" in found["database"].detail
     assert "a view that no ledger has: 'told'" in found["database"].detail
-    with pytest.raises(VerificationError, match="was changed: entry 1 was changed"):
+    with pytest.raises(VerificationError, match="its hash is not that of what it says; see: indistinct ledger verify"):
         made.entries()
     with pytest.raises(VerificationError, match="entry 1 was changed"):
         made.entry(1)
@@ -633,6 +658,47 @@ def test_what_somebody_did_to_a_database_is_noticed(tmp_path: Path) -> None:
     assert store._number(None) is None
     with pytest.raises(LedgerError, match="budget is no number"):
         store._number("x")
+
+
+def test_an_entry_before_the_first_is_noticed(tmp_path: Path) -> None:
+    import sqlite3
+
+    with store.Store.create(tmp_path / "ledger.db") as made:
+        with made.stage(write_release) as staged:
+            made.append(draft(place=staged.place, files=staged.digests), made.head)
+        with sqlite3.connect(tmp_path / "ledger.db") as connection:
+            row = connection.execute("SELECT * FROM indistinct_entries").fetchone()
+            names = [one[1] for one in connection.execute("PRAGMA table_info(indistinct_entries)")]
+            guards = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+            connection.executescript("".join(f"DROP TRIGGER {name};" for (name,) in guards))
+            other = {"number": 0, "hash": DIGEST, "previous": "2" * 64, "place": "cd" * 16}
+            forged = [other.get(name, cell) for name, cell in zip(names, row, strict=True)]
+            connection.execute(f"INSERT INTO indistinct_entries VALUES ({', '.join('?' * len(row))})", forged)
+        connection.close()
+        with pytest.raises(VerificationError, match="entry 0"):
+            made.entries()
+
+
+def test_nothing_stops_a_ledger_that_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be removed is left for the next sweep; it does not hide why the files are not wanted."""
+    removed: list[dict[str, Any]] = []
+
+    def stop(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    with store.Store.create(tmp_path / "ledger.db") as made:
+        monkeypatch.setattr(entry_files.shutil, "rmtree", lambda _, **how: removed.append(how))  # type: ignore[attr-defined]
+        with pytest.raises(KeyboardInterrupt):
+            made.files.stage(stop)
+        with pytest.raises(KeyboardInterrupt), made.stage(write_release):
+            raise KeyboardInterrupt
+    assert removed == [{"ignore_errors": True}] * 2
+
+
+def test_values_of_a_ledger_are_in_no_error_of_its_database(tmp_path: Path) -> None:
+    assert database.Database(tmp_path / "ledger.db")._engine.hide_parameters
+    pytest.importorskip("psycopg")
+    assert database.Database("postgresql://host/db")._engine.hide_parameters
 
 
 # Audits
@@ -684,6 +750,7 @@ PEOPLE = replace(PLAIN, person="id")
     ("policy", "more", "words"),
     [
         (PLAIN, {"again": "sometimes"}, "again must be"),
+        (PLAIN, {"review": "soon"}, "review: must be a day"),
         (PLAIN, {"colluding": "some"}, "colluding must be"),
         (replace(PLAIN, suppressed_rows="blank"), {"again": "based"}, "removes suppressed rows"),
         (
@@ -726,7 +793,8 @@ def test_terms_that_make_no_sense(policy: Policy, more: dict[str, Any], words: s
 
 def test_how_people_are_recognised() -> None:
     assert (Terms(PLAIN, "ward").key, Terms(PLAIN, "ward").is_numbered) == (("name",), False)
-    assert Terms(PLAIN, "ward", named_key="age").key == ("age",)
+    assert Terms(PLAIN, "ward", named_key="age").key == Terms(PLAIN, "ward", named_key=["age", "age"]).key == ("age",)
+    assert Terms(PLAIN, "ward", review="20300131").details["review"] == "2030-01-31"
     whole = Terms(replace(PLAIN, columns={"age": ix.quasi(ix.suppress())}), "ward")
     assert (whole.key, whole.is_numbered, whole.details) == (("age",), True, {"key": "whole row"})
     rows = Terms(PEOPLE, "ward", named_key=["name", "id"])
@@ -826,6 +894,17 @@ def test_the_policy_is_kept_as_a_text() -> None:
 # Promises that still hold
 
 
+@dataclass(frozen=True, slots=True)
+class Everywhere(ix.PrivacyModel):
+    """A model of elsewhere, which cannot be asked of one quasi-identifier."""
+
+    name: ClassVar[str] = "everywhere"
+    is_monotone: ClassVar[bool] = True
+
+    def satisfied(self, groups: Groups) -> Any:
+        return np.ones(len(groups), np.bool_)
+
+
 def test_models_of_earlier_policies_are_kept_once() -> None:
     earlier = [
         replace(PLAIN, privacy=[ix.KAnonymity(3), ix.LDiversity(2)]),
@@ -839,6 +918,9 @@ def test_models_of_earlier_policies_are_kept_once() -> None:
     no_values = replace(PLAIN, columns={"age": ix.quasi(ix.suppress())})
     assert _still_promised(no_values, earlier) == [ix.KAnonymity(3)]
     assert _still_promised(replace(PLAIN, privacy=[ix.KAnonymity(3)]), earlier[:1]) == [ix.LDiversity(2)]
+    paid = replace(PLAIN, columns={**PLAIN.columns, "pay": ix.sensitive()}, privacy=[ix.LDiversity(2, column="pay")])
+    assert _still_promised(PLAIN, [paid]) == []  # this release has no such column
+    assert _still_promised(PLAIN, [replace(PLAIN, privacy=[Everywhere()])]) == [Everywhere()]
 
 
 def test_the_policy_of_a_search_that_keeps_to_earlier_releases() -> None:
@@ -860,6 +942,8 @@ def test_the_policy_of_a_search_that_keeps_to_earlier_releases() -> None:
         {"model": "l-diversity", "l": 2, "column": "ill"},
         {"model": "signed", "column": HISTORY},
     ]
+    paid = replace(PLAIN, columns={**PLAIN.columns, "pay": ix.sensitive()}, privacy=[ix.LDiversity(2, column="pay")])
+    assert History((PLAIN,), signed="ill").policy(paid).privacy[0] == ix.LDiversity(2, column="pay")
     based = History((PLAIN,), based={"age": ix.keep()}).policy(PLAIN)
     assert based.columns["age"].hierarchy == ix.keep()
     assert set(with_internal_columns(PEOPLE).columns) - set(PEOPLE.columns) == {KEY, STATE, PERSON, ROW, HISTORY}
@@ -1002,6 +1086,10 @@ def test_cells_keep_their_signatures() -> None:
     invariant = replace(PLAIN, privacy=[ix.MInvariance(2)])
     hidden = Signatures.of(cells, cells.groups, [invariant, other], "ill")  # type: ignore[arg-type]
     assert hidden.numbers.tolist() == [[0, ABSENT], [0, ABSENT], [1, ABSENT]]
+    later = Signatures.of(cells, cells.groups, [other, invariant], "ill")  # type: ignore[arg-type]
+    assert later.numbers.tolist() == [[ABSENT, 0], [ABSENT, 1], [ABSENT, ABSENT]]
+    both = judged(cells, [ix.MInvariance(2), ix.KAnonymity(2)], [ix.MInvariance(2)])
+    assert both.at_risk == 3  # beside the signatures, nobody is hidden among two
     more = replace(PLAIN, columns={**PLAIN.columns, "town": ix.other()})
     linkable = Signatures.of(cells, cells.groups, [more, invariant], "ill")  # type: ignore[arg-type]
     assert linkable.numbers.tolist() == [[UNKNOWN, 0], [UNKNOWN, 1], [UNKNOWN, ABSENT]]

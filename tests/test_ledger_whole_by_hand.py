@@ -23,9 +23,11 @@ from indistinct.ledger.store import database, store
 from indistinct.ledger.store.database import Database
 from indistinct.ledger.store.entry_files import Files
 from indistinct.ledger.store.spending import Spending
+from indistinct.ledger.store.store import HeadMoved
 from indistinct.ledger.store.witness import FileWitness
 from indistinct.ledger.terms import Terms, policy_text
 from indistinct.policy import Policy
+from indistinct.released.manifest import SIGNATURE
 
 POLICY = Policy({"name": ix.identifier(), "age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
 
@@ -72,8 +74,10 @@ def test_a_release_is_entered_with_what_was_found(ledger: Any, tmp_path: Path) -
     again = ledger.export(1, tmp_path / "again")
     assert {path.name for path in again.iterdir()} == {"manifest.json", next(iter(said["files"]))}
     assert (again / "manifest.json").read_bytes() == (tmp_path / "one" / "manifest.json").read_bytes()
+    watched.clear()
     with pytest.raises(ix.OutputError, match="already holds a release"):
-        ledger.anonymize(FOUR, POLICY, recipient="R", folder=tmp_path / "one")
+        ledger.anonymize(FOUR, POLICY, recipient="R", folder=tmp_path / "one", watch=watch)
+    assert watched == []  # before anything was counted
     with ledger.anonymize(FOUR, POLICY, recipient="R", again="consistent") as release:
         assert "based" not in release.facts
     assert ledger.entries[1].details["again"] == "consistent"
@@ -89,6 +93,18 @@ def test_a_release_that_is_based_says_so(ledger: Any) -> None:
     ledger.anonymize(FOUR, POLICY, recipient="R").close()
     with ledger.anonymize(FOUR, POLICY, recipient="R", again="based") as release:
         assert release.facts["based"] is True
+    another = Policy({"name": ix.identifier(), "ill": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
+    with pytest.raises(ix.PolicyError, match="'age' of the table is not declared"):
+        ledger.anonymize(FOUR, another, recipient="R", again="based")
+    with ledger.anonymize(FOUR.drop_columns("age"), another, recipient="R", again="based") as release:
+        assert "based" not in release.facts  # the earlier releases show no column that this one generalizes
+
+
+def test_a_release_says_which_cells_could_not_be_read(ledger: Any) -> None:
+    policy = replace(POLICY, columns={**POLICY.columns, "age": ix.quasi(ix.intervals(10, 100), unreadable="suppress")})
+    unread = FOUR.set_column(1, "age", [["31", "32", "45", "?"]])
+    with ledger.anonymize(unread, policy, recipient="R") as release:
+        assert release.facts["unreadable"] == {"age": 1}
 
 
 def test_releases_that_come_in_between_are_checked_as_well(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,19 +136,54 @@ def test_releases_that_come_in_between_are_checked_as_well(ledger: Any, monkeypa
 
 def test_a_release_that_is_overtaken_is_refused_or_made_anew(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = module.Ledger._enter
-    finer = replace(POLICY, columns={**POLICY.columns, "age": ix.quasi(ix.intervals(1))})
+    finer = replace(POLICY, columns={**POLICY.columns, "age": ix.quasi(ix.intervals(1, 100))})
     pairs = people(31, 31, 45, 45)
     crossed = people(31, 45, 31, 45)
 
     def overtaken(self: Any, *given: Any) -> Any:
         monkeypatch.setattr(module.Ledger, "_enter", real)
-        self.anonymize(crossed, finer, recipient="S").close()
+        self.anonymize(crossed, finer, recipient="S", source=given[0].terms.source).close()
         return real(self, *given)
 
+    closed: list[ix.Release] = []
+    close = ix.Release.close
+
+    def noted(self: ix.Release) -> None:
+        closed.append(self)
+        close(self)
+
+    monkeypatch.setattr(ix.Release, "close", noted)
     monkeypatch.setattr(module.Ledger, "_enter", overtaken)
     with pytest.raises(RefusedError, match="joined with entry 1"):
         ledger.anonymize(pairs, finer, recipient="R")
+    assert (len(ledger.entries), len(closed)) == (1, 2)  # that of the other writer, and the one that nobody gets
+    with pytest.raises(RefusedError, match="joined with entry 1"):
+        ledger.anonymize(pairs, finer, recipient="R")
     assert len(ledger.entries) == 1
+    monkeypatch.setattr(module.Ledger, "_enter", overtaken)
+    with ledger.anonymize(pairs, finer, recipient="R", source="other", again="consistent") as release:
+        assert release.entry == 3
+    assert ledger.entries[2].details["checked_against"] == [2]  # made anew, in keeping with it
+
+
+def test_an_entry_that_another_comes_before_is_made_after_it(
+    ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, heads = module.Ledger._append, []
+
+    def beaten(self: Any, *given: Any) -> Any:
+        heads.append(given[4])
+        if len(heads) % 2:
+            raise HeadMoved("0" * 64)
+        return append(self, *given)
+
+    monkeypatch.setattr(module.Ledger, "_append", beaten)
+    key = ix.new_keys(tmp_path / "steward").private
+    with ledger.anonymize(FOUR, POLICY, recipient="R", folder=tmp_path / "old", sign=key) as release:
+        assert release.entry == 1
+    assert (tmp_path / "old" / SIGNATURE).is_file()
+    assert ledger.add(tmp_path / "old", POLICY, FOUR, recipient="R")[0].number == 2
+    assert len(heads) == 4
 
 
 def test_a_release_made_before_is_entered_if_it_comes_out_the_same(ledger: Any, tmp_path: Path) -> None:
@@ -141,9 +192,16 @@ def test_a_release_made_before_is_entered_if_it_comes_out_the_same(ledger: Any, 
     entry, found = ledger.add(tmp_path / "old", POLICY, FOUR, recipient="R", purpose="p", review="2030-01-01")
     assert (entry.number, entry.recipient, entry.purpose, entry.details["added"]) == (1, "R", "p", True)
     assert (found.people, found.cells) == (4, 2)
-    for other in (people(31, 32, 45, 56), people(31, 32, 45, 46, 47)):
+    healthy = FOUR.set_column(2, "ill", [["x", "x", "x", "y"]])
+    for other in (people(31, 32, 45, 56), people(31, 32, 45, 46, 47), healthy):
         with pytest.raises(LedgerError, match="not the release of this original"):
             ledger.add(tmp_path / "old", POLICY, other, recipient="R")
+    with pytest.raises(ix.PolicyError, match=r"columns\.ill: the table has no such column"):
+        ledger.add(tmp_path / "old", POLICY, FOUR.drop_columns("ill"), recipient="R")
+    manifest = tmp_path / "old" / "manifest.json"
+    manifest.write_text(manifest.read_text("utf-8").replace('"released": 4', '"released": 5'), "utf-8")
+    with pytest.raises(ix.VerificationError):
+        ledger.add(tmp_path / "old", POLICY, FOUR, recipient="R")
     with pytest.raises(LedgerError, match="is no release folder"):
         ledger.add(tmp_path, POLICY, FOUR, recipient="R")
     assert len(ledger.entries) == 1
@@ -274,7 +332,10 @@ def test_a_draft_of_a_database_is_closed_before_it_gets_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[bool] = []
+    flushed: list[Path] = []
     monkeypatch.setattr(Database, "close", lambda self: closed.append((tmp_path / "new.db").exists()))
+    monkeypatch.setattr(database, "flush", flushed.append)
     with database.new_sqlite(tmp_path / "new.db"):
         pass
     assert closed == [False]
+    assert flushed == [tmp_path]

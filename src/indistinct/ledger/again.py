@@ -96,7 +96,7 @@ def tell_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earlie
     with earlier.histories() as histories:
         histories.write(path, columns)
         sizes = histories.cells()[1]
-    if terms.again != "based" or not columns:
+    if terms.again != "based":
         return History(earlier.policies, path, sizes)
     with encode_eligible(rows, terms.policy, columns) as encoded:
         values = encoded.values

@@ -86,7 +86,7 @@ class Terms:
         for column in promised_columns(self.policy):
             refuse_linkable(self.policy, column)
         named = (self.named_key,) if isinstance(self.named_key, str) else tuple(self.named_key or ())
-        named = tuple(dict.fromkeys((*self.person, *named))) if self.person else named
+        named = tuple(dict.fromkeys((*self.person, *named)))
         named = named or self.policy.with_role("identifier")
         for name in named:
             if name not in self.policy.columns:
@@ -158,7 +158,7 @@ class Terms:
     def _refuse_links_between_people(self) -> None:
         """Raise if an identifier's stable pseudonym might follow anything but the people that the key recognises."""
         for name in self.policy.pseudonymous:
-            if self.policy.columns[name].pseudonym == STABLE and (self.person or self.key != (name,)):
+            if self.policy.columns[name].pseudonym == STABLE and self.key != (name,):
                 raise LedgerError(
                     f"columns.{name}: a stable pseudonym of an identifier may follow people only as the key does, and "
                     f"the key is not {name!r} alone; name it as the key (--key), let the pseudonym be new in each "
@@ -206,6 +206,6 @@ def policy_text(policy: Policy) -> str:
 
 
 def _without_file(column: Column) -> Column:
-    if isinstance(column.hierarchy, Levels) and column.hierarchy.source is not None:
+    if isinstance(column.hierarchy, Levels):
         return replace(column, hierarchy=replace(column.hierarchy, source=None, delimiter=None))
     return column
