@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -130,6 +131,8 @@ def test_what_cells_may_be() -> None:
     }
     assert "people: pseudonyms in pseudonym" in failing(with_cell("people", "pseudonym", 3, "Ann"))
     assert failing(with_cell("people", "age", 3, "*")) == {K: "2 of 3 profiles fail, 2 people in them"}
+    coded = policy({"age": ix.quasi(AGES, missing=["40s"]), "note": ix.other()})
+    assert failing(RELEASED, coded) == {}  # a label is no cell of the original
     levels = policy({"age": ix.quasi(AGES, min_level=1), "note": ix.other()})
     assert "people: level of age" in failing(with_cell("people", "age", 3, "46"), levels)
 
@@ -165,6 +168,8 @@ def test_what_is_not_true_of_the_originals() -> None:
     assert [tables_verdict._limit_checks(POLICY, gone, 11)[0].passed for gone in (5, 6)] == [True, False]
     with pytest.raises(ix.PolicyError):
         ix.verify(RELEASED, POLICY, original=ORIGINAL | {"people": ORIGINAL["people"].drop_columns("note")})
+    with pytest.raises(ix.PolicyError, match="drugs"):
+        ix.verify(RELEASED, POLICY, original={name: rows for name, rows in ORIGINAL.items() if name != "drugs"})
     with pytest.raises(ix.TableError, match="give each by name: people, visits, drugs"):
         ix.verify(RELEASED, POLICY, original=ORIGINAL["people"])
 
@@ -200,6 +205,13 @@ def test_a_folder_of_several_tables_and_their_originals(folder: Path) -> None:
     try:
         (folder / "manifest.json").write_text(json.dumps(said))
         assert set(failing(folder, original=ORIGINAL)) == {"suppressed rows", "stated rows"}
+        elsewhere = json.loads(good)
+        elsewhere["node"]["people.age"] += 1
+        (folder / "manifest.json").write_text(json.dumps(elsewhere))
+        assert "people: levels" in failing(folder, original=ORIGINAL)
+        (folder / "manifest.json").write_text(good)
+        others = ORIGINAL | {"visits": ORIGINAL["visits"].set_column(2, "ward", pa.array(["ear"] * 3))}
+        assert set(failing(folder, original=others)) == {"visits: truthful"}
         (folder / "manifest.json").write_text(json.dumps(said | {"remark": 1}))
         assert set(failing(folder, original=ORIGINAL)) == {"suppressed rows", "manifest"}
     finally:
@@ -245,7 +257,15 @@ def test_cells_that_cannot_be_read_are_counted_by_table() -> None:
     assert checks({"unreadable": both}) == [("people: unreadable cells", True), ("drugs: unreadable cells", False)]
 
 
-def test_tables_of_spark_are_refused_beside_others() -> None:
+def test_tables_of_spark_are_refused_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
     spark: Any = {"people": SimpleNamespace(kind="arrow"), "drugs": SimpleNamespace(kind="spark")}
     with pytest.raises(ix.TableError, match="drugs: several tables that belong together are not supported in Spark"):
         tables_verdict.refuse_other_engines(spark)
+    with pytest.raises(ix.TableError, match="not supported in Spark"):
+        tables_verdict.judge_tables((SimpleNamespace(), spark), POLICY, None, None)  # type: ignore[arg-type]
+    monkeypatch.setattr(tables_verdict, "use_table", lambda rows: nullcontext(rows))
+    with (
+        pytest.raises(ix.TableError, match="not supported in Spark"),
+        tables_verdict._open_originals(spark, POLICY, {}),
+    ):
+        pass

@@ -144,10 +144,39 @@ def test_labels_of_two_levels_that_read_the_same_are_both_tried() -> None:
         for hint in (None, {"x": 1}, {"x": 2}):
             found = failing(table(x=cells), policy, original=original, node=hint, is_local=False)
             assert set(found) == (set() if hint in (None, {"x": level}) else {"levels"})
+    for hint in ({"x": 1}, {"x": 2}):  # both are true of two people
+        assert failing(table(x=["a", "b"]), policy, original=table(x=["1", "2"]), node=hint, is_local=False) == {}
+    assert failing(table(x=["a", "a", "b"]), policy, original=table(x=["1", "2", "2"]), is_local=False) == {}
+    assert failing(table(x=["b", "b"]), policy, original=table(x=["1", "2"]), is_local=False) == {
+        "truthful": "1 released rows generalize no row of the original, one to one"
+    }
     false = failing(table(x=["a", "a", "b", "b"]), policy, original=original, is_local=False)
     assert false == {"truthful": "1 released rows generalize no row of the original, one to one"}
     lost = failing(table(x=["a", "1", "b", "b"]), policy, original=original, is_local=False)
     assert lost == {"truthful": "'x': labels that no single level has, of those that may be released"}
+
+
+def test_rows_that_are_none_of_the_original_are_counted() -> None:
+    elsewhere = BY_COLUMN.set_column(0, "age", pa.array(["1-2"] * 2 + ["3-4"] * 4))
+    words = "{} released rows generalize no row of the original, one to one"
+    assert failing(elsewhere, original=ORIGINAL, is_local=False)["truthful"] == words.format(1)
+    exchanged = BY_COLUMN.set_column(1, "sex", pa.array(list("fffmmm")))
+    assert failing(exchanged, original=ORIGINAL, is_local=False)["truthful"] == words.format(6)
+
+
+def test_what_is_perturbed_is_held_against_the_original() -> None:
+    policy = ix.Policy(
+        {"sex": ix.quasi(ix.suppress()), "pay": ix.other(perturb=ix.Microaggregation(2))}, [ix.KAnonymity(2)]
+    )
+    original = table(sex=list("mmff"), pay=["10", "20", "30", "50"])
+    means = original.set_column(1, "pay", pa.array([15.0, 15.0, 40.0, 40.0]))
+    proved = judged(means, policy, original=original, is_local=False)
+    assert proved["truthful"] == (
+        True,
+        "each of 4 rows generalizes a row of its own of the original, but for what is perturbed: pay",
+    )
+    assert failing(means, policy, original=original, is_local=False) == {}
+    assert failing(original, policy, original=original, is_local=False) != {}
 
 
 def test_a_table_of_which_nothing_says_how_it_was_made_may_be_proved_cell_by_cell() -> None:
@@ -162,12 +191,25 @@ def test_a_table_of_which_nothing_says_how_it_was_made_may_be_proved_cell_by_cel
 def test_rows_that_were_left_blank() -> None:
     blank = replace(POLICY, suppressed_rows="blank")
     rows = table(age=["1-2"] * 3 + [None] * 3, sex=["m"] * 3 + [None] * 3, ill=list("xyzxyz"))
-    found = judged(rows, blank, original=ORIGINAL, suppressed=3, node={"age": 1, "sex": 0})
-    assert found["truthful"][0]
+    found = judged(rows, blank, original=ORIGINAL, suppressed=3, node={"age": 1, "sex": 0}, is_local=False)
+    assert found["truthful"] == (True, "each of 6 rows generalizes a row of its own of the original")
     assert found["suppression limit"] == (True, "3 of 6 rows suppressed, 3 allowed")
     assert failing(rows, blank, original=ORIGINAL, suppressed=2)["suppressed rows"].startswith("the release says 2")
     other = rows.set_column(2, "ill", pa.array(list("xyzxyy")))
     assert "truthful" in failing(other, blank, original=ORIGINAL)
+    assert failing(other, blank, original=ORIGINAL, is_local=False) == {
+        "truthful": "1 released rows generalize no row of the original, one to one"
+    }
+    bare = replace(blank, columns={name: column for name, column in COLUMNS.items() if name != "ill"})
+    only = failing(rows.drop_columns("ill"), bare, original=ORIGINAL.drop_columns("ill"), is_local=False)
+    assert set(only) == {"least suppression"}
+    one = table(age=["1-2"] * 3 + ["3-4"] * 2 + [None], sex=[*"mmmff", None], ill=list("xyzxyz"))
+    loose = replace(blank, privacy=(ix.KAnonymity(1),))
+    assert set(failing(one, loose, original=ORIGINAL, is_local=False)) == {"least suppression"}
+    half = table(age=["1-2"] * 3 + ["3-4"] * 2 + [None], sex=list("mmmfff"), ill=list("xyzxyz"))
+    assert failing(half, loose, original=ORIGINAL, is_local=False) == {
+        "truthful": "'age': labels that no single level has, of those that may be released"
+    }
     by_nature = ORIGINAL.set_column(1, "age", pa.array([*"11233", None])).set_column(
         2, "sex", pa.array([*"mmmff", None])
     )
