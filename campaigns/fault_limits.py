@@ -42,7 +42,7 @@ def full_disk(stage: Stage, place: Path, dice: random.Random) -> list[str]:
         ended = fault_server.run(scene.command, place, setup=setup)
         found = clear(ended) + scene.check(scene, stage.template, place)
         if ended.code:
-            found += _left(stage, place, scene.goal)
+            found += left(stage, place, scene.goal)
     return found
 
 
@@ -68,7 +68,7 @@ def no_growth(stage: Stage, place: Path, dice: random.Random) -> list[str]:
     scene = dice.choice([NEW, SCENES["a release replaced"], WITH_LEDGER, SCENES["a ledger made"]])
     ended = fault_server.run(scene.command, place, setup=limited(resource.RLIMIT_FSIZE, dice.randrange(0, 6000)))
     found = clear(ended) + scene.check(scene, stage.template, place)
-    return found + (_left(stage, place, scene.goal) if ended.code else [])
+    return found + (left(stage, place, scene.goal) if ended.code else [])
 
 
 def little_memory(stage: Stage, place: Path, dice: random.Random) -> list[str]:
@@ -102,7 +102,7 @@ def read_only(stage: Stage, place: Path, dice: random.Random) -> list[str]:
         work.chmod(0o500)
         ended = fault_server.run(scene.command, place)
         work.chmod(0o700)
-    return clear(ended, may_pass=False) + scene.check(scene, stage.template, place) + _left(stage, place, "")
+    return clear(ended, may_pass=False) + scene.check(scene, stage.template, place) + left(stage, place, "")
 
 
 def two_at_one_target(stage: Stage, place: Path, dice: random.Random) -> list[str]:
@@ -110,7 +110,7 @@ def two_at_one_target(stage: Stage, place: Path, dice: random.Random) -> list[st
     more = dice.choice([[], ["--replace"]])
     command = [*RELEASE, "-o", "out", *more]
     first, second = _both(command, place)
-    found = clear(first) + clear(second) + NEW.check(NEW, stage.template, place) + _left(stage, place, "out")
+    found = clear(first) + clear(second) + NEW.check(NEW, stage.template, place) + left(stage, place, "out")
     if not (place / "work" / "out").exists():
         found.append("nobody wrote it")
     if not more and first.code == 0 and second.code == 0:
@@ -170,14 +170,14 @@ def jumping_clock(stage: Stage, place: Path, dice: random.Random) -> list[str]:
 
     ended = fault_server.run(scene.command, place, setup=jump)
     found = [f"left with {ended.code}: {ended.said[-300:]}"] if ended.code else []
-    found += scene.check(scene, stage.template, place) + _left(stage, place, scene.goal)
+    found += scene.check(scene, stage.template, place) + left(stage, place, scene.goal)
     for command in (["verify", "policy.toml", scene.goal], ["ledger", "verify", "-l", "kept.db"]):
         ended = fault_server.run(command, place)
         found += [f"{command[0]} left with {ended.code}: {ended.said[-300:]}"] if ended.code else []
     return found
 
 
-def _left(stage: Stage, place: Path, goal: str) -> list[str]:
+def left(stage: Stage, place: Path, goal: str) -> list[str]:
     """Find what a command left that failed by itself, which may leave nothing."""
     known = {path.name for path in (stage.template / "work").iterdir()} | {goal}
     extra = [path.name for path in (place / "work").iterdir() if path.name not in known]

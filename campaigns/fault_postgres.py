@@ -11,9 +11,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from campaigns import fault_server
+
+if TYPE_CHECKING:
+    from postgres import Server
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 URL = "postgresql://"
@@ -24,19 +28,19 @@ BASE = "base"
 
 
 @contextmanager
-def server() -> Iterator[None]:
+def server() -> Iterator[Server]:
     """Run a server until the block ends; forks find it, and its database, by their environment."""
     sys.path.insert(0, str(TESTS))
     import postgres
 
     before = dict(os.environ)
-    with postgres.server() as url:
-        parts = urlsplit(url)
+    with postgres.server() as running:
+        parts = urlsplit(running.url)
         os.environ |= {"PGHOST": str(parts.hostname), "PGPORT": str(parts.port), "PGUSER": str(parts.username)}
         os.environ["PGDATABASE"] = "postgres"
         begin(BASE, "template1")
         try:
-            yield
+            yield running
         finally:
             os.environ.clear()
             os.environ |= before

@@ -4,6 +4,7 @@
     python -m campaigns faults --inputs 60 --set how=events            without strace: at Python's own file operations
     python -m campaigns faults --inputs 20 --set kinds=kill --set "scenes=a report"
     python -m campaigns faults --inputs 50 --set kinds=kill --set "scenes=a release with a ledger in PostgreSQL"
+    python -m campaigns faults --inputs 50 --set "kinds=the database server ends"
 
 ``--set wall=30`` ends it after so many minutes on the wall: the forks' processor time is not that of ``--minutes``.
 
@@ -22,15 +23,25 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from campaigns import fault_postgres, fault_scenes, fault_server
-from campaigns.fault_limits import LIMITS
+from campaigns.fault_limits import LIMITS, Case
+from campaigns.fault_lost_database import lost_database
 from campaigns.fault_scenes import CANARY, IN_POSTGRES, SCENES, Scene
 from campaigns.fault_server import Ended, Moment, Setup
 from campaigns.running import Options, Outcome
 
-KINDS = {"kill": 17, **dict.fromkeys(LIMITS, 1)}
+if TYPE_CHECKING:
+    from postgres import Server
+
+LOST_DATABASE = "the database server ends"
+OTHERS: dict[str, Case] = LIMITS | {LOST_DATABASE: lost_database}
+"""What is no signal to the command."""
+KINDS = {"kill": 17, **dict.fromkeys(OTHERS, 1)}
 """What a case may be, and how often."""
+USUAL_KINDS = ["kill", *LIMITS]
+"""Those that need no other program."""
 WEIGHTS = {
     "a new release": 4,
     "a release replaced": 5,
@@ -55,7 +66,11 @@ class Stage:
     setup: Setup | None = None
     """A fault that is planted in every command, to see that it is found."""
     scenes: list[str] = field(default_factory=lambda: list(USUAL))
+    database: Server | None = None
+    """The server of PostgreSQL, if a scene needs it."""
     moments: dict[str, list[Moment]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    """What else a clean run tells, by its name."""
 
     def case(self, number: int) -> Path:
         """Begin a case with a copy of the template."""
@@ -64,7 +79,7 @@ class Stage:
 
     def begin_database(self, name: str) -> None:
         """Begin with a copy of the template's database as well, if there is one."""
-        if IN_POSTGRES in self.scenes:
+        if self.database is not None:
             fault_postgres.begin(name)
 
     def moments_of(self, scene: Scene) -> list[Moment]:
@@ -83,7 +98,7 @@ class Stage:
 def run(options: Options, setup: Setup | None = None) -> Outcome:
     """Run cases one after the other, each in a fork of this process."""
     outcome = Outcome(options)
-    kinds = options.more["kinds"].split(",") if "kinds" in options.more else list(KINDS)
+    kinds = options.more["kinds"].split(",") if "kinds" in options.more else USUAL_KINDS
     parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="faults-", dir=parent))
     how = options.more.get("how") or ("strace" if fault_server.has_strace() else "events")
@@ -91,9 +106,10 @@ def run(options: Options, setup: Setup | None = None) -> Outcome:
     scenes = options.more["scenes"].split(",") if "scenes" in options.more else list(USUAL)
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        if IN_POSTGRES in scenes:
-            stack.enter_context(fault_postgres.server())
-        stage = Stage(folder, fault_scenes.make_template(folder, scenes), how, setup, scenes)
+        if LOST_DATABASE in kinds and IN_POSTGRES not in scenes:
+            scenes.append(IN_POSTGRES)
+        database = stack.enter_context(fault_postgres.server()) if IN_POSTGRES in scenes else None
+        stage = Stage(folder, fault_scenes.make_template(folder, scenes), how, setup, scenes, database)
         until = time.monotonic() + 60 * float(options.more.get("wall", 1e6))
         for case in options.cases():
             if time.monotonic() > until:
@@ -101,7 +117,7 @@ def run(options: Options, setup: Setup | None = None) -> Outcome:
             dice = options.dice(case)
             kind = dice.choices(kinds, [KINDS[kind] for kind in kinds])[0]
             place = stage.case(case)
-            found = killed(stage, place, dice, outcome) if kind == "kill" else LIMITS[kind](stage, place, dice)
+            found = killed(stage, place, dice, outcome) if kind == "kill" else OTHERS[kind](stage, place, dice)
             if kind != "kill":
                 outcome.figures[kind] += 1
             outcome.cases += 1

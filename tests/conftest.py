@@ -141,8 +141,8 @@ def postgres_server() -> Iterator[str]:
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
+    with postgres.server() as running:
+        yield running.url
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 SUPERUSER = "keeper"
@@ -23,21 +25,56 @@ def programs() -> Path | None:
     return max(versions, key=lambda path: int(path.parent.name), default=None)
 
 
-@contextlib.contextmanager
-def server() -> Iterator[str]:
-    """Give the URL of a server that runs until the block ends, without the name of a database."""
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))
-    user = _unprivileged(folder)
-    data, port = folder / "data", free_port()
-    bin_folder = programs()
-    assert bin_folder is not None
+@dataclass(frozen=True)
+class Server:
+    """A server in a folder of its own, at a port of its own; it may be started again after it has ended."""
 
-    def run(program: str, *arguments: object) -> None:
-        command = [str(bin_folder / program), *map(str, arguments)]
+    folder: Path
+    port: int
+    user: str | None
+    """The user of the system whose processes it runs as, if it is not ours."""
+
+    @property
+    def url(self) -> str:
+        """The URL of the server, without the name of a database."""
+        return f"postgresql://{SUPERUSER}@127.0.0.1:{self.port}"
+
+    @property
+    def process(self) -> int:
+        """The id of its first process."""
+        return int((self.folder / "data" / "postmaster.pid").read_text("ascii").split()[0])
+
+    def make(self) -> None:
+        """Make its data."""
+        self._run("initdb", "-D", self.folder / "data", "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--no-sync")
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        # the machine never goes down while it runs, so it need not wait for the disk
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder} -c fsync=off -c max_connections=50"
+        self._run("pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-o", options, "-w", "start")
+
+    def start_again(self) -> None:
+        """Start it if it has ended, when the last of its processes is gone, and wait until it answers."""
+        for _ in range(200):
+            if _answers(self.url):
+                return
+            with contextlib.suppress(AssertionError):  # some process of the one before still ends
+                self.start()
+            time.sleep(0.05)
+        raise AssertionError(f"the server does not start again: {(self.folder / 'log').read_text('utf-8')[-1000:]}")
+
+    def stop(self) -> None:
+        """Stop it at once."""
+        self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
+
+    def _run(self, program: str, *arguments: object) -> None:
+        bin_folder = programs()
+        assert bin_folder is not None
         done = subprocess.run(
-            command,
-            user=user,
-            cwd=folder,
+            [str(bin_folder / program), *map(str, arguments)],
+            user=self.user,
+            cwd=self.folder,
             capture_output=True,
             text=True,
             env={**os.environ, "LC_ALL": "C"},
@@ -45,17 +82,32 @@ def server() -> Iterator[str]:
         )
         assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
 
+
+@contextlib.contextmanager
+def server() -> Iterator[Server]:
+    """Give a server that runs until the block ends."""
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
-        run("initdb", "-D", data, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--no-sync")
-        # the server itself is never killed here, so it need not wait for the disk
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c fsync=off -c max_connections=50"
-        run("pg_ctl", "-D", data, "-l", folder / "log", "-o", options, "-w", "start")
+        made = Server(folder, free_port(), _unprivileged(folder))
+        made.make()
+        made.start()
         try:
-            yield f"postgresql://{SUPERUSER}@127.0.0.1:{port}"
+            yield made
         finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _answers(url: str) -> bool:
+    """Tell whether a server answers."""
+    import psycopg
+
+    try:
+        with psycopg.connect(f"{url}/postgres", connect_timeout=5) as connection:
+            return connection.execute("SELECT 1").fetchone() == (1,)
+    except psycopg.Error:
+        return False
 
 
 def _unprivileged(folder: Path) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
 
 from campaigns import fault_postgres  # noqa: E402
+from campaigns.fault_lost_database import ENDINGS, Loss  # noqa: E402
 from campaigns.fault_scenes import IN_POSTGRES, SCENES, wrong_release  # noqa: E402
 from campaigns.fault_server import Ended  # noqa: E402
 from campaigns.faults import USUAL, wrong_ending  # noqa: E402
@@ -84,6 +87,17 @@ def test_a_ledger_in_postgresql_has_what_it_had_or_one_entry_more(tmp_path, monk
     (release / "manifest.json").write_text('{"files": {}}')
     assert wrong(2) == []
     assert wrong(1) == ["a release stands without its entry"]
+
+
+def test_a_loss_ends_the_backend_or_the_server(monkeypatch):
+    sent = []
+    monkeypatch.setattr(os, "kill", lambda process, number: sent.append((process, number)))
+    server = SimpleNamespace(process=1)
+    for ending in ENDINGS:
+        Loss(ending, 1, "before", 0.0).strike(server, 7)
+        Loss(ending, 1, "before", 0.0).strike(server, None)
+    backend, whole = [(7, signal.SIGKILL), (7, signal.SIGTERM)], [(1, signal.SIGQUIT)] * 2 + [(1, signal.SIGKILL)] * 2
+    assert sent == backend + whole
 
 
 def test_how_a_command_may_end():

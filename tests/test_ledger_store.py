@@ -883,6 +883,78 @@ def test_a_sqlite_url_is_a_path(tmp_path: Path) -> None:
         assert len(same.entries()) == 1
 
 
+def end_backend(url: str, process: int) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as superuser:
+        superuser.execute("SELECT pg_terminate_backend(%s)", (process,))
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_an_entry_whose_connection_breaks_at_the_commit_is_looked_up(
+    is_committed: bool, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    plain = psycopg.Connection.commit
+
+    def break_off(connection: psycopg.Connection[Any]) -> None:
+        monkeypatch.undo()
+        if is_committed:
+            plain(connection)
+        end_backend(postgres_url, connection.info.backend_pid)
+        plain(connection) if not is_committed else connection.execute("SELECT 1")
+
+    with Store.create(postgres_url, folder=tmp_path / "store") as store:
+        monkeypatch.setattr(psycopg.Connection, "commit", break_off)
+        if is_committed:
+            assert enter(store).number == 1
+        else:
+            with pytest.raises(ix.LedgerError, match=r"broke off.*; try again$"):
+                enter(store)
+        assert len(store.entries()) == int(is_committed)
+        assert len(list((tmp_path / "store").iterdir())) == int(is_committed)
+        assert store.verify().passed
+
+
+def test_if_nobody_can_tell_whether_an_entry_stands_that_is_said(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    plain = psycopg.Connection.commit
+
+    def break_off(connection: psycopg.Connection[Any]) -> None:
+        plain(connection)
+        monkeypatch.setattr(psycopg, "connect", refuse)
+        connection.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    def refuse(*given: Any, **named: Any) -> None:
+        raise psycopg.OperationalError("connection failed: Connection refused")
+
+    with Store.create(postgres_url, folder=tmp_path / "store") as store:
+        monkeypatch.setattr(psycopg.Connection, "commit", break_off)
+        with pytest.raises(ix.LedgerError, match=r"entry may stand or not.*ledger list"):
+            enter(store)
+        monkeypatch.undo()
+        assert len(store.entries()) == 1
+        assert store.verify().passed  # its files are there
+
+
+def test_a_server_that_does_not_answer_is_told_with_what_to_do(postgres_url: str, tmp_path: Path) -> None:
+    with Store.create(postgres_url, folder=tmp_path / "store") as store, store._database.reading() as connection:
+        process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        end_backend(postgres_url, process)
+        with (
+            pytest.raises(ix.LedgerError, match=r"the server of the ledger .* broke off .*try again$"),
+            store._database._told_errors(),
+        ):
+            connection.exec_driver_sql("SELECT 1")
+    with pytest.raises(ix.LedgerError, match=r"does not answer .*Connection refused.*try again$"):
+        Store("postgresql://nobody@127.0.0.1:1/none")
+
+
 def test_a_password_is_never_told(postgres_server: str) -> None:
     url = postgres_server.replace("keeper@", "keeper:geheim@") + "/nowhere"
     with pytest.raises(ix.LedgerError) as told:

@@ -42,6 +42,8 @@ PATIENCE = 60
 """Seconds that a writer waits for the others; a transaction takes milliseconds."""
 GONE_AFTER = 60
 """Seconds after which PostgreSQL takes the lock from a writer that says nothing: its machine may be gone."""
+SILENT = ("Connection refused", "closed the connection", "starting up", "shutting down", "in recovery mode")
+"""What PostgreSQL's driver says of a server that does not run, or not yet."""
 WRITERS_LOCK = int.from_bytes(b"indistin", "big")
 """The advisory lock that a writer holds in PostgreSQL; it needs no right but to insert."""
 
@@ -100,6 +102,10 @@ ORDER BY 1, 2
 _KINDS = {"r": "table", "v": "view", "m": "view", "f": "foreign table", "p": "partitioned table"}
 
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*://")
+
+
+class BrokenOffError(LedgerError):
+    """The server broke off the connection; what was committed just then may stand or not."""
 
 
 class Database:
@@ -178,8 +184,12 @@ class Database:
         except IntegrityError:
             raise
         except DBAPIError as error:
-            reason = str(error.orig).strip().splitlines()
-            raise LedgerError(_error_text(self.name, reason[0] if reason else type(error.orig).__name__)) from None
+            reason = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
+            if error.connection_invalidated:
+                raise BrokenOffError(
+                    f"the server of the ledger {self.name} broke off the connection ({reason}); try again"
+                ) from None
+            raise LedgerError(_error_text(self.name, reason)) from None
         except UnicodeError:  # texts that are none, also in SQLite's own complaint about a damaged schema
             raise LedgerError(_error_text(self.name, "it is damaged; restore it from a copy")) from None
 
@@ -282,4 +292,6 @@ def _error_text(name: str, reason: str) -> str:
         return f"the ledger {name} was busy for {PATIENCE} seconds; try again"
     if "readonly" in reason:
         return f"the ledger {name} may be read here, but not be written"
+    if any(sign in reason for sign in SILENT):
+        return f"the server of the ledger {name} does not answer ({reason}); see that it runs, and try again"
     return f"the ledger {name}: {reason}"

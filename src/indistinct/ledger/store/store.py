@@ -23,7 +23,7 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from indistinct.errors import LedgerError, VerificationError
-from indistinct.ledger.store.database import ENTRIES, META, Database, new_sqlite
+from indistinct.ledger.store.database import ENTRIES, META, BrokenOffError, Database, new_sqlite
 from indistinct.ledger.store.entry import DIGEST, Draft, Entry, Unreadable, chain_findings, digest, from_row, to_row
 from indistinct.ledger.store.entry_files import LEFT_OVER_AFTER, Files, Staged
 from indistinct.ledger.store.spending import Spending
@@ -179,11 +179,12 @@ class Store:
     def append(self, draft: Draft, expected_head: str) -> Entry:
         """Enter a release after ``expected_head``, whole or not at all; raise ``HeadMoved`` if that is not the last.
 
-        Its files must have been staged. If the connection breaks at the very end, the entry may stand in spite of the
-        error: ``head`` tells.
+        Its files must have been staged. If the connection breaks at the very end, it is looked up whether the entry
+        stands; the error says so if nobody can tell.
         """
         if self.witness is not None:
             self.witness.refuse_unwritable()
+        entry: Entry | None = None
         try:
             with self._database.writing() as connection:
                 number, head = self._last(connection)
@@ -195,6 +196,9 @@ class Store:
                 connection.execute(insert(ENTRIES), to_row(entry))
         except IntegrityError:  # a writer that does not take the lock was quicker
             raise HeadMoved(self.head) from None
+        except BrokenOffError:
+            if entry is None or not self._stands(entry):
+                raise
         if self.witness is not None:
             self.witness.note(entry.number, entry.hash)
         return entry
@@ -280,6 +284,20 @@ class Store:
 
     def _hash_of(self, number: int) -> str:
         return self.start if number == 0 else self.entry(number).hash
+
+    def _stands(self, entry: Entry) -> bool:
+        """Tell whether an entry was committed before the connection broke."""
+        try:
+            with self._database.reading() as connection:
+                return (
+                    connection.execute(select(ENTRIES.c.number).where(ENTRIES.c.hash == entry.hash)).first() is not None
+                )
+        except LedgerError:
+            raise LedgerError(
+                f"the server of the ledger {self.name} broke off while entry {entry.number} was committed, and does "
+                "not answer: the entry may stand or not. When it runs again, indistinct ledger list shows it, and "
+                "ledger export gives its release"
+            ) from None
 
     def _discard(self, staged: Staged) -> None:
         """Remove staged files unless an entry refers to them."""
