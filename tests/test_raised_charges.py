@@ -15,7 +15,7 @@ import indistinct as ix
 from indistinct import testing
 from indistinct.algorithms import raised_charges
 from indistinct.algorithms.bounds import duals_by_nodes
-from indistinct.algorithms.covers import Covers
+from indistinct.algorithms.covers import Covers, ValueShares
 from indistinct.algorithms.raised_charges import raise_charges
 from indistinct.algorithms.space import Space
 from indistinct.quality import NCP
@@ -88,6 +88,31 @@ def test_no_group_of_k_rows_is_charged_more_than_it_costs(frequencies, k, asked,
         assert sum(raised[row] for row in group) <= most + 1e-12
 
 
+@given(
+    testing.frequency_lists(most_tuples=7),
+    st.integers(2, 3),
+    st.sampled_from([0, 1, 2, 5, 50]),
+    st.lists(st.floats(0, 4), min_size=7, max_size=7),
+    st.lists(st.integers(0, 3), min_size=7, max_size=7),
+)
+@examples(100)
+def test_no_m_rows_of_different_values_are_charged_more_than_they_cost(frequencies, m, asked, wild, values):
+    space = Space.of(frequencies, NCP())
+    assume(space.whole_row > 0)
+    cost = costs_by_hand(frequencies, space)
+    shares = ValueShares(np.array(values[: len(space.counts)], np.int32), np.full(4, 1 / m))
+    start = np.array(wild)[: len(space.counts)] * space.whole_row
+    proven, _ = raised_charges._pass(raised_charges._Nodes(Covers.of(space, shares)), start, m, Asked(asked))
+    sound = duals_by_nodes(space, m, Watch(), shares=shares)
+    raised = raise_charges(Covers.of(space, shares), sound, m, space.whole_row, Asked(asked))
+    assert raised @ space.counts >= np.minimum(sound, space.whole_row) @ space.counts
+    for group in combinations(range(len(space.counts)), m):
+        if len({values[point] for point in group}) == m:
+            most = m * cost(group)
+            assert sum(proven[point] for point in group) <= most + 1e-9
+            assert sum(raised[point] for point in group) <= most + 1e-9
+
+
 @given(testing.frequency_lists(most_tuples=6), st.integers(2, 3), st.floats(0.2, 1.0), st.sampled_from([1, 2, 4, 99]))
 @examples(100)
 def test_what_all_rows_are_charged_is_never_above_the_least_cost_of_all_partitions(frequencies, k, share, asked):
@@ -122,5 +147,5 @@ def test_a_row_that_keeps_many_from_rising_gives_up_its_charge():
 
 def test_a_table_too_large_for_memory_keeps_its_charges(monkeypatch):
     monkeypatch.setattr(raised_charges, "LARGEST", 0)
-    covers = Covers(np.array([1, 1]), [])
+    covers = Covers(np.array([1, 1]), [], ValueShares.without_limits(2))
     assert raise_charges(covers, np.array([0.5, 2.0]), 2, 1.0, Watch()).tolist() == [0.5, 1.0]

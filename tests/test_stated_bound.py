@@ -17,7 +17,7 @@ from indistinct import testing
 from indistinct.algorithms import MinGenCell
 from indistinct.algorithms.bounds import cell_bound, duals_by_nodes
 from indistinct.algorithms.space import Space
-from indistinct.algorithms.stated_bound import rows_of_every_group, state_bound
+from indistinct.algorithms.stated_bound import rows_of_every_group, state_bound, value_shares
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.watch import Watch
@@ -41,7 +41,7 @@ DIGITS |= {"5": ("5-6", "5-6", "*"), "6": ("5-6", "5-6", "*")}
 TREES: dict[str, dict[str, tuple[str, ...]]] = {"letter": LETTERS, "digit": DIGITS, "other": LETTERS}
 
 
-def least(rows, k, cost):
+def least(rows, k, cost, is_allowed=lambda group: True):
     """Give the least cost of all ways to suppress some rows, at 1 each, and divide the others into groups of k."""
 
     @cache
@@ -52,7 +52,7 @@ def least(rows, k, cost):
         found = 1.0 + of(rest)  # it is suppressed
         for mask in range(1 << len(rest)):
             group = (first, *(row for place, row in enumerate(rest) if mask >> place & 1))
-            if len(group) >= k:
+            if len(group) >= k and is_allowed(group):
                 others = tuple(row for place, row in enumerate(rest) if not mask >> place & 1)
                 found = min(found, len(group) * cost(group) + of(others))
         return found
@@ -127,6 +127,72 @@ def test_no_bound_exceeds_the_least_loss_of_all_partitions(frequencies, measure,
         assert cell_bound(frequencies, measure, k, Watch(), kind, visits) <= max(loss, 0.0) + 1e-9
 
 
+ILLS = st.sampled_from("xxyyz")
+ROWS_WITH_VALUES = st.lists(
+    st.tuples(*(st.sampled_from(sorted(tree)) for tree in TREES.values()), ILLS), min_size=2, max_size=8
+)
+
+
+def task_with_values(rows, model):
+    columns = {
+        name: ix.quasi(ix.levels([value, *path] for value, path in tree.items())) for name, tree in TREES.items()
+    }
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate([*TREES, "ill"])})
+    return task_for(table, ix.Policy(columns=columns | {"ill": ix.sensitive()}, privacy=[model], max_suppression=1.0))
+
+
+@given(
+    ROWS_WITH_VALUES,
+    st.sampled_from(
+        [*map(ix.MInvariance, (2, 3)), ix.AlphaK(0.5, 3), ix.AlphaK(0.7, 2), ix.AlphaK({"x": 0.4, "y": 0.6}, 2)]
+    ),
+)
+@examples(120)
+def test_no_bound_exceeds_the_least_ncp_of_all_partitions_whose_values_have_their_shares(rows, model):
+    def share(value):
+        if isinstance(model, ix.MInvariance):
+            return 1 / model.m
+        return model.alpha if isinstance(model.alpha, float) else model.alpha.get(value, 1.0)
+
+    def is_allowed(group):
+        counts = Counter(rows[row][-1] for row in group)
+        return all(number <= share(value) * len(group) + 1e-9 for value, number in counts.items())
+
+    task = task_with_values(rows, model)
+    k, shares = rows_of_every_group(task), value_shares(task)
+    asked = model.m if isinstance(model, ix.MInvariance) else model.k
+    wanted = least(rows, asked, lambda group: ncp_by_hand(rows, group), is_allowed) / len(rows)
+    for visits in (None, 10**9, 60, 1):
+        assert cell_bound(task.frequencies, NCP(), k, Watch(), visits=visits, shares=shares) <= wanted + 1e-9
+    assert cell_bound(task.frequencies, NCP(), k, Watch(time_limit=0), shares=shares) <= wanted + 1e-9
+
+
+def test_rows_of_one_value_are_no_company_for_each_other():
+    """Three a that are ill alike need the one b, each by itself; blind to values, two of them are a group."""
+    rows = [("a", "1", "a", "x")] * 3 + [("b", "1", "a", "y")]
+    task = task_with_values(rows, ix.MInvariance(2))
+    pair = 2 / 5 / 3  # two of five letters, in one of three columns
+    assert least(rows, 2, lambda group: ncp_by_hand(rows, group)) == pytest.approx(2 * pair)
+    found = cell_bound(task.frequencies, NCP(), 2, Watch(), shares=value_shares(task))
+    blind = cell_bound(task.frequencies, NCP(), 2, Watch())
+    assert blind <= 2 * pair / 4 + 1e-9
+    # an a and the b are charged 2 pairs together, so all rows at least 4 pairs (b pays half), at most 6 (it pays none)
+    assert 4 * pair / 4 - 1e-6 <= found <= 6 * pair / 4 + 1e-9
+
+
+def test_shares_are_of_the_column_that_is_limited_most_and_never_of_people():
+    rows = [("a", "1", "a", "x"), ("b", "2", "b", "y"), ("a", "1", "a", "z")]
+    assert value_shares(task_with_values(rows, ix.LDiversity(2))) is None
+    table = pa.table({"q": list("aabb"), "ill": list("xyxy"), "job": list("uvvu"), "who": list("1234")})
+    columns = {"q": ix.quasi(ix.suppress()), "ill": ix.sensitive(), "job": ix.sensitive(), "who": ix.identifier()}
+    asked = ix.Policy(columns, [ix.AlphaK(0.7, 2, column="ill"), ix.AlphaK(0.5, 2, column="job")])
+    task = task_for(table, asked)
+    shares = value_shares(task)
+    assert shares.limits.tolist() == [0.5, 0.5]
+    assert shares.values.tolist() == task.frequencies.entries.codes["job"].tolist()
+    assert value_shares(task_for(table, replace(asked, person="who"))) is None
+
+
 def test_a_bound_by_hand():
     """An a to spare joins b, and c joins d, at half of the domain each; two of a stay as they are."""
     table = pa.table({"letter": list("aaabcd"), "same": ["x"] * 6})
@@ -173,6 +239,21 @@ def test_every_local_release_states_a_bound_that_it_does_not_lose_less_than(algo
         figure = release.measures[name]
         assert 0 < bound <= (1 - figure if name == "precision" else figure) + 1e-12
         assert gap == pytest.approx((1 - figure if name == "precision" else figure) - bound, abs=1e-9)
+        assert release.verdict.passed
+
+
+def test_an_m_invariant_release_states_the_bound_of_groups_with_so_many_values():
+    table, policy = table_of_rows()
+    table = table.append_column("ill", pa.array([f"v{row % 4}" for row in range(len(table))]))
+    columns = {**policy.columns, "ill": ix.sensitive()}
+    asked = ix.Policy(columns, [ix.MInvariance(3)], max_suppression=1.0)
+    with ix.anonymize(table, asked, algorithm=ix.MInvariant()) as release:
+        task = task_for(table, asked)
+        bound, shares = release.facts["bound"]["ncp"], value_shares(task)
+        visits = ix.MInvariant.bound_effort * len(task.frequencies.entries)
+        assert bound == cell_bound(task.frequencies, NCP(), 3, Watch(), visits=visits, shares=shares)
+        assert cell_bound(task.frequencies, NCP(), 3, Watch(), visits=visits) < bound <= release.measures["ncp"]
+        assert release.facts["gap"] == pytest.approx(release.measures["ncp"] - bound)
         assert release.verdict.passed
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from indistinct.algorithms.boxes import ColumnLabels, values_at_hand
 from indistinct.algorithms.space import RANGE, RUN, Space
@@ -27,6 +28,8 @@ MOST_PLACES = 4_096
 MOST_KEYS = 1 << 57
 """Cells that keys can tell apart."""
 NOWHERE = -1
+ROUNDING = 1e-8
+"""Limits are raised by this share, which is more than models take for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,29 @@ def _several(cells: IntArray) -> IntArray:
     return np.where(number[cell_of] > 1, first[cell_of], NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class ValueShares:
+    """How much of a group each sensitive value may make up at the most.
+
+    A group in which no value makes up more charges its rows on average no more than any k of them that are charged most
+    and in which none makes up more, shares of rows being allowed.
+    """
+
+    values: NDArray[np.int32]
+    """(points,) the value of each point's rows."""
+    limits: FloatArray
+    """(values,) shares; empty where there are no limits."""
+
+    @classmethod
+    def without_limits(cls, points: int) -> ValueShares:
+        """No value is limited."""
+        return cls(np.zeros(points, np.int32), np.zeros(0))
+
+    def most_of(self, k: int) -> FloatArray:
+        """Give how many of k rows may have each value; rounding never makes it fewer."""
+        return self.limits * k * (1.0 + ROUNDING)
+
+
 @dataclass(slots=True)
 class Covers:
     """The points of a space, and in which cells they lie at every node."""
@@ -101,6 +127,7 @@ class Covers:
     counts: IntArray
     """(points,) rows; points that are alike may stand apart."""
     columns: list[_Column]
+    shares: ValueShares
     parts: list[list[int]] = field(default_factory=list)
     """The columns that are taken together."""
     codes: list[IntArray] = field(default_factory=list)
@@ -113,9 +140,10 @@ class Covers:
     _length: int = 0
 
     @classmethod
-    def of(cls, space: Space) -> Covers:
+    def of(cls, space: Space, shares: ValueShares | None = None) -> Covers:
         """Lay out the covers of a space of any kind of labels."""
-        made = cls(space.counts, [_Column.of(space, column) for column in range(len(space.kinds))])
+        columns = [_Column.of(space, column) for column in range(len(space.kinds))]
+        made = cls(space.counts, columns, shares or ValueShares.without_limits(len(space.counts)))
         sizes = [column.cells.shape[1] for column in made.columns]
         for column in np.argsort(sizes, kind="stable").tolist():
             if made.parts and math.prod(sizes[one] for one in (*made.parts[-1], column)) <= MOST_PLACES:
@@ -188,7 +216,8 @@ class Covers:
             return keys
         return np.unique(keys, return_inverse=True)[1].ravel()
 
-    def cells(self) -> Cells:
-        """Give the tables of all nodes that were asked for, as kernels take them."""
+    def cells(self, k: int) -> Cells:
+        """Give the tables of all nodes that were asked for, as kernels take them, for groups of k rows."""
         self._keys, self._costs = [np.concatenate(self._keys)], [np.concatenate(self._costs)]
-        return Cells(np.stack(self.codes).astype(np.int32), self._keys[0], self._costs[0], self.counts)
+        codes = np.stack(self.codes).astype(np.int32)
+        return Cells(codes, self._keys[0], self._costs[0], self.counts, self.shares.values, self.shares.most_of(k))

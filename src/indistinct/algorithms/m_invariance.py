@@ -57,6 +57,7 @@ class MInvariant(Algorithm):
     name: ClassVar[str] = "m-invariance"
     title: ClassVar[str] = "people keep their group's values (Xiao and Tao 2007)"
     makes_safe_groups: ClassVar[bool] = False
+    bound_effort: ClassVar[int] = 600
 
     measure: QualityMeasure | str = "ncp"
     two_tables: bool = False

@@ -17,6 +17,7 @@ from indistinct.algorithms.covers import Covers
 from indistinct.counting import IntArray
 from indistinct.kernels import charge_limits
 from indistinct.kernels.charge_limits import CELLS, VISITS, Charges, Tight, Weights, Work
+from indistinct.kernels.charging import Cells
 from indistinct.quality.measure import FloatArray
 from indistinct.watch import Watch
 
@@ -59,7 +60,7 @@ def raise_charges(covers: Covers, duals: FloatArray, k: int, most: float, watch:
         if (steps and gained <= ENOUGH * total) or watch.time_is_up():
             break
         steps += STEPS
-        values = _Moving(covers.counts, k, steps, watch).run(tight, proven, np.minimum(values * GROWTH, most))
+        values = _Moving(covers.cells(k), k, steps, watch).run(tight, proven, np.minimum(values * GROWTH, most))
     return best
 
 
@@ -90,7 +91,7 @@ def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[Floa
     """
     order = np.argsort(-values, kind="stable")
     charges = Charges(values, order, np.full(len(values), GROWTH), np.array([GROWTH]))
-    work = Work.of(len(values), k)
+    work = Work.of(len(values), k, len(nodes.covers.shares.limits))
     tight = Tight(
         costs=np.empty(MOST_CELLS),
         starts=np.zeros(MOST_CELLS + 1, np.int64),
@@ -104,7 +105,7 @@ def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[Floa
             break
         least, tables = batch
         with np.errstate(over="ignore"):  # hashing wraps around
-            charge_limits.limit(tables, least, nodes.covers.cells(), charges, tight, k, work)
+            charge_limits.limit(tables, least, nodes.covers.cells(k), charges, tight, k, work)
         number += 1
         watch.report("bound", int(tight.counters[VISITS]), None)
     proven: FloatArray = np.minimum(values * charges.factors, level) * (1.0 - ROUNDING)
@@ -115,7 +116,7 @@ def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[Floa
 class _Moving:
     """Moves charges between points, some steps, with the tight cells alone in sight."""
 
-    counts: IntArray
+    cells: Cells
     k: int
     steps: int
     watch: Watch
@@ -127,15 +128,15 @@ class _Moving:
         for step in range(self.steps if tight.counters[CELLS] else 0):
             if self.watch.time_is_up():
                 break
-            weighed = Weights.of(len(values), int(tight.counters[CELLS]), self.k)
-            charge_limits.weigh(tight, self.counts, values, self.k, weighed)
+            weighed = Weights.of(len(values), int(tight.counters[CELLS]), len(self.cells.most))
+            charge_limits.weigh(tight, self.cells, values, self.k, weighed)
             weights, factors = weighed.weights, np.minimum(weighed.factors, GROWTH)
             allowed = np.minimum(values * factors, highest)
-            found = float(allowed @ self.counts)
+            found = float(allowed @ self.cells.counts)
             if found > total:
                 best, total = allowed, found
             average = weights if step == 0 else MEMORY * average + (1.0 - MEMORY) * weights
             pace = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / self.steps)
-            wanted = np.clip(factors - average / self.counts, -2.0, 1.0)
+            wanted = np.clip(factors - average / self.cells.counts, -2.0, 1.0)
             values = np.minimum(allowed * np.exp(pace * wanted), highest)
         return best

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from indistinct.algorithms.algorithm import Algorithm, declaration_of
 from indistinct.algorithms.bounds import cell_bound
+from indistinct.algorithms.covers import ValueShares
 from indistinct.algorithms.task import Task
+from indistinct.algorithms.value_counter import rules_of
 from indistinct.privacy.model import least_rows
 from indistinct.quality.cell_losses import CellMeasure
 from indistinct.quality.loss import NCP
+from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
 
@@ -20,6 +25,7 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     By the measure that the algorithm is after, or else by NCP, no release of these rows in groups of as many rows as
     the policy asks for, with labels of this kind, has a loss below the bound, however many rows it suppresses. It takes
     at most about a fifth of the time that the algorithm took; with a time limit, as much of what is left as pays.
+    Where a sensitive value may make up no more than a share of a group, it tells of such groups alone.
     Where chance raised labels nothing is said: the bound tells of the values below them.
     """
     declared = declaration_of(algorithm)
@@ -35,7 +41,7 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     if watch.time_limit is None or watch.time_is_up():
         visits = declared.bound_effort * len(task.frequencies.entries)
         watch = Watch(None, watch.progress, watch.is_cancelled)
-    bound = cell_bound(task.frequencies, measure, k, watch, declared.label_kind, visits)
+    bound = cell_bound(task.frequencies, measure, k, watch, declared.label_kind, visits, value_shares(task))
     return replace(recoding, bound={measure.name: bound}, gap=max(0.0, measure.loss(recoding) - bound))
 
 
@@ -44,3 +50,24 @@ def rows_of_every_group(task: Task) -> int:
     everything = len(task.frequencies.columns)
     asked = [one.models for one in task.requirements if len(one.columns) == everything]
     return max((least_rows(model) for models in asked for model in models), default=1)
+
+
+def value_shares(task: Task) -> ValueShares | None:
+    """Give what every value of one sensitive column may make up of a group over all quasi columns, if that is limited.
+
+    Of several columns it is the one whose values are limited most. Where people are counted, shares are not of rows.
+    """
+    frequencies = task.frequencies
+    if frequencies.base.people is not None:
+        return None
+    found = list[tuple[float, str, FloatArray]]()
+    for one in task.requirements:
+        if len(one.columns) == len(frequencies.columns):
+            for model in one.models:
+                for column, rule in [] if model.asks_whole_table else rules_of(task, model) or []:
+                    if rule.kind == "shares" and rule.limits is not None:
+                        found.append((float(rule.limits.mean()), column, rule.limits))
+    if not found:
+        return None
+    _, column, limits = min(found, key=lambda one: one[:2])
+    return ValueShares(frequencies.entries.codes[column].astype(np.int32), limits)

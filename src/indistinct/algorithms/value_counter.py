@@ -115,7 +115,7 @@ class ValueCounter(TupleCounter):
             and not task.counts_people
             and not task.policy.links_rows
             and any(model.asks_sensitive for model in task.models)
-            and all(_asks_rows_alone(model) or _rules_of(task, model) for model in task.models)
+            and all(_asks_rows_alone(model) or rules_of(task, model) for model in task.models)
         )
 
     def outcome(self, node: Node, source: Any) -> Outcome:
@@ -239,7 +239,7 @@ def _speaks_for_itself(model: PrivacyModel) -> bool:
     return places[0] <= places[1]
 
 
-def _rules_of(task: Task, model: PrivacyModel) -> list[tuple[str, ValueRule]] | None:
+def rules_of(task: Task, model: PrivacyModel) -> list[tuple[str, ValueRule]] | None:
     """Give the rule that a model has for each column that it asks about; None if it has none for one of them."""
     if not _speaks_for_itself(model):
         return None
@@ -257,7 +257,7 @@ def _rules_by_codes(task: Task) -> list[tuple[str, list[ValueRule]]]:
     """Give the rules on each column, those that count it under the same codes together."""
     sorted_out: dict[tuple[str, bytes], list[ValueRule]] = {}
     for model in task.models:
-        for name, rule in _rules_of(task, model) or []:
+        for name, rule in rules_of(task, model) or []:
             codes = b"" if rule.codes is None else rule.codes.tobytes()
             sorted_out.setdefault((name, codes), []).append(rule)
     return [(name, rules) for (name, _), rules in sorted_out.items()]

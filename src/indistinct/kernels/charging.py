@@ -28,12 +28,16 @@ class Cells(NamedTuple):
     ``keys``    int64, one table after the other: what each place adds to the number of the cell, or NO_CELL
     ``costs``   float64, likewise: what it adds to what a row of the cell costs
     ``counts``  (points,) int64: rows
+    ``values``  (points,) int32: the sensitive value of a point
+    ``most``    (values,) float64: so many of k rows may have a value; empty where that does not matter
     """
 
     codes: Any
     keys: Any
     costs: Any
     counts: Any
+    values: Any
+    most: Any
 
 
 class Rising(NamedTuple):
@@ -53,22 +57,43 @@ class Rising(NamedTuple):
     counters: Any
 
 
+class Spent(NamedTuple):
+    """How many rows of each value pay in each cell.
+
+    ``pairs``  int64, a power of two of them: cells with values by their hash, or NOWHERE
+    ``rows``   float64, as many: the rows that pay
+    ``taken``  (1 + points,) int64: how many pairs there are, and their slots
+    """
+
+    pairs: Any
+    rows: Any
+    taken: Any
+
+    @classmethod
+    def of(cls, points: int, values: int) -> Spent:
+        """Give room for so many points; where no values are told apart there is nothing to note."""
+        room = 1 << (2 * points).bit_length() if values else 1
+        return cls(np.full(room, NOWHERE), np.empty(room), np.zeros(1 + points if values else 1, np.int64))
+
+
 class Work(NamedTuple):
     """Arrays to work in.
 
     ``slots``  int64, a power of two of them: cells by their hash, or NOWHERE
+    ``spent``  what values have paid
     and for each cell, or each place of a point:
-    ``taken``, ``cell_keys``, ``rows``, ``payers``, ``group_of``, ``spare``  (points,) int64
-    ``cell_costs``, ``paid``  (points,) float64
+    ``taken``, ``cell_keys``, ``group_of``, ``spare``  (points,) int64
+    ``rows``, ``payers``, ``cell_costs``, ``paid``  (points,) float64
     """
 
     slots: Any
+    spent: Spent
     taken: Any
     cell_keys: Any
-    rows: Any
-    payers: Any
     group_of: Any
     spare: Any
+    rows: Any
+    payers: Any
     cell_costs: Any
     paid: Any
 
@@ -77,7 +102,8 @@ def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int
     """Let charges rise past some nodes, cheapest first, until so many points were looked at; give the nodes passed.
 
     A cell with k rows or more is looked at when charges have risen to what it costs at the least. Its k rows that are
-    charged most may be charged k times its cost: rising rows share equally what the stopped ones leave of it.
+    charged most may be charged k times its cost: rising rows share equally what the stopped ones leave of it. Where
+    only so many of k rows may have a value, those are meant that are charged most of all that may share a group.
 
     IN      tables  (nodes, parts) int64: where the table of each part starts, for each node
     IN      least   (nodes,) float64: what cells that first appear at the node cost at the least, ascending
@@ -87,18 +113,17 @@ def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int
     while room < 4 * state.counters[RISING]:
         room *= 2
     points = len(cells.counts)
-    taken, cell_keys, rows, payers, group_of, spare = np.empty((6, points), np.int64)
-    sums = np.empty(points), np.empty(points)
-    work = Work(np.full(room, NOWHERE), taken, cell_keys, rows, payers, group_of, spare, *sums)
+    spent = Spent.of(points, len(cells.most))
+    work = Work(np.full(room, NOWHERE), spent, *np.empty((4, points), np.int64), *np.empty((4, points)))
     return int(_rise(tables, least, cells, state, k, most, work))
 
 
 @kernel
 def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int, work: Work) -> int:
     """Do what ``rise`` says."""
-    codes, keys, costs, counts = cells
+    codes, keys, costs, counts, values, most_alike = cells
     duals, limits, rising, stopped, counters = state
-    slots, taken, cell_keys, rows, payers, group_of, spare, cell_costs, paid = work
+    slots, spent, taken, cell_keys, group_of, spare, rows, payers, cell_costs, paid = work
     parts = len(codes)
     node = 0
     while node < len(least) and counters[RISING] > 0 and counters[VISITS] <= most:
@@ -117,12 +142,12 @@ def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: in
                     cell_keys[groups], cell_costs[groups] = key, 0.0
                     for part in range(parts):
                         cell_costs[groups] += costs[tables[node, part] + codes[part, point]]
-                    rows[groups], paid[groups] = 0, 0.0
+                    rows[groups], paid[groups] = 0.0, 0.0
                     groups += 1
                 group_of[place] = slots[slot]
-                rows[slots[slot]] += counts[point]
+                rows[slots[slot]] += spend(slots[slot], values[point], float(counts[point]), most_alike, spent)
         for group in range(groups):
-            payers[group] = min(k, rows[group])
+            payers[group] = min(float(k), rows[group])
         if groups > 0:
             for place in range(counters[STOPPED] - 1, -1, -1):
                 point = stopped[place]
@@ -132,7 +157,8 @@ def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: in
                 if key >= 0:
                     group = slots[find(key, slots, cell_keys)]
                     if group != NOWHERE and rows[group] < k:
-                        paying = min(k - rows[group], counts[point])
+                        asked = min(k - rows[group], float(counts[point]))
+                        paying = spend(group, values[point], asked, most_alike, spent)
                         rows[group] += paying
                         paid[group] += paying * duals[point]
         for place in range(counters[RISING]):
@@ -142,9 +168,38 @@ def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: in
                 limits[rising[place]] = min(limits[rising[place]], limit)
         for group in range(groups):
             slots[taken[group]] = NOWHERE
+        forget(spent)
         counters[VISITS] += INSERTED * counters[RISING] + counters[STOPPED]
         node += 1
     return node
+
+
+@kernel
+def spend(cell: Any, value: Any, asked: float, most: Any, spent: Spent) -> float:
+    """Give how many of so many rows of a value may pay in a cell besides those that do, and note it."""
+    if len(most) == 0:
+        return asked
+    pairs, rows, taken = spent
+    pair = np.int64(cell) * len(most) + value
+    mask = len(pairs) - 1
+    slot = ((pair * np.int64(-7046029254386353131)) >> np.int64(32)) & mask
+    while pairs[slot] != NOWHERE and pairs[slot] != pair:
+        slot = (slot + 1) & mask
+    if pairs[slot] == NOWHERE:
+        pairs[slot], rows[slot] = pair, 0.0
+        taken[0] += 1
+        taken[taken[0]] = slot
+    paying = max(0.0, min(asked, most[value] - rows[slot]))
+    rows[slot] += paying
+    return float(paying)
+
+
+@kernel
+def forget(spent: Spent) -> None:
+    """Forget what values have paid."""
+    for place in range(1, 1 + spent.taken[0]):
+        spent.pairs[spent.taken[place]] = NOWHERE
+    spent.taken[0] = 0
 
 
 @kernel
