@@ -94,6 +94,10 @@ def test_every_check_in_its_order_and_words() -> None:
     assert [(check.name, check.detail) for check in found.checks] == ALONE
     assert (found.passed, found.rows, found.groups, found.smallest_group, found.noun) == (True, 8, 2, 2, "profile")
     assert found.not_checked == ()
+    unwritten = ix.verify(RELEASED, POLICY, canonical=True)
+    assert unwritten.checks[0] == Check("canonical", True, "no file to compare")
+    (unsaid,) = unwritten.not_checked
+    assert all(f"{part}: only a file has bytes to compare" in unsaid for part in RELEASED)
     with_original = ix.verify(RELEASED, POLICY, original=ORIGINAL)
     assert [(check.name, check.detail) for check in with_original.checks] == ALONE + PROVED
     assert with_original.passed
@@ -146,7 +150,8 @@ def test_tables_and_columns_that_are_others() -> None:
         ("visits: columns", True, "3 columns, no identifier"),
     ]
     assert (found.rows, found.groups, found.smallest_group) == (6, 0, 0)
-    assert failing(RELEASED | {"more": RELEASED["drugs"]}) == {"tables": "'more' is not in the policy"}
+    more = failing(RELEASED | {"more": RELEASED["drugs"]}, canonical=True)
+    assert more == {"tables": "'more' is not in the policy"}
     named = RELEASED | {"people": RELEASED["people"].append_column("id", pa.array(list("abcd")))}
     assert list(failing(named, original=ORIGINAL)) == ["people: columns"]
     nobody = {part: rows.slice(0, 0) for part, rows in RELEASED.items()}
@@ -191,12 +196,22 @@ def test_a_folder_of_several_tables(folder: Path) -> None:
     assert "the measures precision" in found.not_checked[0]
     with pytest.raises(ix.TableError, match="give the policy of all of them"):
         ix.verify(folder)
+    with pytest.raises(ix.TableError, match="give the policy of all of them"):
+        ix.verify(folder, ix.Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)]))
+    canonical = {check.name: check.passed for check in ix.verify(folder, POLICY, canonical=True).checks}
+    assert canonical["canonical"]
+    assert "canonical" not in names
 
 
 def test_a_folder_of_several_tables_and_their_originals(folder: Path) -> None:
     good = (folder / "manifest.json").read_text()
     proved = ix.verify(folder, POLICY, original=ORIGINAL)
     assert [check.name for check in proved.checks][-8:] == ["search", "manifest", *(name for name, _ in PROVED)]
+    suppressed = "how many rows were suppressed"
+    assert [suppressed in ix.verify(folder, POLICY).not_checked[0], suppressed in proved.not_checked[0]] == [
+        True,
+        False,
+    ]
     said = json.loads(good)
     del said["verdict"]  # which says the same in words
     drugs = said["linked_tables"]["drugs"]
@@ -210,7 +225,7 @@ def test_a_folder_of_several_tables_and_their_originals(folder: Path) -> None:
         (folder / "manifest.json").write_text(json.dumps(elsewhere))
         assert "people: levels" in failing(folder, original=ORIGINAL)
         (folder / "manifest.json").write_text(good)
-        others = ORIGINAL | {"visits": ORIGINAL["visits"].set_column(2, "ward", pa.array(["ear"] * 3))}
+        others = ORIGINAL | {"visits": ORIGINAL["visits"].set_column(2, "ward", pa.array(["nose"] * 3))}
         assert set(failing(folder, original=others)) == {"visits: truthful"}
         (folder / "manifest.json").write_text(json.dumps(said | {"remark": 1}))
         assert set(failing(folder, original=ORIGINAL)) == {"suppressed rows", "manifest"}

@@ -86,6 +86,9 @@ def test_people_are_counted_where_something_tells_them() -> None:
     assert set(failing(alike, diverse)) == {"l-diversity (l = 2) on quasi-identifier"}
     close = replace(of_people, privacy=(ix.KAnonymity(2), ix.TCloseness(0.1)))
     assert [name for name in judged(alike, close) if "closeness" in name] == []  # of rows it implies nothing
+    of_rows = replace(POLICY, privacy=(ix.AlphaK(0.5, 2), ix.TCloseness(0.1)))
+    assert [name.split()[0] for name in judged(BY_COLUMN, of_rows)] == ["columns", "alpha-k", "t-closeness"]
+    assert len(failing(alike, of_rows)) == 1
     frequent = replace(of_people, privacy=(ix.AlphaK(0.5, 2),))
     assert "k-anonymity (k = 2) on quasi-identifier" in judged(BY_COLUMN, frequent)
     assert "k-anonymity (k = 2) on quasi-identifier" in failing(BY_COLUMN.slice(0, 4), frequent)
@@ -277,6 +280,8 @@ def test_rows_under_a_pseudonym_are_not_compared_cell_by_cell() -> None:
 def test_readers_who_would_not_agree_are_named(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(BY_COLUMN, tmp_path / "part.parquet")
     assert failing(str(tmp_path)) == {}
+    (unsaid,) = ix.verify(str(tmp_path), POLICY, canonical=True).not_checked
+    assert "table: only a file has bytes to compare" in unsaid
     mixed = BY_COLUMN.set_column(2, "ill", pa.array(["x", "", None, "x", "y", "z"]))
     pyarrow.parquet.write_table(mixed, tmp_path / "part.parquet")
     told = "'ill': null beside empty text or no number; here they are one value, to other readers several"
@@ -292,7 +297,8 @@ def test_a_file_of_the_same_length_may_be_written_otherwise(tmp_path: Path) -> N
     pyarrow.parquet.write_table(ORIGINAL, tmp_path / "t.parquet")
     with ix.anonymize(tmp_path / "t.parquet", POLICY) as made:
         made.write(tmp_path / "out")
-    assert judged(tmp_path / "out", canonical=True)["canonical"][0]
+    told = "table.parquet and manifest.json: byte for byte the one writing of what they say"
+    assert judged(tmp_path / "out", canonical=True)["canonical"] == (True, told)
     path = tmp_path / "out" / "table.parquet"
     content = path.read_bytes()
     path.write_bytes(content.replace(b"DuckDB version v", b"DuckDB version 9"))
@@ -492,6 +498,8 @@ def test_figures_that_lie_between_two_bounds() -> None:
     assert [round(end, 9) for end in found["accuracy"]] == [round(1 / 3, 9), round(2 / 3, 9)]
     assert found["relative-distance"] == Bounds(1.5, 3.0)
     assert found["discernibility"] == Bounds(10.0, 10.0)
+    blank = [column(1.0, 2, Bounds(0.0, 0.0), Bounds(4.0, 4.0)), column(1.0, 0, Bounds(1.0, 1.0), Bounds(0.0, 0.0))]
+    assert stated_measures._all_figures(_Counts(4, np.array([4])), blank)["accuracy"] == Bounds(1.0, 1.0)
     free = [column(0.0, 0, Bounds(0.0, 0.0), Bounds(0.0, 0.0))]
     nothing = stated_measures._all_figures(_Counts(1, np.array([1])), free)
     assert nothing["loss"] == nothing["relative-distance"] == Bounds(0.0, 0.0)
@@ -536,6 +544,25 @@ def test_blank_rows_are_missing_cell_by_cell_as_well() -> None:
         pytest.raises(ix.PolicyError),
     ):
         prove_cell_by_cell(released, source, blank, 2)
+
+
+def test_figures_are_compared_with_their_levels() -> None:
+    with open_table(BY_COLUMN) as released, open_table(ORIGINAL) as source:
+
+        def found(**changed: Any) -> tuple[bool, str]:
+            said = {"measures": {"precision": 0.75}, "node": {"age": 1, "sex": 0}, "heights": {"age": 2, "sex": 1}}
+            told = {"suppressed": 0, **said, **changed}
+            check = stated_measures.measures_check(told, released, source, POLICY, np.array([3, 3], np.int64))
+            assert check is not None
+            return check.passed, check.detail
+
+        assert found() == (True, "1 figure is what the table and the original give")
+        assert found(measures={"precision": 0.75, "own": 9.0}) == found()
+        assert found(heights={"age": 2, "sex": 2}) == (False, "the height of 'sex' is 1, not what is stated")
+        assert found(measures={"precision": 0.5}) == (False, "precision is 0.75, not what is stated")
+        means = {"age": 1.0, "sex": 0.0}
+        assert found(node=None, mean_levels=means) == (True, "1 figure is what the table and the original give")
+        assert found(node=None, mean_levels=means | {"sex": 1.0})[1].startswith("the mean level of 'sex' is 0,")
 
 
 def test_figures_are_not_compared_where_they_begin_elsewhere() -> None:

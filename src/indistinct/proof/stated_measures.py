@@ -167,8 +167,7 @@ def _released_labels(released: Rows, name: str, blank: int) -> dict[str | None, 
     found = released.values_by([], name)
     rows = np.bincount(found.values, found.counts, len(found.texts)).astype(np.int64)
     labels = dict(zip(found.texts, rows.tolist(), strict=True))
-    if blank:
-        labels[None] = labels.get(None, 0) - blank
+    labels[None] = labels.get(None, 0) - blank
     return {text: number for text, number in labels.items() if number > 0}
 
 
