@@ -14,9 +14,9 @@ import pytest
 import indistinct as ix
 from indistinct.errors import TableError
 from indistinct.policy.stated_shapes import is_stated_policy
-from indistinct.proof import statements
+from indistinct.proof import stated_search, statements
 from indistinct.proof.checks import Check, Recount
-from indistinct.proof.stated_search import option_mistakes
+from indistinct.proof.stated_search import form_mistakes, option_mistakes
 from indistinct.proof.stated_verdict import verdict_mistakes
 from indistinct.recoding.classes import NOT_PROTECTED
 from indistinct.released.manifest import policy_described
@@ -231,6 +231,19 @@ def test_what_is_proven_has_no_gap() -> None:
     assert told(is_proven=True, gap=0.5) == told(is_proven=True, gap=None) == told(is_proven=False, gap=0) == together
 
 
+def test_what_is_said_of_a_form_of_release_alone() -> None:
+    linked = {"form": "linked tables", "linked_tables": {}, "node": {}}
+    assert form_mistakes(linked) == form_mistakes({"about": {}, "node": {}}) == []
+    assert form_mistakes(linked | {"about": {}}) == ["about is not said of such a release"]
+    assert form_mistakes(linked | {"link": "x"}) == ["link is not said of such a release"]
+
+
+def test_options_of_an_algorithm_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stated_search, "ALGORITHMS", {"plain": object})
+    assert option_mistakes({"algorithm": "plain", "options": {}}, POLICY) == []
+    assert option_mistakes({"algorithm": "plain", "options": {"width": 1}}, POLICY) != []
+
+
 def test_options_are_those_of_the_algorithm() -> None:
     def wrong(algorithm: str, options: dict[str, Any]) -> bool:
         return bool(option_mistakes({"algorithm": algorithm, "options": options}, POLICY))
@@ -243,6 +256,8 @@ def test_options_are_those_of_the_algorithm() -> None:
     assert not wrong("of-others", {"note": 1, "set": ["age", "plain-word", 5]})
     assert wrong("of-others", {"set": [NOTE]})
     assert not option_mistakes({}, POLICY)
+    renamed = ix.Policy({"Age in years": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
+    assert not option_mistakes({"algorithm": "chosen", "options": {"node": {"Age in years": 1}}}, renamed)
 
 
 def words(name: str, detail: str, **more: Any) -> list[str]:

@@ -141,6 +141,12 @@ def test_what_cells_may_be() -> None:
     assert "people: level of age" in failing(with_cell("people", "age", 3, "46"), levels)
 
 
+def test_readers_who_would_not_agree_are_named() -> None:
+    mixed = RELEASED["people"].set_column(0, "age", pa.array(["30s", "30s", "", None], pa.string()))
+    told = "'age': null beside empty text or no number; here they are one value, to other readers several"
+    assert failing(RELEASED | {"people": mixed}) == {"missing cells": told}
+
+
 def test_tables_and_columns_that_are_others() -> None:
     less = {part: rows for part, rows in RELEASED.items() if part != "drugs"}
     found = ix.verify(less, POLICY)

@@ -19,7 +19,7 @@ from indistinct.proof import by_column, stated_measures
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import NOT_COUNTED
-from indistinct.proof.stated_measures import Bounds, Reading, _Column, _Counts, _Reader
+from indistinct.proof.stated_measures import TOLERANCE, Bounds, Reading, _Column, _Counts, _Reader
 from indistinct.proof.stated_search import search_checks
 
 Cell = str | None
@@ -153,6 +153,8 @@ def test_labels_of_two_levels_that_read_the_same_are_both_tried() -> None:
     assert failing(table(x=["b", "b"]), policy, original=table(x=["1", "2"]), is_local=False) == {
         "truthful": "1 released rows generalize no row of the original, one to one"
     }
+    for cells in (["a"] * 4, ["b"] * 4):  # one row is false at one of the levels, three at the other
+        assert failing(table(x=cells), policy, original=original, is_local=False)["truthful"].startswith("1 released")
     false = failing(table(x=["a", "a", "b", "b"]), policy, original=original, is_local=False)
     assert false == {"truthful": "1 released rows generalize no row of the original, one to one"}
     lost = failing(table(x=["a", "1", "b", "b"]), policy, original=original, is_local=False)
@@ -225,6 +227,8 @@ def test_rows_that_were_left_blank() -> None:
 def test_nothing_is_proved_of_a_table_without_rows_or_columns() -> None:
     assert "truthful" not in judged(BY_COLUMN.slice(0, 0), original=ORIGINAL)
     assert "truthful" not in judged(BY_COLUMN.drop_columns(["sex"]), original=ORIGINAL)
+    with pytest.raises(ix.PolicyError, match=r"columns\.ill: the table has no such column"):
+        ix.verify(BY_COLUMN, POLICY, original=ORIGINAL.drop_columns(["ill"]), is_local=False)
 
 
 def test_the_original_at_a_node_holds_what_is_asked_for() -> None:
@@ -249,6 +253,7 @@ def test_cells_one_by_one_and_how_many_people_are_behind_them() -> None:
             check.name: (check.passed, check.detail) for check in prove_cell_by_cell(released, source, of_people, 0)
         }
         assert told["people"] == (True, "each of 1 groups fits the rows of at least 2 people")
+        assert "linked rows" not in told
         assert told["least suppression"] == (
             True,
             "not proved cell by cell: 0 of 4 rows missing, and the policy allows 2",
@@ -336,6 +341,8 @@ def test_bounds_hold_what_lies_between_them() -> None:
     assert Bounds(1e12, 1e12).allow(1e12 + 100)
     assert not Bounds(1e12, 1e12).allow(1e12 + 10_000)
     assert not Bounds(0.0, 0.0).allow(1e-6)
+    assert Bounds(0.0, 0.0).allow(TOLERANCE)
+    assert Bounds(0.0, 0.0).allow(-TOLERANCE)
     assert (Bounds(1.0, 1.0).are_one, Bounds(1.0, 1.1).are_one) == (True, False)
     assert stated_measures._in_words(Bounds(0.25, 0.25)) == "0.25"
     assert stated_measures._in_words(Bounds(0.25, 0.5)) == "between 0.25 and 0.5"
@@ -351,6 +358,8 @@ def test_bounds_hold_what_lies_between_them() -> None:
         ({"gap": 0.2}, ["bound and gap do not go together"]),
         ({"gap": 0.2, "is_proven": False}, []),
         ({"bound": {"ncp": 0.2}, "gap": 0.1}, []),
+        ({"bound": {"ncp": TOLERANCE}, "gap": 0.0, "measures": {"ncp": 0.0}}, []),
+        ({"bound": {"ncp": 0.0}, "gap": TOLERANCE, "measures": {"ncp": 0.0}}, []),
         ({"bound": {"ncp": 0.2}, "gap": 0.1, "measures": {"ncp": 0.3}}, []),
         ({"bound": {"precision": 0.2}, "gap": 0.1, "measures": {"precision": 0.7}}, []),
         ({"bound": {"own": 0.2}, "gap": 0.9, "measures": {"own": 0.3}}, []),
@@ -503,6 +512,8 @@ def test_figures_that_lie_between_two_bounds() -> None:
     free = [column(0.0, 0, Bounds(0.0, 0.0), Bounds(0.0, 0.0))]
     nothing = stated_measures._all_figures(_Counts(1, np.array([1])), free)
     assert nothing["loss"] == nothing["relative-distance"] == Bounds(0.0, 0.0)
+    one = stated_measures._all_figures(_Counts(1, np.array([1])), [column(1.0, 1, Bounds(1.0, 1.0), Bounds(0.0, 0.0))])
+    assert one["accuracy"] == Bounds(0.0, 0.0)
     assert nothing["average-group-size"] == nothing["completeness"] == Bounds(1.0, 1.0)
     tiny = [_Column(0.5, 1, Bounds(1.0, 1.0), {"loss": Bounds(0.25, 0.25)}, {"loss": 1.0})]
     assert stated_measures._lost_share(tiny, "loss") == Bounds(0.75, 0.75)
@@ -563,6 +574,41 @@ def test_figures_are_compared_with_their_levels() -> None:
         means = {"age": 1.0, "sex": 0.0}
         assert found(node=None, mean_levels=means) == (True, "1 figure is what the table and the original give")
         assert found(node=None, mean_levels=means | {"sex": 1.0})[1].startswith("the mean level of 'sex' is 0,")
+
+
+def test_figures_of_labels_that_read_the_same_are_bounded() -> None:
+    policy = ix.Policy({"x": ix.quasi(ix.levels([["1", "a", "b"], ["2", "b", "a"]], top="*"))}, [ix.KAnonymity(1)])
+    said = {"node": None, "mean_levels": {"x": 1.5}, "heights": {"x": 3}, "suppressed": 0}
+    with open_table(table(x=["a", "b"])) as released, open_table(table(x=["1", "2"])) as source:
+        told = {**said, "measures": {"precision": 0.5, "distinct-tuples": 2.0}}
+        sizes = np.array([1, 1], np.int64)
+        check = stated_measures.measures_check(told, released, source, policy, sizes)
+        for precision, is_right in ((2 / 3, True), (1 / 3, False)):
+            at_one = {**said, "node": {"x": 1}, "measures": {"precision": precision}}
+            found = stated_measures.measures_check(at_one, released, source, policy, sizes)
+            assert found is not None
+            assert found.passed is is_right
+    assert check == Check(
+        "measures",
+        True,
+        "2 figures are what the table and the original give; labels of several levels read the same, so precision can "
+        "only be bounded",
+    )
+
+
+def test_rows_that_are_blank_by_nature_are_a_group() -> None:
+    """Two people have told neither age nor sex; else their rows would be two that were suppressed and left blank."""
+    blank = replace(POLICY, suppressed_rows="blank")
+    rows = table(age=["1-2"] * 3 + ["3-4"] * 2 + [None] * 2, sex=[*"mmmff", None, None], ill=list("xyzxyzz"))
+    original = table(id=list("abcdefg"), age=[*"11233", None, None], sex=[*"mmmff", None, None], ill=list("xyzxyzz"))
+    sizes = np.array([3, 2, 2], np.int64)
+    said = {"node": {"age": 1, "sex": 0}, "heights": {"age": 2, "sex": 1}}
+    with open_table(rows) as released, open_table(original) as source:
+        for suppressed, groups in ((0, 3.0), (2, 2.0)):
+            told = {**said, "suppressed": suppressed, "measures": {"distinct-tuples": groups}}
+            check = stated_measures.measures_check(told, released, source, blank, sizes)
+            assert check is not None
+            assert check.passed, check.detail
 
 
 def test_figures_are_not_compared_where_they_begin_elsewhere() -> None:
