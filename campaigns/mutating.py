@@ -42,7 +42,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "array_equal", "intersect1d", "gcd"}
+SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "isclose", "array_equal", "intersect1d", "gcd"}
 SYMMETRIC |= {"add", "multiply", "compare_digest", "isdisjoint", "with_role", "_size", "_add_up"}
 """Functions that do not care which argument comes first."""
 SHOWING = {"__repr__", "__str__", "_repr_html_"}
