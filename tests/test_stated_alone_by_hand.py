@@ -16,8 +16,9 @@ from indistinct.errors import TableError
 from indistinct.policy.stated_shapes import is_stated_policy
 from indistinct.proof import stated_search, statements
 from indistinct.proof.checks import Check, Recount
+from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_search import form_mistakes, option_mistakes
-from indistinct.proof.stated_verdict import verdict_mistakes
+from indistinct.proof.stated_verdict import _comes_out_otherwise, _is_check, _words_without_policy, verdict_mistakes
 from indistinct.recoding.classes import NOT_PROTECTED
 from indistinct.released.manifest import policy_described
 from test_verify_by_hand import COLUMNS_CHECK, FOUND, MANIFEST, POLICY, numbers, told, verdict
@@ -266,6 +267,25 @@ def words(name: str, detail: str, **more: Any) -> list[str]:
     found = Recount((), numbers(2, 3), 5)
     manifest = MANIFEST | {"verdict": said} | more
     return verdict_mistakes(manifest, POLICY, found, [Check("columns", True, "3")], described=described())
+
+
+def test_checks_of_a_verdict_one_by_one() -> None:
+    good = {"name": "columns", "passed": True, "detail": "3"}
+    assert [_is_check(good | more) for more in ({}, {"name": 5}, {"detail": 5}, {"passed": 1}, {"note": NOTE})] == [
+        True,
+        *[False] * 4,
+    ]
+    own = [Check("columns", True, "3")]
+    assert not _comes_out_otherwise([good], POLICY, own, {})
+    assert _comes_out_otherwise([good | {"passed": False}], POLICY, own, {})
+    assert _comes_out_otherwise([good | {"detail": "4"}], POLICY, own, {})
+    uncounted = {"name": NOT_COUNTED.name, "passed": True, "detail": NOT_COUNTED.detail}
+    assert _comes_out_otherwise([uncounted], POLICY, own, {})
+    assert not _comes_out_otherwise([uncounted], dataclasses.replace(POLICY, person="id"), own, {})
+    apart, together = (_words_without_policy(described(), is_apart=is_apart) for is_apart in (True, False))
+    assert "k-anonymity (k = 2) on the classes" in apart
+    assert "k-anonymity (k = 2) on all of them" in together
+    assert [name for name in together if name.startswith("level of ")] == ["level of age", "level of work"]
 
 
 def test_checks_that_only_a_policy_can_make_have_their_words() -> None:

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from pyarrow import csv
 
 import indistinct as ix
 from indistinct.counting import encode_eligible
 from indistinct.engine import open_table
 from indistinct.proof import by_column, stated_measures
+from indistinct.proof.canonical import _order_mistakes, is_written_anew
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_measures import TOLERANCE, Bounds, Reading, _Column, _Counts, _Reader
-from indistinct.proof.stated_search import search_checks
+from indistinct.proof.stated_search import _drawn_by, _name_mistakes, drawn_mistakes, search_checks
+from indistinct.proof.verdict import _Claims, _stated_unreadable
+from indistinct.released.released_tables import ReleasedTables
 
 Cell = str | None
 AGES = ix.levels([["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4", "3-4", "*"]])
@@ -92,6 +97,33 @@ def test_people_are_counted_where_something_tells_them() -> None:
     frequent = replace(of_people, privacy=(ix.AlphaK(0.5, 2),))
     assert "k-anonymity (k = 2) on quasi-identifier" in judged(BY_COLUMN, frequent)
     assert "k-anonymity (k = 2) on quasi-identifier" in failing(BY_COLUMN.slice(0, 4), frequent)
+
+
+def test_only_what_the_policy_asks_for_is_looked_at() -> None:
+    coded = replace(POLICY, columns=COLUMNS | {"age": ix.quasi(AGES, missing=["3-4"])})
+    assert failing(BY_COLUMN, coded) == {}  # a label is no cell of the original
+    told = replace(POLICY, columns=COLUMNS | {"ill": ix.sensitive(missing=["z"])})
+    assert failing(BY_COLUMN, told) == {
+        "missing cells in ill": "2 cells show a code that means missing, instead of none"
+    }
+    named = judged(BY_COLUMN.append_column("pseudonym", pa.array(["a" * 32] * 6)))
+    assert list(named) == ["columns", "k-anonymity (k = 2) on quasi-identifier"]
+    few = ix.verify(BY_COLUMN, replace(POLICY, privacy=(ix.KAnonymity(2, known=1),)))
+    assert few.passed
+    assert [one.known for one in few.known] == [1]
+
+
+def test_what_a_caller_says_is_taken_before_what_a_release_states() -> None:
+    released: Any = SimpleNamespace(said={"node": {"age": 1}, "suppressed": 3})
+    assert _Claims(None, None, None).or_stated_by(released) == _Claims(3, {"age": 1}, False)
+    assert _Claims(4, {"age": 2}, True).or_stated_by(released) == _Claims(4, {"age": 2}, False)
+    drawn: Any = SimpleNamespace(said={"node": None, "drawn": {}})
+    assert _Claims(None, None, None).or_stated_by(drawn) == _Claims(None, None, True)
+    nothing: Any = SimpleNamespace(said={})
+    assert _Claims(4, None, None).or_stated_by(nothing) == _Claims(4, None, None)
+    assert [_stated_unreadable(one) for one in (released, drawn, nothing)] == [{}, None, None]
+    released.said["unreadable"] = {"age": 1}
+    assert _stated_unreadable(released) == {"age": 1}
 
 
 def test_what_is_asked_of_several_tables_or_without_a_policy_is_refused() -> None:
@@ -190,6 +222,7 @@ def test_a_table_of_which_nothing_says_how_it_was_made_may_be_proved_cell_by_cel
     assert judged(mixed, loose, original=ORIGINAL)["truthful"][1].endswith("of the original, cell by cell")
     assert "truthful" in failing(mixed, loose, original=ORIGINAL, is_local=False)
     assert failing(mixed, loose, original=ORIGINAL, is_local=True) == {}
+    assert "truthful" in judged(mixed, loose, original=ORIGINAL, is_local=True)
     assert judged(BY_COLUMN, original=ORIGINAL)["truthful"][1].endswith("of the original")
 
 
@@ -310,6 +343,25 @@ def test_a_file_of_the_same_length_may_be_written_otherwise(tmp_path: Path) -> N
     assert failing(tmp_path / "out", canonical=True)["canonical"].startswith("table.parquet holds more than its rows")
 
 
+def test_columns_stand_in_the_order_of_the_policy() -> None:
+    def mistakes(*columns: str) -> list[str]:
+        rows: Any = SimpleNamespace(columns=lambda: columns)
+        return _order_mistakes("table", rows, POLICY)
+
+    assert mistakes("age", "sex", "ill", "pseudonym") == mistakes("age", "ill") == []
+    assert mistakes("sex", "age", "ill") == ["the columns of table stand in another order than in the policy"]
+
+
+def test_a_file_with_more_at_its_end_is_written_otherwise(tmp_path: Path) -> None:
+    csv.write_csv(BY_COLUMN, tmp_path / "given.csv")
+    with open_table(tmp_path / "given.csv") as rows:
+        path = rows.write(tmp_path)
+    released = ReleasedTables({"table": path})
+    assert is_written_anew(path, released, "table")
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert not is_written_anew(path, released, "table")
+
+
 # What a manifest says of its search
 
 
@@ -331,6 +383,30 @@ def test_what_a_search_is_called() -> None:
     )
     assert search_checks({"search": {"blind": 1, "randomised": True}}, POLICY) == []
     assert search_checks({}, POLICY) == []
+
+
+def test_what_is_said_of_drawn_rows() -> None:
+    drawn = ix.Policy({"age": ix.quasi(AGES)}, [ix.DifferentialPrivacy(1, 1e-5)], algorithm="safepub")
+    said = {**dict(reversed(_drawn_by(drawn).items())), "candidates": 3}
+    manifest = {"drawn": said, "heights": {"age": 2}, "measures": dict.fromkeys(stated_measures.TOLD_OF_DRAWN, 1.0)}
+    assert drawn_mistakes(manifest, drawn) == []
+    assert drawn_mistakes({}, POLICY) == []
+    assert drawn_mistakes({}, drawn) == drawn_mistakes(manifest, POLICY) == ["drawn is not what the policy asks for"]
+    assert drawn_mistakes(manifest | {"measures": {"loss": 0.5}}, drawn) == [
+        "measures are stated that compare with rows that were not drawn"
+    ]
+    for candidates in (0, 4, 1.0):
+        wrong = manifest | {"drawn": said | {"candidates": candidates}}
+        assert drawn_mistakes(wrong, drawn) == ["drawn: there are not so many candidates"]
+
+
+def test_cells_that_are_said_to_be_unreadable() -> None:
+    described = {"columns": {"age": {"unreadable": "missing"}, "sex": {}, "odd": 5}}
+    assert _name_mistakes({"policy": described, "unreadable": {"age": 1}}, POLICY) == []
+    for name in ("sex", "odd"):
+        assert _name_mistakes({"policy": described, "unreadable": {name: 1}}, POLICY) == [
+            "unreadable names a column that the policy does not let be unreadable"
+        ]
 
 
 # The figures of a manifest
@@ -529,6 +605,8 @@ def test_what_one_cell_keeps_under_a_label() -> None:
         "ncp": 0.5,
         "entropy": 1.0,
     }
+    kept = stated_measures._cell_measures(ix.keep().compile(("a", "b")), 2)
+    assert kept["precision"](Reading(1, 2, 2)) == 0.0  # of a blank cell in a column without levels
     one = stated_measures._cell_measures(ix.suppress().compile(("a",)), 0)
     assert [one[name](Reading(1, 1, 0)) for name in ("precision", "loss", "ncp", "entropy")] == [0.0, 1.0, 1.0, 0.0]
     two = stated_measures._cell_measures(ix.suppress().compile(("a", "b")), 2)
