@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ix
+from indistinct.engine import open_table
+from indistinct.proof.people_recount import count_people
 from test_verdict_by_hand import AGES, COLUMNS, ORIGINAL, POLICY, table
 
 TWICE = table(id=list("aabbccdd"), age=list("11111111"), sex=list("mmmmffff"), ill=list("xyxyxyxy"))
@@ -201,6 +203,18 @@ def test_people_who_are_said_to_be_more_are_counted_with_the_original(folders: d
     more = people | {"eligible": 5, "released": 5}
     found = wrong(ix.verify(saying("people", people=more), policy, original=original))
     assert set(found) == {"stated people"}
+
+
+def test_people_of_rows_that_say_whose_they_are_are_counted_in_groups() -> None:
+    """Everybody has two rows in two groups, so groups of two people have four rows and profiles are shared by four."""
+    rows = table(id=list("aabbccdd"), age=list("12121212"), sex=["m"] * 8, ill=list("xyxyxyxz"))
+    policy = replace(POLICY, person="id", privacy=(ix.KAnonymity(4), ix.TCloseness(0.6)))
+    with open_table(rows) as released:
+        by_group = [check.detail for check in count_people(released, policy, ("id",))]
+        linked = replace(policy, person={"column": "id", "release": "pseudonym"})
+        by_profile = [check.detail for check in count_people(released, linked, ("id",))]
+    assert by_group == ["2 groups, the smallest of 4 people"] * 2
+    assert by_profile == ["1 profile, the smallest of 4 people"] * 2
 
 
 def test_exchanged_pseudonyms_are_found_with_the_original() -> None:

@@ -269,6 +269,14 @@ def words(name: str, detail: str, **more: Any) -> list[str]:
     return verdict_mistakes(manifest, POLICY, found, [Check("columns", True, "3")], described=described())
 
 
+def test_numbers_that_a_manifest_may_state() -> None:
+    said = (0, 0.5, 1, 1.5, -0.5, float("inf"), True, "1", None)
+    assert [one for one in said[:7] if statements._is_share(one)] == [0, 0.5, 1]
+    assert [one for one in said if statements._is_number(one)] == [0, 0.5, 1, 1.5]
+    assert [one for one in said if statements._is_count(one)] == [0, 1]
+    assert not statements._is_share("1")
+
+
 def test_checks_of_a_verdict_one_by_one() -> None:
     good = {"name": "columns", "passed": True, "detail": "3"}
     assert [_is_check(good | more) for more in ({}, {"name": 5}, {"detail": 5}, {"passed": 1}, {"note": NOTE})] == [

@@ -204,6 +204,8 @@ def test_a_folder_of_several_tables(folder: Path) -> None:
         ix.verify(folder)
     with pytest.raises(ix.TableError, match="give the policy of all of them"):
         ix.verify(folder, ix.Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)]))
+    another = ix.TablesPolicy(POLICY.tables, [ix.KAnonymity(1)], person="id", max_suppression=0.5)
+    assert set(failing(folder, another)) == {"policy"}
     canonical = {check.name: check.passed for check in ix.verify(folder, POLICY, canonical=True).checks}
     assert canonical["canonical"]
     assert "canonical" not in names
