@@ -81,6 +81,8 @@ REASONED = {
         *("told", "released", "view", "theirs", "stored", "self._stored", "unordered", "labels", "database"),
         *("schema", "self._schema", "stored[0]", "own", "encoding.relation", "self.stored", "self.line", "fold.stored"),
         *("fold.line", "stack.enter_context(self._source.session.registered_table(pa.table(data)))"),
+        "given.enter_context(source.session.registered_table(_days_of_people(plan.shifts)))",
+        *("given.enter_context(source.session.registered_table(suppressed))", "unordered.table"),
     },
     "a name made of a letter and a number: g1, l0, k2": {
         *("name", "name_of", "names", "names[column]", "alias", "place_of[column]", "self._groups"),
@@ -98,6 +100,7 @@ REASONED = {
             "joined",
             "joins",
             "others",
+            "found.sql",
             "sql",
             "size",
         ),

@@ -128,15 +128,15 @@ class DuckEncoded(Encoded):
         else:
             self.refuse_other_columns(plan.maps, "map")
             stored = recoded_by_column(self._source, self._made, plan)
-        types = dict(self._source.session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {stored})"))
         shown = {
-            column: f"r{position}{'::VARCHAR' if types[f'r{position}'].startswith('ENUM') else ''}"
+            column: f"r{position}{'::VARCHAR' if column in stored.enums else ''}"
             for position, column in enumerate(plan.columns)
         }
         typed = plan.kept | frozenset(plan.copied)
         if self._made.rows < folding.SAMPLED_ROWS:
-            return self._table.derive([f"{sql} AS {quote(column)}" for column, sql in shown.items()], stored, typed)
-        return self._table.derive_released(shown, stored, typed, LINE if LINE in types else None)
+            cells = [f"{sql} AS {quote(column)}" for column, sql in shown.items()]
+            return self._table.derive(cells, stored.table, typed)
+        return self._table.derive_released(shown, stored.table, typed, LINE if stored.has_lines else None)
 
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:
         self.refuse_closed()

@@ -149,15 +149,16 @@ def _make_dictionary(
     source: DuckSource, relation: str, dictionary: str, columns: tuple[str, ...], clause: Clause
 ) -> None:
     """Create the table of distinct values, coded by code point, missing last; one scan for many columns together."""
-    source.session.execute(f"CREATE TABLE {dictionary} (position INTEGER, text VARCHAR, code BIGINT)")
     condition, parameters = clause
+    if not columns:
+        source.session.execute(f"CREATE TABLE {dictionary} (position INTEGER, text VARCHAR, code BIGINT)")
     for start in range(0, len(columns), AT_ONCE):
         some = list(enumerate(columns))[start : start + AT_ONCE]
         texts = ", ".join(f"{source.text(column)} AS t{position}" for position, column in some)
         which = " ".join(f"WHEN t{position} IS NOT NULL THEN {position}" for position, _ in some)
         sets = ", ".join(f"(t{position})" for position, _ in some)
         source.session.execute(
-            f"INSERT INTO {dictionary} SELECT position, text, "
+            f"{f'INSERT INTO {dictionary}' if start else f'CREATE TABLE {dictionary} AS'} SELECT position, text, "
             "row_number() OVER (PARTITION BY position ORDER BY text = '', text) - 1 AS code "
             f"FROM (SELECT CASE {which} END AS position, "
             f"coalesce({', '.join(f't{position}' for position, _ in some)}) AS text "

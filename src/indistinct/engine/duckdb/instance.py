@@ -14,7 +14,6 @@ from indistinct.engine.rows import usable_threads
 from indistinct.private_folders import make_private_folder, remove_private_folder
 
 SETTINGS = (
-    "enable_progress_bar = false",
     "python_enable_replacements = false",
     "TimeZone = 'UTC'",
     # Joins stay as written, rows first, dictionary second: DuckDB takes a CSV file of any size for some 40 rows
@@ -43,6 +42,7 @@ class Instance:
         if threads is not None:
             config["threads"] = str(threads)
         self._root = duckdb.connect(":memory:", config=config)
+        self._root.execute("; ".join(f"SET GLOBAL {setting}" for setting in SETTINGS))  # for all that it connects
         self.memory_limit = _bytes_of(self._root.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
         """What DuckDB was allowed when it began, in bytes, to a tenth of the unit that it names."""
         self._lock = threading.RLock()  # a forgotten session may be collected, and leave, in the middle of connecting
@@ -62,7 +62,7 @@ class Instance:
                     self._folder.append(make_private_folder())
                     self._root.execute("SET temp_directory = ?", [str(self._folder[0] / SPILL)])
                 connection = self._root.cursor()
-                connection.execute("; ".join(f"SET {setting}" for setting in SETTINGS))
+                connection.execute("SET enable_progress_bar = false")  # each has its own
             except BaseException:
                 self.leave()
                 raise

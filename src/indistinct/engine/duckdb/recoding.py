@@ -5,7 +5,9 @@ Every function here makes a table of the session and returns its name; tables on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,19 +28,39 @@ FEW_ROWS = 10_000
 KEYS_PER_BATCH = 122_880
 LINE = "line"
 """The column of a stored release with the number of what a row says, if rows repeat."""
+ENUM = "enum"
 
 
-def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> str:
+class Stored(NamedTuple):
+    """A table of the session with cells r0, r1, … that are to be released."""
+
+    table: str
+    rows: int
+    enums: frozenset[str] = frozenset()
+    """The columns that are ENUMs made here, which are released as text."""
+    has_lines: bool = False
+    """Whether there is a column ``LINE``."""
+
+
+class Labels(NamedTuple):
+    """What a column's codes become: SQL of code, label and what is shown, and whether that is an ENUM made here."""
+
+    sql: str
+    is_enum: bool
+
+
+def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> Stored:
     """Create the table of released cells r0, r1, … in random order."""
     coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
-    labels = [_labels_of_codes(source, column, plan, encoding) for column in encoding.columns]
-    unordered = _labelled_by_column(source, encoding, coded, labels, plan)
-    source.session.drop(*labels, *([] if coded == encoding.coded else [coded]))
+    labels = _labels_of_codes(source, encoding, plan)
+    shown = {column: _labels_of_column(source, encoding, column, plan, labels) for column in encoding.columns}
+    unordered = _labelled_by_column(source, encoding, coded, shown, plan)
+    source.session.drop(*(table for table in (labels, coded) if table not in (None, encoding.coded)))
     unordered = _numbered_lines(source, unordered, is_folded=encoding.weight is not None)
     return _shuffled_rows(source, unordered, plan.draws)
 
 
-def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> str:
+def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> Stored:
     """Create the table of released cells r0, r1, … in random order."""
     coded = _copied_rows(source, encoding, plan) if plan.copied else encoding.coded
     placed = _placed_rows(source, encoding, coded, plan)
@@ -58,15 +80,14 @@ def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> d
     random_numbers = np.argsort(plan.draws.part("classes").keys(classes)) + 1
     names = pa.table({"goal": integers(np.arange(classes)), "class": integers(random_numbers)})
     tables = {}
-    for name, columns in plan.tables.items():
-        unordered = source.session.fresh("unordered")
-        cells = "".join(f", rows.o{plan.copied.index(column)} AS r{n}" for n, column in enumerate(columns, 1))
-        with source.session.registered_table(names) as given:
-            source.session.execute(
-                f"CREATE TABLE {unordered} AS SELECT n.class AS r0{cells} "
-                f"FROM {placed} AS rows JOIN {given} AS n USING (goal)"
+    with source.session.registered_table(names) as given:
+        for name, columns in plan.tables.items():
+            unordered = source.session.fresh("unordered")
+            cells = "".join(f", rows.o{plan.copied.index(column)} AS r{n}" for n, column in enumerate(columns, 1))
+            rows = source.session.store(
+                unordered, f"SELECT n.class AS r0{cells} FROM {placed} AS rows JOIN {given} AS n USING (goal)"
             )
-        tables[name] = _shuffled_rows(source, unordered, plan.draws.part(name))
+            tables[name] = _shuffled_rows(source, Stored(unordered, rows), plan.draws.part(name)).table
     source.session.drop(placed)
     return tables
 
@@ -83,35 +104,37 @@ def _copied_rows(source: DuckSource, encoding: Encoding, plan: Plan | LocalPlan 
     return copied
 
 
-def _labelled_by_column(source: DuckSource, encoding: Encoding, coded: str, labels: Sequence[str], plan: Plan) -> str:
+def _labelled_by_column(
+    source: DuckSource, encoding: Encoding, coded: str, labels: Mapping[str, Labels], plan: Plan
+) -> Stored:
     """Create the table of released cells r0, r1, … in the order of the source."""
     unordered = source.session.fresh("unordered")
-    joins = "".join(
-        f" LEFT JOIN {table} AS l{position} ON rows.c{position} = l{position}.code"
-        for position, table in enumerate(labels)
-    )
-    same = " AND ".join(
-        f"l{encoding.position(column)}.label = s.g{position}" for position, column in enumerate(plan.suppressed)
-    )
+    suppressed = _suppressed_groups(plan)
     cells = ", ".join(
-        f"{_shown_cell(source, column, plan, encoding)} AS r{position}" for position, column in enumerate(plan.columns)
+        f"{_shown_cell(source, column, plan, encoding, may_blank=suppressed is not None)} AS r{position}"
+        for position, column in enumerate(plan.columns)
     )
-    with (
-        source.session.registered_table(_suppressed_groups(plan)) as suppressed,
-        source.session.registered_table(_days_of_people(plan)) as days,
-    ):
+    joins = "".join(
+        f" LEFT JOIN ({found.sql}) AS l{position} ON rows.c{position} = l{position}.code"
+        for position, found in enumerate(labels.values())
+    )
+    with ExitStack() as given:
         if plan.shifts is not None:
+            moved = given.enter_context(source.session.registered_table(_days_of_people(plan.shifts)))
             of_person = " AND ".join(
                 f"rows.c{encoding.position(name)} = m.{name_of}" for name_of, name in _names(plan.shifts)
             )
-            joins += f" LEFT JOIN {days} AS m ON {of_person}"
-        source.session.execute(
-            f"CREATE TABLE {unordered} AS SELECT {cells}{'' if encoding.weight is None else ', rows.n'} "
-            f"FROM {coded} AS rows{joins} "
-            f"LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {suppressed}) AS s ON {same or 'false'}"
-            f"{'' if plan.blank else ' WHERE s.is_suppressed IS NULL'}"
-        )
-    return unordered
+            joins += f" LEFT JOIN {moved} AS m ON {of_person}"
+        if suppressed is not None:
+            left_out = given.enter_context(source.session.registered_table(suppressed))
+            same = " AND ".join(
+                f"l{encoding.position(column)}.label = s.g{position}" for position, column in enumerate(plan.suppressed)
+            )
+            joins += f" LEFT JOIN (SELECT DISTINCT *, true AS is_suppressed FROM {left_out}) AS s ON {same}"
+            joins += "" if plan.blank else " WHERE s.is_suppressed IS NULL"
+        number = "" if encoding.weight is None else ", rows.n"
+        rows = source.session.store(unordered, f"SELECT {cells}{number} FROM {coded} AS rows{joins}")
+    return Stored(unordered, rows, frozenset(column for column, found in labels.items() if found.is_enum))
 
 
 def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: LocalPlan | ClassPlan) -> str:
@@ -128,74 +151,84 @@ def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: Local
     unfolded = coded if encoding.weight is None else f"(SELECT *, unnest(range(n)) FROM {coded})"
     joined = f"FROM {unfolded} AS rows JOIN {{}} AS p ON {same or 'true'}"
     with session.registered_table(undivided) as whole:
-        session.execute(f"CREATE TABLE {placed} AS SELECT {others}p.goal {joined.format(whole)}")
+        rows = session.store(placed, f"SELECT {others}p.goal {joined.format(whole)}")
     if len(shared):
         with session.registered_table(shared) as several:
             tuples = f"(SELECT DISTINCT * EXCLUDE (goal, first, last) FROM {several})"
-            session.execute(f"CREATE TABLE {drawn_from} AS SELECT {others}p.tuple {joined.format(tuples)}")
+            divided = session.store(drawn_from, f"SELECT {others}p.tuple {joined.format(tuples)}")
             drawn_from = _repeatable_order(source, drawn_from, plan.draws)
-            with session.registered_table(_random_keys(source.rows_of(drawn_from), plan.draws.part("groups"))) as keys:
+            with session.registered_table(_random_keys(divided, plan.draws.part("groups"))) as keys:
                 drawn = (
                     "SELECT d.*, row_number() OVER (PARTITION BY tuple ORDER BY key) - 1 AS place "
                     f"FROM {drawn_from} AS d POSITIONAL JOIN {keys}"
                 )
-                session.execute(
+                rows += session.fetch(
                     f"INSERT INTO {placed} SELECT {others}p.goal FROM ({drawn}) AS rows JOIN {several} AS p "
                     "ON rows.tuple = p.tuple AND rows.place >= p.first AND rows.place < p.last"
-                )
+                )[0][0]
             source.session.drop(drawn_from)
-    source.refuse_changed(source.rows_of(placed) != encoding.rows)
+    source.refuse_changed(rows != encoding.rows)
     return placed
 
 
-def _labelled_by_group(source: DuckSource, encoding: Encoding, placed: str, plan: LocalPlan) -> str:
+def _labelled_by_group(source: DuckSource, encoding: Encoding, placed: str, plan: LocalPlan) -> Stored:
     """Create the table of released cells r0, r1, … in the order of the source."""
-    unordered, labels = source.session.fresh("unordered"), source.session.fresh("labels")
+    unordered = source.session.fresh("unordered")
     names = {column: f"l{position}" for position, column in enumerate(plan.labels)}
     groups = np.arange(max((len(codes) for codes in plan.codes.values()), default=0))
     data = {"goal": integers(groups)} | {
         names[column]: text_column(plan.labels[column], np.asarray(plan.codes[column], np.int64)) for column in names
     }
+    shown = ", ".join(
+        f"{f'l.{names[column]}' if column in names else f'rows.o{plan.copied.index(column)}'} AS r{position}"
+        for position, column in enumerate(plan.columns)
+    )
     with source.session.registered_table(pa.table(data)) as given:
         stored = {
             column: _storage(source, encoding, column, plan, f"SELECT {name} AS text FROM {given}")
             for column, name in names.items()
         }
-        cells = ", ".join(f"{name}::{stored[column]} AS {name}" for column, name in names.items())
-        source.session.execute(f"CREATE TABLE {labels} AS SELECT goal{', ' if cells else ''}{cells} FROM {given}")
-    shown = ", ".join(
-        f"{f'l.{names[column]}' if column in names else f'rows.o{plan.copied.index(column)}'} AS r{position}"
-        for position, column in enumerate(plan.columns)
-    )
-    source.session.execute(
-        f"CREATE TABLE {unordered} AS SELECT {shown} FROM {placed} AS rows LEFT JOIN {labels} AS l USING (goal)"
-        f"{'' if plan.blank else f' WHERE rows.goal <> {NOWHERE}'}"
-    )
-    source.session.drop(labels)
-    return unordered
-
-
-def _labels_of_codes(source: DuckSource, column: str, plan: Plan, encoding: Encoding) -> str:
-    """Create the table from value codes to label codes and to the cells that are shown for them."""
-    position = encoding.position(column)
-    size = encoding.sizes[position]
-    table = source.session.fresh("labels")
-    label_codes = np.asarray(plan.maps[column], dtype=np.int64)
-    if column in plan.kept:
-        data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes)})
-        values = f"SELECT code, nullif(text, '') AS text FROM {encoding.dictionary} WHERE position = {position}"
-        query = f"SELECT * FROM ({values}) JOIN {{}} USING (code)"
-    else:
-        shown = text_column(plan.labels[column], label_codes)
-        data = pa.table({"code": integers(np.arange(size)), "label": integers(label_codes), "text": shown})
-        query = "SELECT * FROM {}"
-    with source.session.registered_table(data) as registered:
-        stored = _storage(source, encoding, column, plan, query.format(registered))
-        source.session.execute(
-            f"CREATE TABLE {table} AS SELECT code::{code_type(size)} AS code, label, text::{stored} AS shown "
-            f"FROM ({query.format(registered)})"
+        cells = "".join(f", {name}::{stored[column]} AS {name}" for column, name in names.items())
+        rows = source.session.store(
+            unordered,
+            f"SELECT {shown} FROM {placed} AS rows LEFT JOIN (SELECT goal{cells} FROM {given}) AS l USING (goal)"
+            f"{'' if plan.blank else f' WHERE rows.goal <> {NOWHERE}'}",
         )
+    return Stored(unordered, rows, frozenset(column for column, kind in stored.items() if _is_enum(kind)))
+
+
+def _labels_of_codes(source: DuckSource, encoding: Encoding, plan: Plan) -> str | None:
+    """Create the table of the codes of generalized columns, their label codes and texts; None if there are none."""
+    raised = [column for column in encoding.columns if column not in plan.kept]
+    if not raised:
+        return None
+    maps = [np.asarray(plan.maps[column], np.int64) for column in raised]
+    places = np.array([encoding.position(column) for column in raised])
+    data = {
+        "position": integers(np.repeat(places, [len(codes) for codes in maps])),
+        "code": integers(np.concatenate([np.arange(len(codes)) for codes in maps])),
+        "label": integers(np.concatenate(maps)),
+        "text": text_column(
+            [plan.labels[column][label] for column, codes in zip(raised, maps, strict=True) for label in codes.tolist()]
+        ),
+    }
+    table = source.session.fresh("labels")
+    with source.session.registered_table(pa.table(data)) as given:
+        source.session.store(table, f"SELECT * FROM {given}")
     return table
+
+
+def _labels_of_column(source: DuckSource, encoding: Encoding, column: str, plan: Plan, labels: str | None) -> Labels:
+    """Give what the codes of a column become; one that is kept has its own codes as labels, and its own texts."""
+    position = encoding.position(column)
+    found = (
+        f"SELECT code, code AS label, nullif(text, '') AS text FROM {encoding.dictionary} WHERE position = {position}"
+        if column in plan.kept
+        else f"SELECT code, label, text FROM {labels} WHERE position = {position}"
+    )
+    kind = _storage(source, encoding, column, plan, found)
+    code = f"code::{code_type(encoding.sizes[position])} AS code"
+    return Labels(f"SELECT {code}, label, text::{kind} AS shown FROM ({found})", _is_enum(kind))
 
 
 def _storage(source: DuckSource, encoding: Encoding, column: str, plan: Plan | LocalPlan, labels: str) -> str:
@@ -208,12 +241,16 @@ def _storage(source: DuckSource, encoding: Encoding, column: str, plan: Plan | L
     distinct = f"SELECT DISTINCT text FROM ({labels}) WHERE text IS NOT NULL"
     if not 0 < source.rows_of(f"({distinct})") <= SMALL_DICTIONARY:
         return "VARCHAR"
-    enum = source.session.fresh("enum")
+    enum = source.session.fresh(ENUM)
     source.session.execute(f"CREATE TYPE {enum} AS ENUM ({distinct})")
     return enum
 
 
-def _shown_cell(source: DuckSource, column: str, plan: Plan, encoding: Encoding) -> str:
+def _is_enum(kind: str) -> bool:
+    return kind.startswith(ENUM)
+
+
+def _shown_cell(source: DuckSource, column: str, plan: Plan, encoding: Encoding, *, may_blank: bool) -> str:
     """Return the SQL of one released cell."""
     if column not in plan.maps:
         cell = f"rows.o{plan.copied.index(column)}"
@@ -221,63 +258,62 @@ def _shown_cell(source: DuckSource, column: str, plan: Plan, encoding: Encoding)
             return cell
         return shifted_sql(source.types[column], cell, plan.shifts.formats[column], "m.days")
     cell = f"l{encoding.position(column)}.shown"
-    is_blanked = plan.blank and column not in plan.unblanked
+    is_blanked = may_blank and plan.blank and column not in plan.unblanked
     return f"CASE WHEN s.is_suppressed THEN NULL ELSE {cell} END" if is_blanked else cell
 
 
-def _suppressed_groups(plan: Plan) -> pa.Table:
-    """Return the suppressed tuples of label codes as columns g0, g1, …"""
+def _suppressed_groups(plan: Plan) -> pa.Table | None:
+    """Return the suppressed tuples of label codes as columns g0, g1, …; None if there are none."""
     codes = [integers(np.asarray(codes, dtype=np.int64)) for codes in plan.suppressed.values()]
-    return pa.table({f"g{position}": column for position, column in enumerate(codes or [integers(np.empty(0, "i8"))])})
+    if not codes or not len(codes[0]):
+        return None
+    return pa.table({f"g{position}": column for position, column in enumerate(codes)})
 
 
 def _names(shifts: Shifts) -> list[tuple[str, str]]:
     return [(f"k{position}", column) for position, column in enumerate(shifts.codes)]
 
 
-def _days_of_people(plan: Plan) -> pa.Table:
+def _days_of_people(shifts: Shifts) -> pa.Table:
     """Return the days by which dates move, beside the codes k0, k1, … of whose dates they are."""
-    if plan.shifts is None:
-        return pa.table({"days": integers(np.empty(0, "i8"))})
-    codes = {name: integers(np.asarray(plan.shifts.codes[column], np.int64)) for name, column in _names(plan.shifts)}
-    return pa.table({**codes, "days": integers(np.asarray(plan.shifts.days, np.int64))})
+    codes = {name: integers(np.asarray(shifts.codes[column], np.int64)) for name, column in _names(shifts)}
+    return pa.table({**codes, "days": integers(np.asarray(shifts.days, np.int64))})
 
 
-def _numbered_lines(source: DuckSource, unordered: str, *, is_folded: bool) -> str:
+def _numbered_lines(source: DuckSource, unordered: Stored, *, is_folded: bool) -> Stored:
     """Give rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded."""
     session = source.session
-    if not is_folded and source.rows_of(unordered) < folding.SAMPLED_ROWS:
+    if not is_folded and unordered.rows < folding.SAMPLED_ROWS:
         return unordered
-    types = dict(session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {unordered})"))
+    types = dict(session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {unordered.table})"))
     cells = [name for name in types if name != "n"]
     is_safe = all(kind.startswith(SAFE_TYPES) for kind in types.values())
-    if not is_folded and not (is_safe and rows_repeat(session, unordered, cells)):
+    if not is_folded and not (is_safe and rows_repeat(session, unordered.table, cells)):
         return unordered
     names, number = ", ".join(cells), "sum(n)::BIGINT" if is_folded else "count(*)"
     kinds, lines = session.fresh("kinds"), session.fresh("lines")
-    session.execute(
-        f"CREATE TABLE {kinds} AS SELECT *, row_number() OVER () - 1 AS {LINE} "
-        f"FROM (SELECT {names}, {number} AS n FROM {unordered} GROUP BY {names})"
+    different = session.store(
+        kinds,
+        f"SELECT *, row_number() OVER () - 1 AS {LINE} "
+        f"FROM (SELECT {names}, {number} AS n FROM {unordered.table} GROUP BY {names})",
     )
-    kind = code_type(source.rows_of(kinds))
-    session.execute(
-        f"CREATE TABLE {lines} AS SELECT {names}, {LINE} FROM "
-        f"(SELECT {names}, {LINE}::{kind} AS {LINE}, unnest(range(n)) FROM {kinds})"
+    rows = session.store(
+        lines,
+        f"SELECT {names}, {LINE} FROM "
+        f"(SELECT {names}, {LINE}::{code_type(different)} AS {LINE}, unnest(range(n)) FROM {kinds})",
     )
-    session.drop(unordered, kinds)
-    return lines
+    session.drop(unordered.table, kinds)
+    return Stored(lines, rows, unordered.enums, has_lines=True)
 
 
-def _shuffled_rows(source: DuckSource, unordered: str, draws: Draws) -> str:
+def _shuffled_rows(source: DuckSource, unordered: Stored, draws: Draws) -> Stored:
     """Move the rows into a new table in the order of 64-bit keys, usually of the system's secure generator."""
     ordered = source.session.fresh("released")
-    unordered = _repeatable_order(source, unordered, draws)
-    with source.session.registered_table(_random_keys(source.rows_of(unordered), draws.part("order"))) as keys:
-        source.session.execute(
-            f"CREATE TABLE {ordered} AS SELECT u.* FROM {unordered} AS u POSITIONAL JOIN {keys} ORDER BY key"
-        )
-    source.session.drop(unordered)
-    return ordered
+    table = _repeatable_order(source, unordered.table, draws)
+    with source.session.registered_table(_random_keys(unordered.rows, draws.part("order"))) as keys:
+        source.session.store(ordered, f"SELECT u.* FROM {table} AS u POSITIONAL JOIN {keys} ORDER BY key")
+    source.session.drop(table)
+    return unordered._replace(table=ordered)
 
 
 def _repeatable_order(source: DuckSource, unordered: str, draws: Draws) -> str:

@@ -122,6 +122,10 @@ class Session:
         with self._errors():
             self._connection.execute(sql, list(parameters))
 
+    def store(self, table: str, query: str, parameters: Sequence[object] = ()) -> int:
+        """Create a table of what a query gives, and return how many rows that is."""
+        return int(self.fetch(f"CREATE TABLE {table} AS {query}", parameters)[0][0])
+
     def attach(self, path: Path, options: str = "") -> str:
         """Make a database file visible for the life of the session, and return its name."""
         with self._errors():
@@ -143,7 +147,7 @@ class Session:
 
     def drop(self, *tables: str) -> None:
         """Drop some tables, if the connection still is open."""
-        if self.is_open:
+        if tables and self.is_open:
             self.execute("; ".join(f"DROP TABLE IF EXISTS {table}" for table in tables))
 
     def fetch(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
