@@ -206,9 +206,9 @@ class MutantRuns:
         for place, item in enumerate(self.items):
             watched.switch_context(str(place))
             following = self.items[place + 1] if place + 1 < len(self.items) else None
-            before = time.process_time()
-            is_good = _passes(item, following)
-            took = time.process_time() - before
+            is_good, took = _timed(item, following)
+            if is_good and took > LONGEST_TEST:  # the first to ask for a kernel or a module waits for it
+                is_good, took = _timed(item, following)
             if is_good and took <= LONGEST_TEST:
                 number_of[str(place)] = len(passed)
                 passed.append(item)
@@ -232,6 +232,13 @@ def _end_with_parent() -> None:
 
 def _is_cache(value: object) -> bool:
     return type(value) is _lru_cache_wrapper and str(value.__module__).startswith("indistinct")
+
+
+def _timed(item: pytest.Item, following: pytest.Item | None) -> tuple[bool, float]:
+    """Run one test, and tell whether it passed and how much processor time it took."""
+    before = time.process_time()
+    is_good = _passes(item, following)
+    return is_good, time.process_time() - before
 
 
 def _passes(item: pytest.Item, following: pytest.Item | None) -> bool:

@@ -207,8 +207,8 @@ def test_people_who_are_said_to_be_more_are_counted_with_the_original(folders: d
 
 def test_people_of_rows_that_say_whose_they_are_are_counted_in_groups() -> None:
     """Everybody has two rows in two groups, so groups of two people have four rows and profiles are shared by four."""
-    rows = table(id=list("aabbccdd"), age=list("12121212"), sex=["m"] * 8, ill=list("xyxyxyxz"))
-    policy = replace(POLICY, person="id", privacy=(ix.KAnonymity(4), ix.TCloseness(0.6)))
+    rows = table(id=list("aabbccdd"), age=list("12121212"), sex=["m"] * 8, ill=list("xxyyxxyy"))
+    policy = replace(POLICY, person="id", privacy=(ix.KAnonymity(4), ix.TCloseness(0.1)))
     with open_table(rows) as released:
         by_group = [check.detail for check in count_people(released, policy, ("id",))]
         linked = replace(policy, person={"column": "id", "release": "pseudonym"})

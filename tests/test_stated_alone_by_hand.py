@@ -275,6 +275,9 @@ def test_numbers_that_a_manifest_may_state() -> None:
     assert [one for one in said if statements._is_number(one)] == [0, 0.5, 1, 1.5]
     assert [one for one in said if statements._is_count(one)] == [0, 1]
     assert not statements._is_share("1")
+    shapes = statements.STATEMENTS
+    assert [shapes["pseudonym_salt"](one) for one in ("0" * 32, "0" * 31, 5)] == [True, False, False]
+    assert [shapes["people"](one) for one in ({"released": 1}, {"Ann": 1}, {"released": -1}, 5)] == [True, *[False] * 3]
 
 
 def test_checks_of_a_verdict_one_by_one() -> None:

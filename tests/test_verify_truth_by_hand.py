@@ -206,6 +206,11 @@ def test_an_order_that_chance_would_never_give() -> None:
     assert two_tables._agree_too_often(many, many)
     assert not two_tables._agree_too_often(many, many[::-1])
     assert not two_tables._agree_too_often(ints(0), ints(0))
+    assert not two_tables._agree_too_often(ints(), ints())
+    halves = np.repeat([0, 1], 50)
+    swapped = halves.copy()
+    swapped[:20], swapped[50:70] = 1, 0  # 60 of 100 agree, 50 are expected, and the deviation is 5
+    assert not two_tables._agree_too_often(halves, swapped)
     assert not two_tables._agree_too_often(ints(0, 1), ints(0, 1))
     assert not two_tables._agree_too_often(np.zeros(400, np.int64), np.zeros(400, np.int64))  # all in one class
     some = np.arange(400)
@@ -302,9 +307,12 @@ def test_a_recount_of_two_tables() -> None:
         "sensitive": False,
         "k-anonymity": True,
     }
-    more = replace(policy, privacy=(ix.LDiversity(2), ix.KMap(2, "people.csv"), ix.KAnonymity(2, known=1)))
+    more = replace(policy, privacy=(ix.KMap(2, "people.csv"), ix.KAnonymity(2, known=1), ix.LDiversity(2)))
     found = names("12", "00", "ab", "00", more)
-    assert (found["k-map"], found["k-anonymity"]) == (False, False)
+    assert (found["k-map"], found["k-anonymity"], found["l-diversity"]) == (False, False, True)
+    with opened(class_id=["0", "1"], age=["1", "2"]) as quasi, opened(class_id=["0"], ill=["a"]) as other:
+        words = two_tables.judge_two_tables({"quasi": quasi, "sensitive": other}, policy).checks[1].detail
+        assert words == "2 classes; 1 class has another number of rows in the sensitive table"
     with opened(class_id=["0"], age=["1"], ill=["a"]) as quasi, opened(class_id=["0"], ill=["a"]) as other:
         judged = two_tables.judge_two_tables({"quasi": quasi, "sensitive": other}, policy)
         assert [check.passed for check in judged.checks] == [False]
@@ -561,6 +569,8 @@ def test_columns_are_laid_out_for_the_kernels() -> None:
         [-1, 0, -1, -1, 1],
         [0b101, 0b1011],
     ]
+    far = truth._Column(ints(0), ints(0), [ints(0, 2), ints(0, 200), ints(0, 3)], 201)
+    assert truth._lay_out([far])[2].bits_at.tolist() == [0, 1, 5]
     ranks, offsets, starts, orders = originals
     assert ranks.tolist() == [[0, 1], [1, 1], [2, 0]]
     assert offsets.tolist() == [0, 4]
