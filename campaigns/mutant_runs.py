@@ -29,8 +29,10 @@ from _pytest.runner import runtestprotocol
 
 from campaigns.mutating import Live, Mutant, live_functions, plant
 
-EXPENSIVE = {"browser", "postgres_server", "postgres_url", "postgresql", "spark", "window"}
+EXPENSIVE = {"browser", "spark", "window"}
 """Fixtures and parameters that start other programs; no mutant is met there."""
+SERVERS = {"postgres_server", "postgres_url", "postgresql"}
+"""Those that share one server; mutants are met there if somebody asks for it."""
 LONGEST_TEST = 1.5
 """Seconds of processor time from which a test is left out."""
 PATIENCE, GRACE = 15.0, 10.0
@@ -71,9 +73,16 @@ class MutantRuns:
     """A plugin of pytest: in the place of running the tests, it gives them to a campaign."""
 
     def __init__(
-        self, package: Path, rooms: list[Path], campaign: Callable[[MutantRuns], None], *, with_slow: bool = True
+        self,
+        package: Path,
+        rooms: list[Path],
+        campaign: Callable[[MutantRuns], None],
+        *,
+        with_slow: bool = True,
+        with_servers: bool = False,
     ) -> None:
         self.package, self.rooms, self.campaign, self.with_slow = package, rooms, campaign, with_slow
+        self.avoided = EXPENSIVE if with_servers else EXPENSIVE | SERVERS
         self.items: list[pytest.Item] = []
         self.reached = Reached()
         self.left_out: list[str] = []
@@ -91,7 +100,7 @@ class MutantRuns:
         def is_cheap(item: pytest.Item) -> bool:
             given = getattr(getattr(item, "callspec", None), "params", {}).values()
             asked = {*getattr(item, "fixturenames", ()), *(value for value in given if isinstance(value, str))}
-            return not asked & EXPENSIVE and (self.with_slow or item.get_closest_marker("slow") is None)
+            return not asked & self.avoided and (self.with_slow or item.get_closest_marker("slow") is None)
 
         items[:] = [item for item in items if is_cheap(item)]
         for item in items:
@@ -187,8 +196,9 @@ class MutantRuns:
             if mutant is not None and not plant(mutant, self.package, self._live):
                 os.write(writing, b"p")
                 os._exit(0)
+            items = [self.items[number] for number in tests]
             for place, number in enumerate(tests):
-                following = self.items[tests[place + 1]] if place + 1 < len(tests) else None
+                following = _following(items, place) or _following(self.items, number)
                 os.write(writing, b"+" if _passes(self.items[number], following) else b"-")
             os.write(writing, b".")
         except BaseException:
@@ -205,7 +215,7 @@ class MutantRuns:
         passed: list[pytest.Item] = []
         for place, item in enumerate(self.items):
             watched.switch_context(str(place))
-            following = self.items[place + 1] if place + 1 < len(self.items) else None
+            following = _following(self.items, place)
             is_good, took = _timed(item, following)
             if is_good and took > LONGEST_TEST:  # the first to ask for a kernel or a module waits for it
                 is_good, took = _timed(item, following)
@@ -232,6 +242,11 @@ def _end_with_parent() -> None:
 
 def _is_cache(value: object) -> bool:
     return type(value) is _lru_cache_wrapper and str(value.__module__).startswith("indistinct")
+
+
+def _following(items: list[pytest.Item], place: int) -> pytest.Item | None:
+    """Give the test that comes next, after the last the first: what all of them share is kept for the forks."""
+    return items[(place + 1) % len(items)] if len(items) > 1 else None
 
 
 def _timed(item: pytest.Item, following: pytest.Item | None) -> tuple[bool, float]:

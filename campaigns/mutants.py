@@ -5,11 +5,11 @@
     python -m campaigns mutants --inputs 50 --set rooms=privacy --set tests=tests/test_models.py
     HYPOTHESIS_PROFILE=ci python -m campaigns mutants --set only=survivors.txt     those that an earlier run named
 
-``--set slow=no`` leaves out the slow tests, ``--set wall=30`` ends it after so many minutes on the wall, and ``--set
-survivors=FILE`` writes the names of those that no test caught. ``--set fates=FILE`` runs it in parts: each fate is
-kept there, what was caught is not met again as long as its function stays as it was, and all of them are counted.
-Mutants that change nothing anybody could notice stand in equivalent_mutants.json with the reason, and are counted
-apart.
+``--set slow=no`` leaves out the slow tests, ``--set servers=yes`` takes those that need a PostgreSQL server, ``--set
+wall=30`` ends it after so many minutes on the wall, and ``--set survivors=FILE`` writes the names of those that no test
+caught. ``--set fates=FILE`` runs it in parts: each fate is kept there, what was caught is not met again as long as its
+function stays as it was, and all of them are counted. Mutants that change nothing anybody could notice stand in
+equivalent_mutants.json with the reason, and are counted apart.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def run(options: Options) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: each fork starts its own
         with_slow = options.more.get("slow") != "no"
-        mutant_runs.run_tests(MutantRuns(package, rooms, campaign, with_slow=with_slow), tests, ROOT)
+        with_servers = options.more.get("servers") == "yes"
+        runs = MutantRuns(package, rooms, campaign, with_slow=with_slow, with_servers=with_servers)
+        mutant_runs.run_tests(runs, tests, ROOT)
     if kept is not None:
         outcome.notes["run in parts"] = f"{len(fates):,} mutants in the last, {len(before):,} before"
         fates = list((before | {fate.mutant.key: fate for fate in fates}).values())

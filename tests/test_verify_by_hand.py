@@ -184,6 +184,7 @@ def people(**changed: int) -> dict[str, int]:
         ({"eligible": ...}, ""),
         ({"people": people()}, ""),
         ({"people": people(released=4, lost_rows=1, lost_all_rows=1)}, ""),
+        ({"people": people(eligible=6, lost_rows=1, lost_all_rows=1)}, ""),
         ({"people": people(smallest_profile=5)}, ""),
         ({"people": people(released=6, eligible=9)}, "people: more are released than there are"),
         ({"people": people(released=4, eligible=3)}, "people: more are released than there are"),

@@ -325,6 +325,10 @@ def test_two_tables_are_told_apart_by_columns_and_order() -> None:
     with opened(class_id=names, age=names) as quasi, opened(class_id=names, ill=names) as sensitive:
         found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": sensitive}, policy)
         assert [(check.name, check.passed) for check in found.checks][-1] == ("order", False)
+    apart = [*map(str, range(29, -1, -1)), *map(str, range(30))]
+    with opened(class_id=names, age=names) as quasi, opened(class_id=apart, ill=apart) as sensitive:
+        found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": sensitive}, policy)
+        assert found.checks[-1].detail.startswith("the quasi table has rows of a class together, so the order")
     with opened(age=["1"]) as quasi, opened(class_id=["0"], ill=["a"], town=["b"]) as sensitive:
         found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": sensitive}, policy)
         assert [check.detail for check in found.checks] == [
