@@ -275,6 +275,8 @@ def test_numbers_that_a_manifest_may_state() -> None:
     assert [one for one in said if statements._is_number(one)] == [0, 0.5, 1, 1.5]
     assert [one for one in said if statements._is_count(one)] == [0, 1]
     assert not statements._is_share("1")
+    options = ({"age": 1}, {"age": float("inf")}, ["age", 1], [float("inf")], None, True, "plain-word", NOTE)
+    assert [statements._is_option(one) for one in options] == [True, False, True, False, True, True, True, False]
     shapes = statements.STATEMENTS
     assert [shapes["pseudonym_salt"](one) for one in ("0" * 32, "0" * 31, 5)] == [True, False, False]
     assert [shapes["people"](one) for one in ({"released": 1}, {"Ann": 1}, {"released": -1}, 5)] == [True, *[False] * 3]

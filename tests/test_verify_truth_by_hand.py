@@ -699,6 +699,13 @@ def test_hierarchies_of_sensitive_columns_are_told_to_models() -> None:
             people_checks(rows, rows, bare)
 
 
+def test_rows_in_different_engines_are_not_compared_under_pseudonyms() -> None:
+    elsewhere: Any = object()
+    with opened(age=["1"]) as rows:
+        (check,) = linked_rows_checks(rows, elsewhere, TWO)
+    assert check == Check("linked rows", True, "not compared: the release and the original are in different engines")
+
+
 def test_rows_under_a_pseudonym_are_those_of_one_person() -> None:
     linked = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(1)], person=Person("id", release="pseudonym"))
     general = opened(age=list("1221"), id=list("aabb"))
