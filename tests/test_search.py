@@ -32,7 +32,7 @@ from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels
 from indistinct.kernels import counting
 from indistinct.policy import Policy, quasi
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.registry import MEASURES
 from indistinct.testing import tasks
 from profiles import examples

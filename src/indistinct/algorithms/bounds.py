@@ -17,7 +17,7 @@ from indistinct.algorithms.raised_charges import raise_charges
 from indistinct.algorithms.space import RUN, Space
 from indistinct.counting import FrequencyList
 from indistinct.kernels import charging
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.quality.measure import FloatArray, within_unit
 from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch

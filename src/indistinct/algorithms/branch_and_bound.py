@@ -34,7 +34,7 @@ from indistinct.algorithms.value_counter import ValueCounter
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.quality import NonUniformEntropy, QualityMeasure
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.recoding import Outcome
 from indistinct.watch import Watch
 

@@ -20,7 +20,7 @@ from indistinct.algorithms.counters import TupleCounter
 from indistinct.algorithms.task import Requirement, Task, with_level
 from indistinct.counting import FrequencyList, Node
 from indistinct.privacy import KAnonymity
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.quality.measure import FloatArray
 
 MOST_SETS, MOST_JOINED_NODES = 70, 100_000

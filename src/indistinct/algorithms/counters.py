@@ -21,7 +21,7 @@ from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
 from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.recoding import LabelValues, Outcome
 
 CHUNK_BITS = range(8, 14)

@@ -24,7 +24,7 @@ from indistinct.errors import InterruptedSearchError, PolicyError
 from indistinct.policy import suppression_in_rows
 from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure, measure_named
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.recoding import FullDomainRecoding, LabelValues
 from indistinct.watch import Watch
 from indistinct.whole_files import write_whole

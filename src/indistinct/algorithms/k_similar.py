@@ -13,7 +13,7 @@ from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
 from indistinct.errors import PolicyError
 from indistinct.quality import Precision, QualityMeasure
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.recoding import LocalRecoding
 from indistinct.watch import Watch
 

@@ -21,7 +21,7 @@ from indistinct.counting import FrequencyList, IntArray
 from indistinct.kernels import box_filling
 from indistinct.kernels.box_filling import NOBODY, Filled, Ladders
 from indistinct.privacy.model import BoolArray
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.quality.measure import FloatArray
 from indistinct.watch import Watch
 

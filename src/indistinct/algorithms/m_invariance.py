@@ -23,7 +23,7 @@ from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import sensitive_columns
 from indistinct.privacy import MInvariance
 from indistinct.quality import QualityMeasure
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
 from indistinct.recoding.classes import check_link
 from indistinct.recoding.group_labels import LabelKind, used_labels

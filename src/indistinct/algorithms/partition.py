@@ -18,8 +18,7 @@ from indistinct.algorithms.trading import trade_tuples
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.privacy.model import BoolArray
-from indistinct.quality.cell_losses import CellMeasure
-from indistinct.quality.loss import NCP
+from indistinct.quality.cell_measures import NCP, CellMeasure
 from indistinct.quality.measure import within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind

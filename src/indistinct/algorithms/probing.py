@@ -24,7 +24,7 @@ from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, Node
 from indistinct.kernels import box_probes, grouping
 from indistinct.quality import NonUniformEntropy
-from indistinct.quality.cell_losses import CellMeasure, Retained
+from indistinct.quality.cell_measures import CellMeasure, Retained
 
 ROUNDING = 1e-11
 """Losses that differ by less are equal: bounds add cells up in another order."""

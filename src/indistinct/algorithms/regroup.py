@@ -26,7 +26,7 @@ from indistinct.kernels.near_tuples import NOBODY
 from indistinct.kernels.parcel_groups import GROUP, LENDER, ROWS, SIZE, TUPLE, Groups, Loose
 from indistinct.kernels.regrouping import Work
 from indistinct.quality import QualityMeasure, measure_named
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind

@@ -10,7 +10,7 @@ from indistinct.algorithms.set_counts import SetCounts, steps_above
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, Node
 from indistinct.quality import QualityMeasure
-from indistinct.quality.cell_losses import CellMeasure
+from indistinct.quality.cell_measures import CellMeasure
 from indistinct.recoding import LabelValues, Outcome
 
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.quality.cell_losses import CellMeasure
-from indistinct.quality.loss import NCP, Loss
+from indistinct.quality.cell_measures import NCP, CellMeasure, Loss
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding.group_labels import LabelKind
 

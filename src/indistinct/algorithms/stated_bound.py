@@ -12,8 +12,7 @@ from indistinct.algorithms.covers import ValueShares
 from indistinct.algorithms.task import Task
 from indistinct.algorithms.value_counter import rules_of
 from indistinct.privacy.model import least_rows
-from indistinct.quality.cell_losses import CellMeasure
-from indistinct.quality.loss import NCP
+from indistinct.quality.cell_measures import NCP, CellMeasure
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch

@@ -1,4 +1,4 @@
-"""Quality measures: one file per measure, each a loss between 0 and 1 and the figure that people quote.
+"""Quality measures, of cells, of levels and of groups: each a loss in [0, 1] and the figure that people quote.
 
 The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
 """

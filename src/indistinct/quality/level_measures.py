@@ -1,4 +1,4 @@
-"""Samarati's absolute and relative distance between a table and its generalization."""
+"""Measures of the levels alone: how far a node is from the bottom (Samarati's distances) or from the top (accuracy)."""
 
 from __future__ import annotations
 
@@ -66,3 +66,17 @@ class RelativeDistance(_LevelMeasure):
 
     def value(self, recoding: Outcome) -> float:
         return self.loss(recoding) * sum(recoding.frequencies.weights)
+
+
+@dataclass(frozen=True)
+class Accuracy(AbsoluteDistance):
+    """One minus the height of the node over the height of the lattice.
+
+    Source: Samarati 2001, section 6.
+    """
+
+    name: ClassVar[str] = "accuracy"
+    title: ClassVar[str] = "what generalization leaves (Samarati)"
+
+    def value(self, recoding: Outcome) -> float:
+        return 1.0 - self.loss(recoding)
