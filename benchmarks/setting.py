@@ -29,7 +29,7 @@ class Setting:
     def adult(self) -> Rows:
         """Adult, or made-up rows in a quick run."""
         if self._adult is None and self.is_quick:
-            self._adult, self.source = adult.made_up(600), "made-up rows"
+            self._adult, self.source = adult.made_up(200), "made-up rows"
         elif self._adult is None:
             self._adult, self.source = adult.load(self.folder)
         assert self._adult is not None  # set above

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import indistinct as ix
-from benchmarks import adult, data
+from benchmarks import adult, data, measuring
 from benchmarks.setting import Figures, K, Setting, say
 from indistinct.algorithms import Task
 from indistinct.engine import open_table
@@ -121,9 +121,10 @@ def _with_people(path: Path, goal: Path, delimiter: str = ",") -> Path:
 
 
 def _measured(frequencies: Any, policy: ix.Policy, algorithm: Any, runs: int) -> Figures:
-    """Run an algorithm, once more to compile, and give what its labels lose."""
+    """Run an algorithm, once more to compile if it matters, and give what its labels lose."""
     losses, seconds = [], []
-    algorithm.run(Task.of(frequencies.afresh(), policy), ix.Watch(time_limit=0.5))
+    if not measuring.Repeating.is_off:
+        algorithm.run(Task.of(frequencies.afresh(), policy), ix.Watch(time_limit=0.5))
     for _ in range(runs):
         cpu = time.process_time()
         recoding = algorithm.run(Task.of(frequencies.afresh(), policy), ix.Watch())

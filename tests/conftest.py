@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import typer.rich_utils  # it asks for colours when it is loaded: now, and not in a test that wants them
 import typer.testing
+from _pytest.doctest import DoctestModule
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -41,6 +42,7 @@ SLOW_SECONDS = 0.2
 ODD_SECONDS = 10 * SLOW_SECONDS
 """From here a test that is not known as slow is named at the end of a run."""
 TOOK = "processor seconds"
+EXAMPLE = b">>> "
 RAM_DISK = Path("/dev/shm")
 """Where Linux keeps files in memory: no test waits there until a disk has what a release or a ledger flushes."""
 RAM_DISK_ROOM = 4 * 2**30
@@ -59,8 +61,17 @@ def pytest_configure(config: pytest.Config) -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, heard)  # nohup, and a shell that runs us in the background, have it ignored
+    gc.disable()  # until all tests are collected: nothing of what is imported ends before
     if RAM_DISK.is_dir() and os.access(RAM_DISK, os.W_OK) and shutil.disk_usage(RAM_DISK).free > RAM_DISK_ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(RAM_DISK))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[None]:
+    """Look for examples in docstrings only where there are some: to look for them imports a module and all it needs."""
+    found = yield
+    has_examples = file_path.suffix == ".py" and EXAMPLE in file_path.read_bytes()
+    return [one for one in found if has_examples or not isinstance(one, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,8 +89,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over all that was imported and collected, which stays until the end."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
