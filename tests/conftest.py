@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
@@ -11,7 +12,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path: Path) -> Iterator[None]:
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Look for examples in docstrings only where there are some: to look for them imports a module and all it needs."""
     found = yield
     has_examples = file_path.suffix == ".py" and EXAMPLE in file_path.read_bytes()
@@ -93,9 +94,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    """Let the garbage collector see everything again."""
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Collect what tests left, for pytest to say what is wrong with it, before the collector sees everything again."""
+    gc.collect()
     gc.unfreeze()
+    with contextlib.suppress(ImportError):  # of pytest before 8.4
+        from _pytest.unraisableexception import gc_collect_iterations_key
+
+        config.stash[gc_collect_iterations_key] = 0  # it would collect five times, all that was imported
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is one worker

@@ -25,7 +25,7 @@ from indistinct.recoding import FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.showing.bars import DOUBTFUL, LEAST, Bars, Panel
 from papers import FIGURE_6, FIGURE_6_COLUMNS, HOSPITAL, HOSPITAL_COLUMNS, SAMARATI, SWEENEY, policy_of, table_of
-from profiles import examples
+from profiles import cases, examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUASI = HOSPITAL_COLUMNS[:4]
@@ -82,7 +82,7 @@ def made_alone(policy: ix.Policy, algorithm: str) -> ix.Release | ix.IndistinctE
         return error
 
 
-@pytest.mark.parametrize(("k", "limit"), [(2, 0), (2, 1), (2, None), (3, 0.25), (6, 1)])
+@pytest.mark.parametrize(("k", "limit"), cases([(2, 0), (2, 1), (2, None), (3, 0.25), (6, 1)], (2, 0), (3, 0.25)))
 def test_the_figures_are_those_of_releases_made_one_by_one(k: int, limit: int | float | None) -> None:
     policy = hospital(k, limit)
     comparison = compare(TABLE, policy)

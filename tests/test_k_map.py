@@ -19,7 +19,7 @@ from indistinct.counting import Groups, encode_eligible
 from indistinct.engine import open_table
 from indistinct.linkage.population import count_with_population
 from indistinct.watch import Watch
-from profiles import examples
+from profiles import cases, examples
 
 JOBS = (["clerk", "office", "*"], ["judge", "office", "*"], ["nurse", "care", "*"], ["cook", "care", "*"])
 COLUMNS = ("age", "zip", "job")
@@ -157,9 +157,7 @@ def test_in_every_release_each_row_fits_k_people(algorithm, tables, k):
         assert release.verify(original=as_table(sample)).passed
 
 
-@pytest.mark.parametrize(
-    "algorithm", ALGORITHMS[:-1], ids=[f"{place} {one.name}" for place, one in enumerate(ALGORITHMS[:-1])]
-)
+@pytest.mark.parametrize("algorithm", cases(ALGORITHMS[:-1], *ALGORITHMS[:-1:2]), ids=lambda one: one.name)
 def test_every_algorithm_finds_a_release(algorithm):
     """So that the test above does not hold because there is nothing to look at."""
     people = [

@@ -20,7 +20,7 @@ import indistinct as ix
 from indistinct.algorithms.solutions import minimal_solutions
 from indistinct.policy import Column
 from indistinct.policy.column_names import names_people
-from profiles import examples
+from profiles import cases, examples
 
 LOCAL = {
     "mondrian": ix.Mondrian(),
@@ -447,7 +447,7 @@ def test_the_exact_search_works_on_profiles(case):
 
 
 @pytest.mark.parametrize("suppress", ["people", "rows"])
-@pytest.mark.parametrize("algorithm", ["lattice", "samarati", "datafly", "mingen", "mondrian", "regroup"])
+@pytest.mark.parametrize("algorithm", cases([*FULL, "mondrian", "regroup"], "lattice", "datafly", "regroup"))
 @given(case=bf.cases(people=True, most_rows=14, most_columns=2))
 @examples(12, opens_tables=True)
 def test_every_profile_of_a_release_is_that_of_k_people(algorithm, suppress, case):

@@ -16,6 +16,7 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.policy.policy_file import policy_toml
 from indistinct.report.page import render, report_facts
+from profiles import cases
 
 AGES = [21, 22, 23, 34, 35, 36, 47, 48, 49, 52, 53, 54] * 2
 TABLE = pa.table(
@@ -56,13 +57,17 @@ def said_by(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        (),
-        ("--algorithm", "datafly"),
-        ("--measure", "loss"),
+    cases(
+        [
+            (),
+            ("--algorithm", "datafly"),
+            ("--measure", "loss"),
+            ("--algorithm", "regroup", "--measure", "loss"),
+            ("--measure", "loss", "--time-limit", "60"),
+        ],
         ("--algorithm", "regroup", "--measure", "loss"),
         ("--measure", "loss", "--time-limit", "60"),
-    ],
+    ),
 )
 def test_the_command_of_a_report_makes_the_release_again(files: tuple[Path, Path, Path], options: tuple[str]) -> None:
     written, table, goal = files

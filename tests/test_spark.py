@@ -328,7 +328,7 @@ def answer(recoding: Any) -> Any:
     return pieces.tuples.tolist(), pieces.rows.tolist(), pieces.groups.tolist(), labels, codes
 
 
-@pytest.mark.parametrize("name", [*QUICK, *ONE_COLUMN])
+@pytest.mark.parametrize("name", cases([*QUICK, *ONE_COLUMN], "datafly", "regroup", "mondrian relaxed", "anatomy"))
 def test_every_algorithm_gives_the_same_recoding_for_every_model(name: str, counted_in_spark: Any) -> None:
     for model in MODELS_TO_CHECK:
         policy = policy_for(model)

@@ -19,6 +19,7 @@ import pytest
 from browser import studio
 from indistinct.errors import MissingExtraError, OutputError
 from indistinct.studio.guard import Guard
+from profiles import cases
 
 PORT = 8765
 OURS = f"127.0.0.1:{PORT}"
@@ -268,6 +269,9 @@ def test_the_redirect_stays_on_this_machine(guard):
     assert ask(guard, "/hiérarchies", query="token=used", headers=own)[1]["location"] == "/hi%C3%A9rarchies"
 
 
+ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+
+
 @pytest.fixture(scope="module")
 def address():
     """Give the address of a studio that runs."""
@@ -324,7 +328,7 @@ def test_the_server_gives_its_pages_to_who_brings_the_token(address):
     assert fetch(address, "/take/release.zip", own)[0] == 409
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("ending", cases(ENDINGS, signal.SIGTERM, signal.SIGHUP))
 def test_uploads_lie_in_a_private_folder_that_is_removed(tmp_path, ending, address):
     with studio(temporary=tmp_path, ending=ending) as found:
         place = urlsplit(found)
@@ -360,7 +364,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT", "SIGHUP"])
+@pytest.mark.parametrize("ending", cases(["SIGTERM", "SIGINT", "SIGHUP"], "SIGTERM"))
 def test_a_signal_ends_the_studio_also_while_it_starts(ending, tmp_path):
     code = ENDED_EARLY.format(signal=ending)
     environment = os.environ | {"TMPDIR": str(tmp_path)}
