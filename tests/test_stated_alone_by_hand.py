@@ -193,6 +193,17 @@ def test_heights_and_names_are_those_of_the_hierarchies_that_are_stated() -> Non
     assert stated(level_names=..., node=None) != ""
 
 
+def test_a_manifest_may_state_checks_that_its_reader_cannot_make() -> None:
+    columns = {"name": "columns", "passed": True, "detail": "3 columns"}
+    model = {
+        "name": "k-anonymity (k = 2) on quasi-identifier",
+        "passed": True,
+        "detail": "2 groups, the smallest of 2 rows",
+    }
+    assert stated(verdict=verdict(checks=[columns, model])) == ""
+    assert stated(verdict=verdict(checks=[columns, model | {"detail": NOTE}])) != ""
+
+
 def test_what_two_tables_leave_open_is_said_in_our_words_alone() -> None:
     apart: dict[str, Any] = {"form": "two-tables", "level_names": ..., "suppressed": 0, "eligible": 5}
     said = {name: value for name, value in (MANIFEST | apart).items() if value is not ...}
@@ -210,6 +221,9 @@ def test_levels_of_leading_characters_have_their_names_alone() -> None:
     for name in ("value", "1 character", "12 characters", "suppressed"):
         said = {"heights": {"age": 9, "sex": 1}, "level_names": {"age": name, "sex": "value"}, "node": {"sex": 0}}
         assert statements._hierarchy_mistakes(said, hierarchies) == []
+    both = {"heights": {"age": 9, "sex": 2}, "level_names": {"age": NOTE, "sex": "value"}, "node": {"age": 1, "sex": 0}}
+    turned = dict(reversed(hierarchies.items()))
+    assert len(statements._hierarchy_mistakes(both, turned)) == 2
     said = {"level_names": {"age": f"1 character, {NOTE}", "sex": "value"}, "node": {"age": 1, "sex": 0}}
     wrong = ["level_names of 'age' is not what its hierarchy calls the level"]
     assert statements._hierarchy_mistakes(said, hierarchies) == wrong
@@ -224,6 +238,12 @@ def test_a_highest_level_that_no_hierarchy_has_fails(demanded: dict[str, Any]) -
     columns = {"sex": {"hierarchy": ix.suppress().describe(), **demanded}}
     said = {"heights": {"sex": 7}, "level_names": {"sex": "value"}, "node": {"sex": 7}}
     assert statements._hierarchy_mistakes(said, columns) == ["heights of 'sex' is not that of its hierarchy"]
+
+
+def test_the_level_at_which_a_column_ends_has_a_number_or_a_name() -> None:
+    levels = {"hierarchy": {"levels": ["value", "5", "10", "*"]}}
+    demanded = [{}, {"max_level": "10"}, {"max_level": 1}, {"max_level": 4}, {"max_level": NOTE}]
+    assert [statements._highest_level(levels | one) for one in demanded] == [3, 2, 1, None, None]
 
 
 def test_what_is_proven_has_no_gap() -> None:
@@ -275,10 +295,13 @@ def test_numbers_that_a_manifest_may_state() -> None:
     assert [one for one in said if statements._is_number(one)] == [0, 0.5, 1, 1.5]
     assert [one for one in said if statements._is_count(one)] == [0, 1]
     assert not statements._is_share("1")
+    moments = ("2026-01-31T10:00:00+00:00", "2026-01-31T10:00:00Z", "2026-01-31T10:00:00+01:00", "2026-01-31", 5)
+    assert [statements._is_moment(one) for one in moments] == [True, *[False] * 4]
     options = ({"age": 1}, {"age": float("inf")}, ["age", 1], [float("inf")], None, True, "plain-word", NOTE)
     assert [statements._is_option(one) for one in options] == [True, False, True, False, True, True, True, False]
     shapes = statements.STATEMENTS
     assert [shapes["pseudonym_salt"](one) for one in ("0" * 32, "0" * 31, 5)] == [True, False, False]
+    assert shapes["people"](dict.fromkeys(statements.PEOPLE, 1))
     assert [shapes["people"](one) for one in ({"released": 1}, {"Ann": 1}, {"released": -1}, 5)] == [True, *[False] * 3]
 
 

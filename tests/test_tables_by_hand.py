@@ -14,7 +14,8 @@ import pytest
 
 import indistinct as ix
 from indistinct.proof import tables_verdict
-from indistinct.proof.checks import Check
+from indistinct.proof.checks import Check, Recount
+from indistinct.proof.statements import mistakes_of_tables
 
 AGES = ix.levels([["31", "30s"], ["32", "30s"], ["45", "40s"], ["46", "40s"]], top="*")
 
@@ -200,6 +201,16 @@ def test_a_folder_of_several_tables(folder: Path) -> None:
     assert [check.name for check in found.checks] == names
     assert found.checks[-1].detail == f"{gone} of 11 rows of all tables suppressed, 5 allowed"
     assert "the measures precision" in found.not_checked[0]
+    assert found.checks[0].detail == "the tables are those of the manifest"
+    counted = Recount(found.checks, np.array([2, 2]), 8, "profile")
+
+    def mistakes(**changed: Any) -> list[str]:
+        return mistakes_of_tables(said | changed, POLICY, counted, [])
+
+    assert mistakes(linked_tables={}) == ["linked_tables are not those of the policy"]
+    assert mistakes(heights={"age": 1})[0] == "heights is not of the quasi columns"
+    assert mistakes(about={}) == ["about is not said of such a release"]
+    assert "verdict.rows is 8, as is counted, not what it says" in mistakes(verdict=said["verdict"] | {"rows": 9})
     with pytest.raises(ix.TableError, match="give the policy of all of them"):
         ix.verify(folder)
     with pytest.raises(ix.TableError, match="give the policy of all of them"):
@@ -231,7 +242,9 @@ def test_a_folder_of_several_tables_and_their_originals(folder: Path) -> None:
         elsewhere = json.loads(good)
         elsewhere["node"]["people.age"] += 1
         (folder / "manifest.json").write_text(json.dumps(elsewhere))
-        assert "people: levels" in failing(folder, original=ORIGINAL)
+        found = failing(folder, original=ORIGINAL)
+        assert set(found) == {"people: levels", "manifest"}
+        assert found["manifest"] == "level_names of 'people.age' is not what its hierarchy calls the level"
         (folder / "manifest.json").write_text(good)
         others = ORIGINAL | {"visits": ORIGINAL["visits"].set_column(2, "ward", pa.array(["nose"] * 3))}
         assert set(failing(folder, original=others)) == {"visits: truthful"}

@@ -185,6 +185,8 @@ def people(**changed: int) -> dict[str, int]:
         ({"people": people()}, ""),
         ({"people": people(released=4, lost_rows=1, lost_all_rows=1)}, ""),
         ({"people": people(eligible=6, lost_rows=1, lost_all_rows=1)}, ""),
+        ({"people": people(smallest_group=1)}, ""),
+        ({"people": people(smallest_group=1, smallest_profile=1)}, ""),
         ({"people": people(smallest_profile=5)}, ""),
         ({"people": people(released=6, eligible=9)}, "people: more are released than there are"),
         ({"people": people(released=4, eligible=3)}, "people: more are released than there are"),

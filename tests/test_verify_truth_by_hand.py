@@ -784,6 +784,16 @@ def test_models_of_the_whole_table_see_what_others_leave() -> None:
     assert greatest_safe_set(own, own.counts, policy).tolist() == [True, True, True, True, False]
 
 
+def test_what_the_whole_table_is_asked_takes_out_groups_as_well() -> None:
+    policy = Policy({"age": ix.quasi(AGES), "ill": ix.sensitive()}, [ix.TCloseness(0.1)])
+    apart = tuples([0, 0, 1, 1, 2, 2], [0] * 6, [1] * 6, [0, 1, 0, 1, 2, 2])
+    assert not greatest_safe_set(apart, apart.counts, policy).any()
+    alike = tuples([0, 0, 1, 1], [0] * 4, [1] * 4, [0, 1, 0, 1])
+    assert greatest_safe_set(alike, alike.counts, policy).all()
+    with pytest.raises(ix.PolicyError, match="needs a hierarchy"):
+        greatest_safe_set(alike, alike.counts, replace(policy, privacy=(ix.TCloseness(0.1, "hierarchical"),)))
+
+
 def suppression(ages: Sequence[Cell], suppressed: int, *models: ix.PrivacyModel, **more: Any) -> Check:
     policy = Policy({"age": ix.quasi(AGES)}, models or (ix.KAnonymity(2),), **more)
     columns = {"age": ages} | ({"id": [str(n) for n in range(len(ages))]} if policy.person_columns else {})
@@ -806,6 +816,7 @@ def test_no_more_rows_are_suppressed_than_must_be() -> None:
         "1 row must be suppressed, and the smallest group to hide them among",
     )
     assert not suppression(ages, 4).passed
+    assert not suppression([*ages, "4"], 4).passed  # two are enough to hide among each other
     assert not suppression(["1", "1", "2", "2"], 2).passed  # there is nothing to hide
     assert suppression(["1", "1", "2", "2", "3", "3"], 0).passed
     people = table(age=["1"])
@@ -897,6 +908,18 @@ def test_pseudonyms_stand_for_people_whose_dates_moved_together() -> None:
     assert linked_checks("zxxy", "2111", days(None, 3, 6, 21)) == far
     assert linked_checks("y", "1", days(20))["distances of dates"][0]
     assert not linked_checks("z", "2", days(20))["distances of dates"][0]
+
+
+def test_people_who_are_suppressed_need_no_pseudonym() -> None:
+    with (
+        opened(pseudonym=["y"], age=["1"], day=days(20), note=["n"]) as released,
+        opened(id=list("aabc"), age=list("1112"), day=days(1, 4, 10, None), note=["n"] * 4) as general,
+    ):
+        found = linked_rows_checks(released, general, MOVED)
+    assert [(check.name, check.passed) for check in found] == [("linked rows", True), ("distances of dates", True)]
+    numbers = Numbers()
+    nobody = trees(numbers, True, "", "", [])
+    assert nobody.profiles(lambda part: part.policy.quasi, numbers, with_dates=True).tolist() == []
 
 
 def moved_too_far(mine: Sequence[int], theirs: Sequence[int], most: int = 2) -> int:

@@ -236,7 +236,7 @@ def _moment(text: str | None, form: str | None) -> int:
 def _contents(columns: Sequence[IntArray]) -> list[bytes]:
     """Give each row of some columns as bytes."""
     stacked = np.ascontiguousarray(np.stack(columns, axis=1))
-    return stacked.view(f"V{stacked.shape[1] * 8}").ravel().tolist() if len(stacked) else []
+    return stacked.view(f"V{stacked.shape[1] * 8}").ravel().tolist()
 
 
 def _multisets(name: str, kinds: IntArray, owners: IntArray, number: int, numbers: Numbers) -> IntArray:

@@ -278,7 +278,6 @@ def _people_mistakes(manifest: Mapping[str, Any]) -> list[str]:
     lost = people["eligible"] - people["released"]
     is_possible = (
         people["lost_all_rows"] == lost <= people["lost_rows"] <= min(people["eligible"], manifest["suppressed"])
-        and people["eligible"] <= manifest["released"] + manifest["suppressed"]
         and 0 < people["smallest_group"] <= min(manifest["smallest_group"], people["released"])
         and 0 < people.get("smallest_profile", 1) <= people["released"]
     )
