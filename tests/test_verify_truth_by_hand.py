@@ -211,6 +211,11 @@ def test_an_order_that_chance_would_never_give() -> None:
     swapped = halves.copy()
     swapped[:20], swapped[50:70] = 1, 0  # 60 of 100 agree, 50 are expected, and the deviation is 5
     assert not two_tables._agree_too_often(halves, swapped)
+    halves = np.repeat([0, 1], 5000)
+    for moved, is_odd in ((2200, True), (2300, False)):  # 5,600 and 5,400 agree, and the deviation is 50
+        swapped = halves.copy()
+        swapped[:moved], swapped[5000 : 5000 + moved] = 1, 0
+        assert two_tables._agree_too_often(halves, swapped) is is_odd
     assert not two_tables._agree_too_often(ints(0, 1), ints(0, 1))
     assert not two_tables._agree_too_often(np.zeros(400, np.int64), np.zeros(400, np.int64))  # all in one class
     some = np.arange(400)
