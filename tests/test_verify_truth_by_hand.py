@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -860,12 +861,17 @@ def test_what_is_asked_of_the_whole_table_is_asked_of_those_who_stay() -> None:
 # Trees of people, and dates that move
 
 
-def test_moments_are_read_or_there_is_none() -> None:
+def test_moments_are_read_or_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _moment("1970-01-02", None) == MICROSECONDS_A_DAY
     assert _moment(" 1970-01-01T00:00:01.5 ", None) == 1_500_000
     assert _moment("1970-01-01T01:00:00+01:00", None) == 0
     assert _moment("1969-12-31", None) == -MICROSECONDS_A_DAY
     assert _moment("02.01.1970", "%d.%m.%Y") == MICROSECONDS_A_DAY
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "America/New_York")
+        time.tzset()
+        assert _moment("1970-01-02", None) == MICROSECONDS_A_DAY  # of no zone, whatever the clock here shows
+    time.tzset()
     assert _moment("soon", None) == _moment("1970-01-02", "%d.%m.%Y") == _moment(None, None) == NO_DATE
 
 
