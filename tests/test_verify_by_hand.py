@@ -17,8 +17,8 @@ from indistinct.engine import open_table
 from indistinct.policy import Person, Policy
 from indistinct.proof import checks as shared
 from indistinct.proof import known_columns, statements
-from indistinct.proof.checks import Check, Checked, Recount
-from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
+from indistinct.proof.checks import Check, Checked, Recount, knows_few
+from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_search import _name_mistakes
 from indistinct.proof.verdict import Verdict

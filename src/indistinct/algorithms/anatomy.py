@@ -18,8 +18,7 @@ from indistinct.counting import IntArray, UIntArray
 from indistinct.draws import Draws
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
-from indistinct.privacy.model import TOLERANCE, BoolArray
-from indistinct.privacy.parameters import check_whole
+from indistinct.privacy.model import TOLERANCE, BoolArray, check_whole
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
 from indistinct.recoding.classes import check_link
 from indistinct.showing.words import counted

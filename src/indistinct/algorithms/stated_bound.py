@@ -19,7 +19,7 @@ from indistinct.watch import Watch
 
 
 def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Recoding:
-    """Give a local recoding with a bound on what every such recoding loses, if nothing better is known of it.
+    """Give a recoding that takes one with a bound on what every such recoding loses, if nothing better is known of it.
 
     By the measure that the algorithm is after, or else by NCP, no release of these rows in groups of as many rows as
     the policy asks for, with labels of this kind, has a loss below the bound, however many rows it suppresses. It takes
@@ -29,7 +29,7 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     """
     declared = declaration_of(algorithm)
     measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()
-    if not recoding.takes_bound or recoding.bound is not None or not recoding.tells_measure(measure.name):
+    if recoding.bound is not None or not recoding.tells_measure(measure.name):
         return recoding
     if recoding.gap is not None:
         return replace(recoding, bound={measure.name: max(0.0, measure.loss(recoding) - recoding.gap)})

@@ -17,7 +17,7 @@ from indistinct.ledger.history import Earlier, Linked
 from indistinct.ledger.offer import Offer, recognition
 from indistinct.ledger.store.entry import Draft, Entry, due_entries
 from indistinct.ledger.store.entry_files import MEMBERS, RELEASE
-from indistinct.ledger.store.spending import Spending, add_spending, is_drawn, refuse_overspending
+from indistinct.ledger.store.spending import Spending, add_spending, refuse_overspending
 from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import anonymize as make_release
@@ -220,7 +220,7 @@ class Ledger:
 
     def _earlier(self, terms: Terms, reading: Mapping[str, Any]) -> Earlier:
         """Give the releases that the recipient and those who might collude with her hold."""
-        every = [entry for entry in self.store.entries(source=terms.source) if not is_drawn(entry)]
+        every = [entry for entry in self.store.entries(source=terms.source) if not entry.is_drawn]
         entries = terms.entries_held(every)
         return Earlier.of(entries, self.store.files, reading, names_rows=terms.names_rows)
 
@@ -247,6 +247,8 @@ class Ledger:
 
     def _refuse_overspending(self, terms: Terms) -> None:
         """Raise a RefusedError if a release would spend more than the budget of its source."""
+        if self.store.budget is None:
+            return
         own = next((Spending(m.epsilon, m.delta) for m in terms.policy.privacy if isinstance(m, Private)), None)
         refuse_overspending(terms.source, own, self.store.entries(source=terms.source), self.store.budget)
 

@@ -168,7 +168,8 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         return _without_release(contender, run, run.answer)
     recoding = run.answer
     try:
-        recoding = state_bound(counted.task, recoding, contender.algorithm, own)
+        if recoding.takes_bound:
+            recoding = state_bound(counted.task, recoding, contender.algorithm, own)
         with recount(recode(counted, recoding, contender.algorithm, own), own, allow_unsafe=True) as release:
             verdict = release.verdict
             if workload is not None:

@@ -24,7 +24,7 @@ from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
 from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.pseudonyms import PseudonymKey, refuse_bad_key, refuse_unrepeatable, refuse_without_ledger
+from indistinct.release.pseudonyms import PseudonymKey, read_key, refuse_unrepeatable
 from indistinct.release.release import count_and_hide_people
 from indistinct.released.manifest import policy_digest
 from indistinct.watch import Watch
@@ -96,7 +96,9 @@ def count(
             raise PolicyError(mistakes)
         encoded = opened.enter_context(encode_eligible(read, policy))
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
-        frequencies = count_with_population(encoded, policy, may_merge=may_merge)
+        asks_population = any(model.asks_population for model in policy.privacy)
+        counting = count_with_population if asks_population else FrequencyList.count
+        frequencies = counting(encoded, policy, may_merge=may_merge)
         task = replace(Task.of(frequencies, policy), secret=secret, draws=draws_of(seed, frequencies, policy))
         if task.number_of_people() < max(1, task.largest_k()):
             raise task.infeasible(task.budget)
@@ -109,6 +111,22 @@ def refuse_broken_promises(policy: Policy) -> None:
     asked = [model.objections_to for model in policy.privacy if hasattr(model, "objections_to")]
     if mistakes := [mistake for objections_to in asked for mistake in objections_to(policy)]:
         raise PolicyError(mistakes)
+
+
+def refuse_without_ledger(policy: Policy) -> None:
+    """Raise if pseudonyms should be those of earlier releases, though no ledger keeps their key."""
+    if policy.stable_pseudonyms:
+        names = ", ".join(map(repr, policy.stable_pseudonyms))
+        raise PolicyError(
+            f"stable: the pseudonyms of {names} are to be the same in all releases, and only a ledger keeps their key "
+            "and knows what those releases reveal together; release with one (--ledger), or drop stable"
+        )
+
+
+def refuse_bad_key(policy: Policy) -> None:
+    """Raise if the key of the pseudonyms of people cannot be read, is too short, or others could know it."""
+    if policy.links_rows and isinstance(policy.person, Person):
+        read_key(policy.person)
 
 
 def _refuse_seed(rows: Rows, policy: Policy) -> None:
@@ -155,7 +173,7 @@ def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
     with _telling(watch):
         recoding = algorithm.run(task, watch)
     refuse_nothing(recoding)
-    return state_bound(task, recoding, algorithm, watch)
+    return state_bound(task, recoding, algorithm, watch) if recoding.takes_bound else recoding
 
 
 def _telling(watch: Watch) -> AbstractContextManager[None]:

@@ -13,8 +13,15 @@ from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
 from indistinct.privacy.k_anonymity import KAnonymity
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
-from indistinct.privacy.parameters import check_share, check_whole
+from indistinct.privacy.model import (
+    TOLERANCE,
+    BoolArray,
+    PrivacyModel,
+    check_share,
+    check_whole,
+    shares_of_groups,
+    shares_of_table,
+)
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:

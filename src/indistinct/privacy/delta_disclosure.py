@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, shares_of_groups, shares_of_table
-from indistinct.privacy.parameters import check_positive
+from indistinct.privacy.model import (
+    TOLERANCE,
+    BoolArray,
+    PrivacyModel,
+    check_positive,
+    shares_of_groups,
+    shares_of_table,
+)
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
 from indistinct.privacy.k_anonymity import KAnonymity
-from indistinct.privacy.model import BoolArray, PrivacyModel
-from indistinct.privacy.parameters import check_positive
+from indistinct.privacy.model import BoolArray, PrivacyModel, check_positive
 from indistinct.privacy.sampled_groups import largest_share, least_k
 
 MOST_EPSILON = 20.0

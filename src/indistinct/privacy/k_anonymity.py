@@ -10,8 +10,7 @@ from typing import ClassVar, Literal
 
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import BoolArray, PrivacyModel
-from indistinct.privacy.parameters import check_whole
+from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import BoolArray, PrivacyModel
-from indistinct.privacy.parameters import check_whole
+from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)

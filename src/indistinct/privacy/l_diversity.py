@@ -11,8 +11,15 @@ from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, spread_of_groups
-from indistinct.privacy.parameters import check_choice, check_positive, check_whole
+from indistinct.privacy.model import (
+    TOLERANCE,
+    BoolArray,
+    PrivacyModel,
+    check_choice,
+    check_positive,
+    check_whole,
+    spread_of_groups,
+)
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:

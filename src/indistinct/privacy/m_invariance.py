@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
-from indistinct.privacy.model import BoolArray, PrivacyModel, shares_of_table
+from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole, shares_of_table
 from indistinct.privacy.p_sensitive import PSensitive
-from indistinct.privacy.parameters import check_whole
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:

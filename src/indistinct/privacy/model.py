@@ -1,13 +1,15 @@
-"""PrivacyModel: what every privacy model must say about groups."""
+"""PrivacyModel: what every privacy model must say about groups, and what is refused of its parameters."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.counting import Groups, Tally
+from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
 from indistinct.privacy.value_rules import Texts, ValueRule
@@ -207,3 +209,31 @@ def counts_of_groups(tally: Tally, groups: Groups) -> NDArray[np.int64]:
 def least_rows(model: PrivacyModel) -> int:
     """Give the rows that a group must have by a model, or by the floor that it implies, which may ask for more."""
     return model.least_rows if model.floor is None else max(model.least_rows, model.floor.least_rows)
+
+
+def check_whole(name: str, value: object, least: int = 1) -> None:
+    """Refuse a parameter that is no whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise PolicyError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_share(name: str, value: object) -> None:
+    """Refuse a parameter that is no number above 0 and at most 1."""
+    if not _is_number(value) or not 0 < value <= 1:  # type: ignore[operator]
+        raise PolicyError(f"{name} must lie above 0 and be at most 1, got {value!r}")
+
+
+def check_positive(name: str, value: object) -> None:
+    """Refuse a parameter that is no finite number above 0."""
+    if not _is_number(value) or not 0 < value < math.inf:  # type: ignore[operator]
+        raise PolicyError(f"{name} must be a number above 0, got {value!r}")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a parameter that is none of some words."""
+    if value not in choices:
+        raise PolicyError(f"{name} must be {', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}, got {value!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -10,8 +10,7 @@ from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.privacy.k_anonymity import KAnonymity
 from indistinct.privacy.l_diversity import LDiversity, too_few_values
-from indistinct.privacy.model import BoolArray, PrivacyModel
-from indistinct.privacy.parameters import check_whole
+from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from indistinct.counting import Groups, IntArray
 from indistinct.lazy import lazy_module
 from indistinct.privacy.k_anonymity import KAnonymity
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel
-from indistinct.privacy.parameters import check_share
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, check_share
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,11 +16,12 @@ from indistinct.privacy.model import (
     TOLERANCE,
     BoolArray,
     PrivacyModel,
+    check_choice,
+    check_share,
     counts_of_groups,
     spread_of_groups,
     spread_of_table,
 )
-from indistinct.privacy.parameters import check_choice, check_share
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:

@@ -167,6 +167,11 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
     return Check(model_words(model, where), failing == 0, detail)
 
 
+def knows_few(model: PrivacyModel, columns: Sequence[str]) -> bool:
+    """Tell whether a model asks about some of the columns at a time; with as many as there are it asks about all."""
+    return model.known is not None and model.known < len(columns)
+
+
 def model_words(model: PrivacyModel, where: str) -> str:
     """Give what the check of a model is called."""
     return stated_words(model.terms(), where)

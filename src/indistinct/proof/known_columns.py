@@ -110,11 +110,6 @@ class KnownColumns:
         return {name: getattr(self, name) for name in names}
 
 
-def knows_few(model: PrivacyModel, columns: Sequence[str]) -> bool:
-    """Tell whether a model asks about some of the columns at a time; with as many as there are it asks about all."""
-    return model.known is not None and model.known < len(columns)
-
-
 def _combination_numbers(columns: Sequence[IntArray]) -> IntArray:
     """Number the combinations of codes, in any order; numbers stay small enough to be multiplied."""
     numbers, most = columns[0], int(columns[0].max(initial=0)) + 1

@@ -15,8 +15,8 @@ from indistinct.engine import PROFILE, Rows
 from indistinct.linkage.population import counted_people
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
-from indistinct.proof.checks import Check, model_check
-from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
+from indistinct.proof.checks import Check, knows_few, model_check
+from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.tuples import Tuples
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.showing.words import counted

@@ -31,6 +31,7 @@ from indistinct.proof.checks import (
     columns_check,
     counted_groups,
     folder_checks,
+    knows_few,
     level_checks,
     limit_checks,
     model_check,
@@ -40,7 +41,7 @@ from indistinct.proof.checks import (
     unchecked_signature,
     unreadable_checks,
 )
-from indistinct.proof.known_columns import CodedTuples, KnownColumns, knows_few
+from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.people_recount import NOT_COUNTED, count_people, stated_people_checks
 from indistinct.proof.perturbed_numbers import perturbation_checks
 from indistinct.proof.stated_search import search_checks
@@ -307,7 +308,8 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
         *level_checks(released, policy),
         *code_checks(released, policy, [name for name in policy.compared_columns if name not in policy.quasi]),
     ]
-    checks += perturbation_checks(released, policy)
+    if policy.perturbed:
+        checks += perturbation_checks(released, policy)
     if policy.links_rows and PSEUDONYM in released.columns():
         checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():

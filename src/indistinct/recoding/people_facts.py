@@ -31,12 +31,9 @@ class PeopleFacts:
     """The fewest people who share a profile, where pseudonyms link the rows of a person."""
 
     @classmethod
-    def of(
-        cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False, tree: Tree | None = None
-    ) -> PeopleFacts | None:
-        """Count people by which rows of whom go where; None where each row is of somebody else."""
-        if entries.persons is None:
-            return None
+    def of(cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False, tree: Tree | None = None) -> PeopleFacts:
+        """Count people by which rows of whom go where; the entries say whose they are."""
+        assert entries.persons is not None  # nobody asks where each row is of somebody else
         eligible = int(entries.persons.max(initial=-1)) + 1
         goes = pieces.rows > 0
         persons = entries.persons[pieces.tuples]

@@ -74,22 +74,6 @@ def refuse_unrepeatable(person: object) -> None:
         )
 
 
-def refuse_without_ledger(policy: Policy) -> None:
-    """Raise if pseudonyms should be those of earlier releases, though no ledger keeps their key."""
-    if policy.stable_pseudonyms:
-        names = ", ".join(map(repr, policy.stable_pseudonyms))
-        raise PolicyError(
-            f"stable: the pseudonyms of {names} are to be the same in all releases, and only a ledger keeps their key "
-            "and knows what those releases reveal together; release with one (--ledger), or drop stable"
-        )
-
-
-def refuse_bad_key(policy: Policy) -> None:
-    """Raise if the key of a policy's pseudonyms cannot be read, is too short, or others could know it."""
-    if policy.links_rows and isinstance(policy.person, Person):
-        read_key(policy.person)
-
-
 def with_fresh_pseudonyms(policy: Policy) -> Policy:
     """Give a policy for releases that never leave, such as those of a comparison: no pseudonym has to be stable."""
     if not policy.stable_pseudonyms:

@@ -112,6 +112,11 @@ class Entry(Draft):
         return said if isinstance(said, str) else None
 
     @property
+    def is_drawn(self) -> bool:
+        """Its rows were drawn at random: it spends, and is joined with no other release."""
+        return "drawn" in self.manifest
+
+    @property
     def computed_hash(self) -> str:
         """The hash of what the entry says, computed anew."""
         return _hash({item.name: getattr(self, item.name) for item in fields(self) if item.name != "hash"})

@@ -55,11 +55,6 @@ class Spending:
         return None if drawn is None else cls(float(drawn["epsilon"]), float(drawn["delta"]))
 
 
-def is_drawn(entry: Entry) -> bool:
-    """Tell whether an entry is of a release whose rows were drawn at random: it spends, and is joined with no other."""
-    return "drawn" in entry.manifest
-
-
 def add_spending(entries: Iterable[Entry]) -> dict[str, Spending]:
     """Give what the releases of each source have spent together; sources without such a release are left out."""
     spent: dict[str, Spending] = {}
@@ -69,10 +64,8 @@ def add_spending(entries: Iterable[Entry]) -> dict[str, Spending]:
     return spent
 
 
-def refuse_overspending(source: str, own: Spending | None, entries: Iterable[Entry], budget: Spending | None) -> None:
+def refuse_overspending(source: str, own: Spending | None, entries: Iterable[Entry], budget: Spending) -> None:
     """Raise a RefusedError if a release would spend more than the budget; one that is not drawn spends all of it."""
-    if budget is None:
-        return
     if own is None:
         raise RefusedError(
             f"refused: this ledger has a budget ({budget} for each source), and a release without differential privacy "
