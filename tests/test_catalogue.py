@@ -20,6 +20,7 @@ from indistinct.attacks.label_tree import LabelTree
 from indistinct.attacks.meanings import DISJOINT, common, holds
 from indistinct.hierarchy import UnknownValues, from_spec
 from indistinct.hierarchy.catalogue import CATALOGUE, recognise
+from indistinct.hierarchy.spec import CATALOGUED
 from indistinct.linkage.coverage import Coverage
 
 WHOLE_CATALOGUE = [kind.of(kind.all_levels, "*") for kind in CATALOGUE.values()]
@@ -499,3 +500,7 @@ def test_names_of_places_are_known_in_any_case_and_order(name: str, data: st.Dat
 def test_dates_stand_among_the_other_hierarchies() -> None:
     assert ix.hierarchies.dates is ix.dates
     assert ix.hierarchies.dates("year").label("1964-09-27", 1) == "1964"
+
+
+def test_policy_files_can_name_every_kind_of_the_catalogue() -> None:
+    assert tuple(CATALOGUE) == CATALOGUED

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from indistinct.algorithms import Algorithm
     from indistinct.privacy import PrivacyModel
     from indistinct.quality import QualityMeasure
@@ -94,7 +95,7 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
 
     @cached_property
     def _entry_points(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        return {point.name: point for point in _all_entry_points().select(group=self.group)}
 
     def _load(self, point: EntryPoint) -> type[Kind]:
         """Load what an entry point names, and see that it is what it should be."""
@@ -114,6 +115,14 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
         if not isinstance(added, type) or not isinstance(name, str) or not callable(getattr(added, self.method, None)):
             raise PolicyError(f"{self.kind}: {added!r} is no class with a name and a method {self.method}()")
         return name
+
+
+@cache
+def _all_entry_points() -> Any:
+    """Give what all packages offer: to look through them takes a while, so it is done once, and where it matters."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 MODELS: Registry[PrivacyModel] = Registry(

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms import probing
 from indistinct.algorithms.column_blocks import Block, ColumnBlocks, divide, make_blocks, most_columns, serves
 from indistinct.algorithms.counted import Counter, Source
 from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
@@ -122,8 +121,11 @@ class BranchAndBound:
             ThreadPoolExecutor(len(self.counters)) as pool,
             Descents(self.descent, self.incumbent, self._wait_for_descents(), number) as descents,
         ):
-            if self.is_monotone and self._is_large() and probing.serves(self.task, self.measure):
-                return self._probe(descents)
+            if self.is_monotone and self._is_large():
+                from indistinct.algorithms import probing  # loaded only where it is of use
+
+                if probing.serves(self.task, self.measure):
+                    return self._probe(probing.Probing, descents)
             self._make_blocks(descents)
             self._push(heap, self._box(self.frequencies.start, top, None), 0.0)
             while boxes := self._take(heap):
@@ -151,11 +153,11 @@ class BranchAndBound:
         nodes = self.incumbent.ties if is_over and self.incumbent.keeps_ties else [best[3]]
         return nodes, best[0], min(bound, best[0])
 
-    def _probe(self, descents: Descents) -> tuple[list[Node], float, float]:
+    def _probe(self, make: Any, descents: Descents) -> tuple[list[Node], float, float]:
         """Search by probing boxes, which bounds them better where there are very many nodes."""
         assert isinstance(self.measure, CellMeasure)  # no others are served
         descents.start_if_due()
-        search = probing.Probing(self.task, self.measure, self.incumbent, min(os.cpu_count() or 1, MOST_THREADS))
+        search = make(self.task, self.measure, self.incumbent, min(os.cpu_count() or 1, MOST_THREADS))
 
         def may_go_on() -> bool:
             self.watch.report("search", self.incumbent.checks, None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from indistinct.algorithms.algorithm import Algorithm, declaration_of
-from indistinct.algorithms.bounds import cell_bound
-from indistinct.algorithms.covers import ValueShares
 from indistinct.algorithms.task import Task
 from indistinct.algorithms.value_counter import rules_of
 from indistinct.privacy.model import least_rows
@@ -16,6 +15,9 @@ from indistinct.quality.cell_measures import NCP, CellMeasure
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Recoding
 from indistinct.watch import Watch
+
+if TYPE_CHECKING:
+    from indistinct.algorithms.covers import ValueShares
 
 
 def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Recoding:
@@ -36,6 +38,8 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     k = rows_of_every_group(task)
     if declared.label_kind is None or k < 2:
         return recoding
+    from indistinct.algorithms.bounds import cell_bound  # much is loaded for it, and full-domain releases take none
+
     visits: int | None = None
     if watch.time_limit is None or watch.time_is_up():
         visits = declared.bound_effort * len(task.frequencies.entries)
@@ -68,5 +72,7 @@ def value_shares(task: Task) -> ValueShares | None:
                         found.append((float(rule.limits.mean()), column, rule.limits))
     if not found:
         return None
+    from indistinct.algorithms.covers import ValueShares
+
     _, column, limits = min(found, key=lambda one: one[:2])
     return ValueShares(frequencies.entries.codes[column].astype(np.int32), limits)

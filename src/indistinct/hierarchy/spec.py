@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import catalogue
 from indistinct.hierarchy.dates import dates
 from indistinct.hierarchy.hierarchy import Hierarchy, without_false
 from indistinct.hierarchy.listed import levels, read_levels, tree
@@ -58,6 +57,20 @@ def _spread_option(builder: Callable[..., Hierarchy], name: str) -> Callable[[di
     return build
 
 
+def _build_catalogued(kind: str) -> Callable[[dict[str, Any]], Hierarchy]:
+    """Return the builder of a kind of the catalogue, which is loaded when one is built."""
+
+    def build(options: dict[str, Any]) -> Hierarchy:
+        from indistinct.hierarchy import catalogue
+
+        return _spread_option(getattr(catalogue, kind), "levels")(options)
+
+    return build
+
+
+CODES = ("icd10", "icd10_cm", "icd9", "isco", "nace", "naics")
+CATALOGUED = ("countries", "us_states", "us_zip", "nuts", *CODES, "education", "age")
+"""The kinds of the catalogue, in its order."""
 FORMS = {
     "levels": Form(("source", "top", "names", "delimiter"), lambda options: levels(**options)),
     "tree": Form(("nodes", "top", "names"), lambda options: tree(**options)),
@@ -71,10 +84,10 @@ FORMS = {
     **{
         kind: Form(
             ("levels", *(["small"] if kind == "us_zip" else []), "top"),
-            _spread_option(getattr(catalogue, kind), "levels"),
+            _build_catalogued(kind),
             needs_first=False,
         )
-        for kind in catalogue.CATALOGUE
+        for kind in CATALOGUED
     },
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
@@ -32,7 +33,8 @@ MISSING_FORMS: list[Any] = [_RULE, _CODES, _BOTH]
 
 
 class Entries(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+    # made when first used: few commands use all
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True)
 
 
 class ShiftEntry(Entries):
@@ -164,6 +166,7 @@ class AtLevelEntry(Entries):
     population: int = Field(ge=1)
 
 
+@lru_cache(maxsize=64)
 def model_entries(kind: type[PrivacyModel]) -> type[BaseModel]:
     """Give the form of a model's entry: the fields of its dataclass."""
     hints = {name: NumberOrTable if hint == NUMBER_OR_MAPPING else hint for name, hint in get_type_hints(kind).items()}
