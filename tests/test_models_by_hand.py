@@ -21,7 +21,7 @@ import indistinct as ix
 from indistinct.counting import CountedCrowd, Groups, Tally
 from indistinct.policy import Column
 from indistinct.privacy import model as models
-from indistinct.privacy import parameters, sampled_groups
+from indistinct.privacy import sampled_groups
 from indistinct.privacy.m_invariance import Signed
 
 Counts = Mapping[str | None, int]
@@ -48,9 +48,9 @@ def told(model: ix.PrivacyModel, *groups: Counts, **more: Any) -> list[bool]:
 @pytest.mark.parametrize(
     ("check", "good", "bad"),
     [
-        (parameters.check_whole, [1, 2, 10**9], [0, -1, 1.0, 2.5, True, False, "2", None, math.nan]),
-        (parameters.check_share, [1, 1.0, 0.5, 1e-12], [0, 0.0, -0.5, 1.0000001, 2, True, "0.5", None, math.nan]),
-        (parameters.check_positive, [1e-12, 1, 1e300], [0, -1, math.inf, -math.inf, math.nan, True, "1", None]),
+        (models.check_whole, [1, 2, 10**9], [0, -1, 1.0, 2.5, True, False, "2", None, math.nan]),
+        (models.check_share, [1, 1.0, 0.5, 1e-12], [0, 0.0, -0.5, 1.0000001, 2, True, "0.5", None, math.nan]),
+        (models.check_positive, [1e-12, 1, 1e300], [0, -1, math.inf, -math.inf, math.nan, True, "1", None]),
     ],
 )
 def test_parameters_are_refused_at_their_edges(check: Any, good: list[Any], bad: list[Any]) -> None:
@@ -62,12 +62,12 @@ def test_parameters_are_refused_at_their_edges(check: Any, good: list[Any], bad:
 
 
 def test_a_least_number_and_choices_are_said() -> None:
-    parameters.check_whole("m", 2, least=2)
+    models.check_whole("m", 2, least=2)
     with pytest.raises(ix.PolicyError, match="m must be a whole number of at least 2, got 1"):
-        parameters.check_whole("m", 1, least=2)
-    parameters.check_choice("kind", "c", ("a", "b", "c"))
+        models.check_whole("m", 1, least=2)
+    models.check_choice("kind", "c", ("a", "b", "c"))
     with pytest.raises(ix.PolicyError, match="kind must be 'a', 'b' or 'c', got 'd'"):
-        parameters.check_choice("kind", "d", ("a", "b", "c"))
+        models.check_choice("kind", "d", ("a", "b", "c"))
 
 
 @pytest.mark.parametrize(
