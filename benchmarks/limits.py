@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.data import Counted, wide
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.quality import Precision
 from indistinct.watch import Watch
 

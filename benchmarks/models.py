@@ -13,7 +13,7 @@ from benchmarks.adult import Rows
 from benchmarks.data import Counted, hierarchy_of
 from benchmarks.setting import Figures, K, Setting, say
 from indistinct.algorithms import Task
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
 from indistinct.quality import QualityMeasure

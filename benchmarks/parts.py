@@ -36,7 +36,7 @@ from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
 from benchmarks.wide import run_wide
-from indistinct.algorithms.search import Optimum, Search
+from indistinct.algorithms.lattice import Optimum, Search
 from indistinct.quality import measure_named
 
 MEASURES = ("precision", "loss", "discernibility")

@@ -13,7 +13,7 @@ from benchmarks.data import Counted
 from indistinct.algorithms import Task
 from indistinct.algorithms.frontier import Frontier, sweep
 from indistinct.algorithms.incumbent import DIGITS
-from indistinct.algorithms.search import Optimum
+from indistinct.algorithms.lattice import Optimum
 from indistinct.counting import Node
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.watch import Watch

@@ -18,7 +18,7 @@ from benchmarks.setting import Figures, K, Setting, say
 from benchmarks.wide_spike import plain_search
 from benchmarks.wide_tables import Wide, accounts, survey
 from indistinct.algorithms import Task
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
 from indistinct.quality import measure_named

@@ -222,7 +222,7 @@ def test_most_patients_come_once_and_a_few_forty_times(modules):
 def test_a_wrong_optimum_is_found_out(modules):
     """The checks are worth something only if they fail."""
     import indistinct as ix
-    from indistinct.algorithms.search import Optimum, Search
+    from indistinct.algorithms.lattice import Optimum, Search
 
     data, proof = modules["data"], modules["proof"]
     counted = data.Counted.of(modules["adult"].made_up(400))

@@ -18,7 +18,7 @@ from indistinct.algorithms.branch_and_bound import BranchAndBound
 from indistinct.algorithms.counters import TupleCounter
 from indistinct.algorithms.descent import Descent
 from indistinct.algorithms.incumbent import FAILED
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.counting import FrequencyList
 from indistinct.registry import MEASURES
 from indistinct.testing import tasks

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.algorithms import Task
-from indistinct.algorithms.feasibility import refusal
+from indistinct.algorithms.algorithm import refusal
 from indistinct.cli import app
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.algorithms import Task
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.counting import Groups, encode_eligible
 from indistinct.engine import open_table
 from indistinct.linkage.population import count_with_population

@@ -18,7 +18,7 @@ import pytest
 import indistinct as ix
 from indistinct.engine import ABSENT, HISTORY, open_table
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError, VerificationError
-from indistinct.ledger import again, history, recognised
+from indistinct.ledger import again, history, offer
 from indistinct.ledger.again import History
 from indistinct.ledger.earlier_signatures import UNKNOWN, Signatures
 from indistinct.ledger.history import Earlier, Failure, Linked
@@ -380,11 +380,11 @@ def test_pseudonyms_may_not_link_rows(rows: int, present: int, distinct: int, re
     table: Any = SimpleNamespace(repeats_of=repeats_of, count=lambda: rows)
     if repeated:
         with pytest.raises(LedgerError, match=f"columns.no: {repeated} rows repeat"):
-            recognised.refuse_repeated_pseudonyms(table, numbered)
+            offer.refuse_repeated_pseudonyms(table, numbered)
     else:
-        recognised.refuse_repeated_pseudonyms(table, numbered)
+        offer.refuse_repeated_pseudonyms(table, numbered)
     assert asked == [["no"]]
-    recognised.refuse_repeated_pseudonyms(None, POLICY)  # type: ignore[arg-type]  # has none, so nothing is asked
+    offer.refuse_repeated_pseudonyms(None, POLICY)  # type: ignore[arg-type]  # has none, so nothing is asked
 
 
 def test_entries_are_due_from_their_day_on(monkeypatch: pytest.MonkeyPatch) -> None:

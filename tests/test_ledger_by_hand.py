@@ -19,7 +19,7 @@ from indistinct.counting import Groups
 from indistinct.engine import ABSENT, HISTORY, KEY, PERSON, ROW, STATE, ValueCounts
 from indistinct.errors import LedgerError, OutputError, RefusedError, VerificationError
 from indistinct.ledger import terms as terms_module
-from indistinct.ledger.again import History, _refuse_other_ways, _still_promised
+from indistinct.ledger.again import History, _refuse_other_ways, _still_promised, with_internal_columns
 from indistinct.ledger.earlier_signatures import (
     UNKNOWN,
     Signatures,
@@ -32,7 +32,6 @@ from indistinct.ledger.earlier_signatures import (
 from indistinct.ledger.history import Failure, Linked, _entries_text, _links, _releases_text, judge_together
 from indistinct.ledger.ledger import _refuse_undoing
 from indistinct.ledger.offer import recognition
-from indistinct.ledger.recognised import with_internal_columns
 from indistinct.ledger.store import audit, database, entry, entry_files, spending, store, witness
 from indistinct.ledger.store.entry import Draft, Entry, Finding, Unreadable
 from indistinct.ledger.store.entry_files import Files

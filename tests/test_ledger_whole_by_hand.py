@@ -16,9 +16,9 @@ import indistinct.ledger
 from indistinct.errors import LedgerError, RefusedError
 from indistinct.ledger import adding
 from indistinct.ledger import ledger as module
+from indistinct.ledger.again import with_internal_columns
 from indistinct.ledger.history import Earlier
 from indistinct.ledger.offer import pseudonym_key
-from indistinct.ledger.recognised import with_internal_columns
 from indistinct.ledger.store import database, store
 from indistinct.ledger.store.database import Database
 from indistinct.ledger.store.entry_files import Files

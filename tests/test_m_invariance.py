@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct import testing
-from indistinct.algorithms.feasibility import refusal
+from indistinct.algorithms.algorithm import refusal
 from indistinct.algorithms.seating import seat_rows
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.value_buckets import _nearest, _numbers

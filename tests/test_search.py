@@ -26,7 +26,7 @@ from indistinct.algorithms.branch_and_bound import BranchAndBound, counter_for
 from indistinct.algorithms.counters import GroupCounter, TupleCounter
 from indistinct.algorithms.frontier import sweep
 from indistinct.algorithms.incumbent import DIGITS
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.algorithms.set_counter import SetCounter
 from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels

@@ -15,7 +15,7 @@ import brute_force
 import indistinct as ix
 import test_models
 from indistinct.algorithms import sweeping
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.algorithms.value_counter import ValueCounter
 from indistinct.kernels import value_tables
 from indistinct.quality import measure_named

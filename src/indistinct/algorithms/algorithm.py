@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar, Literal
 
 from indistinct.algorithms.task import Task
-from indistinct.errors import PolicyError
+from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import Policy
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import Recoding
@@ -229,3 +229,18 @@ def _plain_value(value: object) -> Any:
 def options_of(algorithm: type) -> tuple[str, ...]:
     """Give the names of an algorithm's options."""
     return tuple(field.name for field in dataclasses.fields(algorithm)) if dataclasses.is_dataclass(algorithm) else ()
+
+
+def refusal(task: Task, watch: Watch) -> InfeasibleError | None:
+    """Give what the policy's algorithm would say instead of making a release; None if it makes one.
+
+    It is told without making one where that is possible. µ-Argus, whose releases may fail the recount, is judged like
+    the lattice.
+    """
+    if task.number_of_people() < max(1, task.largest_k()):
+        return task.infeasible(task.budget)
+    try:
+        declaration_of(algorithm_of(task.policy)).check_feasible(task, watch)
+    except InfeasibleError as error:
+        return error
+    return None

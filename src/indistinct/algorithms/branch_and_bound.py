@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms.column_blocks import Block, ColumnBlocks, divide, make_blocks, most_columns, serves
-from indistinct.algorithms.counted import Counter, Source
-from indistinct.algorithms.counters import GroupCounter, Stairs, TupleCounter, possible_groups
+from indistinct.algorithms.counters import Counter, GroupCounter, Source, Stairs, TupleCounter, possible_groups
 from indistinct.algorithms.descent import Descent, Descents, Slope
 from indistinct.algorithms.incumbent import DIGITS, FAILED, Incumbent, Key, Seen
 from indistinct.algorithms.lattice_boxes import Box, Half, Heap, Swept

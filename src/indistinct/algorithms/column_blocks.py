@@ -15,8 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from indistinct.algorithms.counted import Source
-from indistinct.algorithms.counters import TupleCounter
+from indistinct.algorithms.counters import Source, TupleCounter
 from indistinct.algorithms.task import Requirement, Task, with_level
 from indistinct.counting import FrequencyList, Node
 from indistinct.privacy import KAnonymity

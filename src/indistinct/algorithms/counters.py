@@ -1,4 +1,4 @@
-"""Counters: what a search asks about a node. One serves every task, one is quicker and serves k-anonymity.
+"""Counters: what a search asks about a node, and the answer. One serves every task, one is quicker, for k-anonymity.
 
 A counter works from a source: the groups, or one tuple for each group, at any node below. The shorter the source, the
 quicker the answer.
@@ -10,12 +10,11 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.counted import Counted, Counter, Source
 from indistinct.algorithms.task import Task, with_level
 from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.kernels import counting
@@ -30,6 +29,54 @@ DENSE = 8
 """Places are addressed directly up to so many for each tuple, as long as they are not too many to stay near."""
 MOST_DENSE = 1 << 24
 FEWEST_PLACES = 1 << 16
+
+
+class Source(Protocol):
+    """Groups at a node, from which groups at any node above can be counted."""
+
+    @property
+    def node(self) -> Node:
+        """The node of the groups."""
+
+    @property
+    def sizes(self) -> IntArray:
+        """The rows of each group."""
+
+
+class Counter(Protocol):
+    """Answers for the nodes of one task."""
+
+    base: Source
+
+    def outcome(self, node: Node, source: Source) -> Outcome:
+        """Give what a measure may ask of a node, with the least suppression that satisfies the policy.
+
+        Of a node that suppresses too many rows it need only be right that they are too many.
+        """
+
+    def reduce_source(self, node: Node, source: Source) -> Source:
+        """Give the groups at a node as a source for the nodes above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An outcome as numbers."""
+
+    local: ClassVar[None] = None
+
+    frequencies: FrequencyList
+    node: Node
+    rows: int
+    suppressed_rows: int
+    kept_by_suppressed: float
+    suppressed_groups: int = 0
+    released_groups: int = 0
+    suppressed_squares: float = 0.0
+    released_squares: float = 0.0
+
+    def over_suppressed(self, values: LabelValues) -> float:
+        """Sum a number per label over all cells of suppressed rows; done beforehand, for the measure of the search."""
+        return self.kept_by_suppressed
 
 
 class GroupCounter:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop
 from operator import le
 
-from indistinct.algorithms.counted import Counter, Source
+from indistinct.algorithms.counters import Counter, Source
 from indistinct.algorithms.incumbent import FAILED, Incumbent, Seen
 from indistinct.algorithms.task import with_level
 from indistinct.counting import Node

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.counted import Source
-from indistinct.algorithms.counters import TupleCounter, is_plain
+from indistinct.algorithms.counters import Source, TupleCounter, is_plain
 from indistinct.algorithms.incumbent import DIGITS
 from indistinct.algorithms.set_counts import SetCounts, steps_above
 from indistinct.algorithms.task import Task, with_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms.counted import Source
+from indistinct.algorithms.counters import Source
 from indistinct.algorithms.incumbent import Key, Seen
 from indistinct.counting import Node
 

@@ -9,9 +9,8 @@ from itertools import product
 from typing import Any, ClassVar, Literal
 
 from indistinct.algorithms.algorithm import ClimbsLevels, Kind, LabelPromise
-from indistinct.algorithms.feasibility import check_some_node_passes
+from indistinct.algorithms.lattice import Search, check_some_node_passes
 from indistinct.algorithms.partition import Partition, blocks_of, partition_tuples
-from indistinct.algorithms.search import Search
 from indistinct.algorithms.solutions import Preference, Solution, preference_named
 from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from indistinct.algorithms.algorithm import Algorithm, Kind, LabelPromise
-from indistinct.algorithms.feasibility import check_some_node_passes
+from indistinct.algorithms.lattice import check_some_node_passes
 from indistinct.algorithms.mu_argus_dialogue import MuArgusDialogue
 from indistinct.algorithms.task import Task
 from indistinct.errors import PolicyError

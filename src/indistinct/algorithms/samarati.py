@@ -10,8 +10,7 @@ import numpy as np
 
 from indistinct.algorithms.algorithm import Algorithm, Kind
 from indistinct.algorithms.distance_matrix import DistanceMatrix
-from indistinct.algorithms.feasibility import check_some_node_passes
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search, check_some_node_passes
 from indistinct.algorithms.solutions import Preference, minimal_solutions, preference_named, preferred_solution
 from indistinct.algorithms.task import Task, height
 from indistinct.counting import Node

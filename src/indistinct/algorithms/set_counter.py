@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms.counted import Counted, Source
+from indistinct.algorithms.counters import Counted, Source
 from indistinct.algorithms.set_counts import SetCounts, steps_above
 from indistinct.algorithms.task import Task
 from indistinct.counting import IntArray, Node

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms.search import Search
+from indistinct.algorithms.lattice import Search
 from indistinct.algorithms.task import Task
 from indistinct.counting import Node
 from indistinct.errors import PolicyError

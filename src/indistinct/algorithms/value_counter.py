@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.counted import Counted, Source
-from indistinct.algorithms.counters import TupleCounter
+from indistinct.algorithms.counters import Counted, Source, TupleCounter
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray, Node, Tally, UIntArray
 from indistinct.kernels import counting, value_bounds, value_counts

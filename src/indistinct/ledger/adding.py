@@ -6,12 +6,8 @@ from pathlib import Path
 
 from indistinct.engine import PROFILE, Recognition, Rows
 from indistinct.errors import LedgerError
-from indistinct.ledger.recognised import (
-    count_recognised,
-    recode_recognised,
-    recognise_people,
-    with_internal_columns,
-)
+from indistinct.ledger.again import with_internal_columns
+from indistinct.ledger.offer import count_recognised, recode_recognised, recognise_people
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.proof.verdict import verify
 from indistinct.release.pseudonyms import PseudonymKey

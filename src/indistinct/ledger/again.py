@@ -21,16 +21,15 @@ import numpy as np
 
 from indistinct.algorithms import Algorithm, MInvariant
 from indistinct.counting import FrequencyList, IntArray, encode_eligible
-from indistinct.engine import HISTORY, Rows
+from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Rows
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.hierarchy import Hierarchy, keep
 from indistinct.hierarchy.released_labels import Based
 from indistinct.ledger.earlier_signatures import signed_column
 from indistinct.ledger.history import Earlier
-from indistinct.ledger.recognised import with_internal_columns
 from indistinct.ledger.terms import Terms
 from indistinct.pipeline import Counted, search
-from indistinct.policy import Policy, quasi, sensitive
+from indistinct.policy import Column, Policy, identifier, quasi, sensitive
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.m_invariance import Signed
 from indistinct.recoding import SUPPRESSED, Pieces, Recoding
@@ -73,6 +72,23 @@ class History:
             for model, asks in zip(models, asks_all, strict=True)
         ]
         return replace(with_internal_columns(policy, sensitive()), privacy=[*models, Signed(HISTORY)])
+
+
+def with_internal_columns(
+    policy: Policy, history: Column | None = None, quasi_identifiers: Mapping[str, Sequence[str]] | None = None
+) -> Policy:
+    """Give the policy for rows whose people were recognised; the history plays a part only if it has a role."""
+    names = (KEY, STATE, PERSON, ROW) if policy.person_columns else (KEY, STATE)
+    internal = {**{name: identifier() for name in names}, HISTORY: history or identifier()}
+    for name in policy.columns:
+        if name.lower() in internal:
+            raise LedgerError(f"column {name!r} has a name that the ledger needs for itself; give the column another")
+    return replace(
+        policy,
+        columns={**policy.columns, **internal},
+        quasi_identifiers=quasi_identifiers or policy.quasi_identifiers,
+        eligible=(),  # rows that are not eligible were left out when the others were recognised
+    )
 
 
 def tell_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earlier, private: Path) -> History:

@@ -1,24 +1,36 @@
-"""Offer: a release that is made for a recipient, before anything of it is given away."""
+"""Offer: a release that is made for a recipient, before anything of it is given away.
+
+It is made of recognised people: the table has columns that no release shows, by which the ledger knows who is who. The
+key names a person by a digest, the state tells whether her quasi cells have changed, and the history says what was
+released of her before. Where a person may have several rows there are a digest of whose row it is and one that tells
+her rows apart, and the key is only a number of the row. Only here and in ``again`` are these columns known: a search is
+told of the history, and of a release nothing is left of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms import Algorithm
-from indistinct.engine import Recognition, Rows
+from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Recognition, Rows
+from indistinct.errors import LedgerError
 from indistinct.ledger.again import History, search_again, tell_history
 from indistinct.ledger.history import Earlier
-from indistinct.ledger.recognised import count_recognised, recode_recognised, recognise_people, without_history
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
-from indistinct.pipeline import recount
+from indistinct.pipeline import Counted, count, recount
 from indistinct.pipeline.stages import made_with
-from indistinct.policy import Person
-from indistinct.release import Release
+from indistinct.policy import Person, Policy
+from indistinct.proof.checks import Check
+from indistinct.recoding import Recoding
+from indistinct.recoding.classes import LINK
+from indistinct.release import Release, recode_rows
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
+from indistinct.release.release import count_and_hide_people
 from indistinct.watch import Watch
 
 
@@ -85,3 +97,60 @@ def recognition(terms: Terms, secret: bytes, history: History | None = None) -> 
         row=(terms.key if terms.names_rows else whole_row) if terms.person else (),
         names_rows=terms.names_rows,
     )
+
+
+@contextmanager
+def recognise_people(rows: Rows, how: Recognition) -> Iterator[Rows]:
+    """Give the eligible rows with the key, the state and the history of each person, for the time of the block."""
+    recognised = rows.recognise(how)
+    recognised.unreadable = rows.unreadable  # what a policy declares of cells was read before
+    try:
+        yield recognised
+    finally:
+        recognised.close()
+
+
+def count_recognised(recognised: Rows, policy: Policy, watch: Watch) -> Counted:
+    """Count rows whose people were recognised, under a policy that knows of the internal columns."""
+    return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW))
+
+
+def recode_recognised(
+    recognised: Rows,
+    counted: Counted,
+    recoding: Recoding,
+    policy: Policy,
+    members: Path,
+    key: PseudonymKey | None = None,
+) -> tuple[dict[str, Rows], list[Check]]:
+    """Recode rows whose people were recognised, and write who is in which group; the policy is that of the release.
+
+    Also give what was counted on the very rows while they said whose they are, where a person may have several.
+    Pseudonyms are made under the key.
+    """
+    refuse_repeated_pseudonyms(recognised, policy)
+    parts = recode_rows(counted.encoded, recoding, policy, (KEY, *policy.person_columns, *policy.pseudonymous))
+    first = "quasi" if recoding.is_divided else "table"
+    group = [LINK] if recoding.is_divided else policy.quasi
+    recognised.write_members(parts[first], members, group, policy.with_role("sensitive"))
+    parts[first] = parts[first].without([KEY])
+    return parts, count_and_hide_people(parts, recoding, policy, key)
+
+
+def refuse_repeated_pseudonyms(recognised: Rows, policy: Policy) -> None:
+    """Raise if an identifier's pseudonym would stand in several rows: what links them is not what the ledger judges."""
+    for name in policy.pseudonymous:
+        present, distinct = recognised.repeats_of([name])
+        missing = recognised.count() - present
+        repeated = present - distinct + max(0, missing - 1)
+        if repeated:
+            raise LedgerError(
+                f"columns.{name}: {repeated} rows repeat a cell of another, so its pseudonym would link rows, and the "
+                "ledger cannot tell what that reveals; leave the pseudonym out, or link the rows of people "
+                "(person = { column = …, release = 'pseudonym' })"
+            )
+
+
+def without_history(recoding: Recoding) -> Recoding:
+    """Give a recoding as it looks in the release, which knows nothing of histories."""
+    return recoding.without_column(HISTORY)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indistinct.algorithms import Task
-from indistinct.algorithms.algorithm import algorithm_of, declaration_of
-from indistinct.algorithms.feasibility import refusal
+from indistinct.algorithms.algorithm import algorithm_of, declaration_of, refusal
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from indistinct.algorithms import Algorithm, Task
-from indistinct.algorithms.algorithm import algorithm_of, declaration_of
-from indistinct.algorithms.feasibility import refusal
+from indistinct.algorithms.algorithm import algorithm_of, declaration_of, refusal
 from indistinct.counting import encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.counting.joined_tables import JoinedCount, count_tables
