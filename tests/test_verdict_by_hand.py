@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,20 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from pyarrow import csv
 
 import indistinct as ix
 from indistinct.counting import encode_eligible
 from indistinct.engine import open_table
-from indistinct.proof import by_column, stated_measures
-from indistinct.proof.canonical import _order_mistakes, is_written_anew
+from indistinct.proof import by_column, canonical, stated_measures
+from indistinct.proof.canonical import _order_mistakes
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_measures import TOLERANCE, Bounds, Reading, _Column, _Counts, _Reader
 from indistinct.proof.stated_search import _drawn_by, _name_mistakes, drawn_mistakes, search_checks
 from indistinct.proof.verdict import _Claims, _stated_unreadable
-from indistinct.released.released_tables import ReleasedTables
 
 Cell = str | None
 AGES = ix.levels([["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4", "3-4", "*"]])
@@ -354,14 +353,27 @@ def test_columns_stand_in_the_order_of_the_policy() -> None:
     assert mistakes("sex", "age", "ill") == ["the columns of table stand in another order than in the policy"]
 
 
-def test_a_file_with_more_at_its_end_is_written_otherwise(tmp_path: Path) -> None:
-    csv.write_csv(BY_COLUMN, tmp_path / "given.csv")
-    with open_table(tmp_path / "given.csv") as rows:
-        path = rows.write(tmp_path)
-    released = ReleasedTables({"table": path})
-    assert is_written_anew(path, released, "table")
-    path.write_bytes(path.read_bytes() + b"\n")
-    assert not is_written_anew(path, released, "table")
+@dataclass(frozen=True)
+class Written:
+    """A release whose rows are written as the same bytes each time."""
+
+    renamed: dict[str, Any]
+
+    @contextmanager
+    def rows(self) -> Iterator[dict[str, Any]]:
+        def write(folder: Path) -> Path:
+            (folder / "again").write_bytes(b"ab")
+            return folder / "again"
+
+        yield {"table": SimpleNamespace(write=write)}
+
+
+def test_a_file_with_more_at_its_end_is_written_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canonical, "BLOCK", 1)
+    released: Any = Written({})
+    for content in (b"ab", b"abc", b"a", b"ax"):
+        (tmp_path / "table").write_bytes(content)
+        assert canonical.is_written_anew(tmp_path / "table", released, "table") is (content == b"ab")
 
 
 # What a manifest says of its search

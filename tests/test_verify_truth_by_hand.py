@@ -856,6 +856,15 @@ def test_what_is_asked_of_the_whole_table_is_asked_of_those_who_stay() -> None:
     policy = Policy({"age": ix.quasi(AGES)}, models, person=Person("id", release="pseudonym"))
     same = tuples([0, 1, 0, 1, 0], [0, 0, 1, 1, 2], [1, 1, 1, 1, 1])
     assert people_who_stay(same, policy).tolist() == [True, True, True, True, False]
+    close = Policy(
+        {"age": ix.quasi(AGES), "ill": ix.sensitive()},
+        [ix.TCloseness(0.1), ix.KAnonymity(2)],
+        person=Person("id", release="pseudonym"),
+    )
+    alike = tuples([0, 0, 1, 1, 2], [0, 1, 2, 3, 4], [1] * 5, [0, 1, 0, 1, 2])
+    assert people_who_stay(alike, close).tolist() == [True, True, True, True, False]
+    apart = tuples([0, 0, 1, 1], [0, 1, 2, 3], [1] * 4, [0, 0, 1, 1])
+    assert not people_who_stay(apart, close).any()
 
 
 # Trees of people, and dates that move
