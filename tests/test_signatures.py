@@ -121,6 +121,12 @@ def test_a_release_that_nobody_signed_is_refused_where_a_key_is_given(copy: Path
     assert not any("signed" in what for what in judge(copy).not_checked)
 
 
+def test_a_table_that_cannot_be_opened_is_no_forgery(tmp_path: Path, keys: ix.KeyPair) -> None:
+    policy = ix.Policy({"age": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
+    with pytest.raises(ix.TableError):
+        ix.verify(tmp_path / "gone.csv", policy, key=keys.public)
+
+
 def test_another_key_is_refused(signed: Path, tmp_path: Path) -> None:
     other = ix.new_keys(tmp_path / "other")
     assert set(failed(signed, other.public)) == {"signature"}

@@ -827,9 +827,15 @@ def test_no_more_rows_are_suppressed_than_must_be() -> None:
     assert suppression(["1", "1", "2", "2", "3", "3"], 0).passed
     people = table(age=["1"])
     assert suppression(["1", "1", "2"], 1, ix.KMap(1, people)).passed  # nobody of the population is 2
-    assert suppression(["1", "1", "2"], 2, ix.KMap(1, people)).detail == "2 rows suppressed; at least 1 must be here"
+    assert suppression(["1", "1", "2"], 2, ix.KMap(1, people)) == Check(
+        "least suppression", True, "2 rows suppressed; at least 1 must be here"
+    )
+    assert suppression(["1", "1", "2"], 2, ix.KMap(1, table(age=["2"]))).detail.startswith("2 rows suppressed, as many")
     assert not suppression(["1", "1", "2"], 0, ix.KMap(1, people)).passed
     assert not suppression(["1", "1", "2"], 2, ix.KAnonymity(1)).passed
+    of_people = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)], person="id")
+    with opened(age=list("1122"), id=list("aabc")) as general:  # one person has both rows of a group
+        assert [least_suppression_check(general, of_people, rows).passed for rows in (0, 2)] == [False, True]
     assert suppression(ages, 1, person="id").passed
     assert suppression(ages, 3, person="id").passed
     assert not suppression(ages, 2, person="id").passed
