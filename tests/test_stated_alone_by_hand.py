@@ -299,10 +299,11 @@ def test_numbers_that_a_manifest_may_state() -> None:
     assert [statements._is_moment(one) for one in moments] == [True, *[False] * 4]
     options = ({"age": 1}, {"age": float("inf")}, ["age", 1], [float("inf")], None, True, "plain-word", NOTE)
     assert [statements._is_option(one) for one in options] == [True, False, True, False, True, True, True, False]
-    shapes = statements.STATEMENTS
-    assert [shapes["pseudonym_salt"](one) for one in ("0" * 32, "0" * 31, 5)] == [True, False, False]
-    assert shapes["people"](dict.fromkeys(statements.PEOPLE, 1))
-    assert [shapes["people"](one) for one in ({"released": 1}, {"Ann": 1}, {"released": -1}, 5)] == [True, *[False] * 3]
+    is_salt, are_people = statements._is_hex(32), statements._by_name(statements._is_count, statements.PEOPLE)
+    assert [is_salt(one) for one in ("0" * 32, "0" * 31, "x" * 32, 5)] == [True, *[False] * 3]
+    assert are_people(dict.fromkeys(statements.PEOPLE, 1))
+    assert statements._by_name(statements._is_count)({"Ann": 1})
+    assert [are_people(one) for one in ({"released": 1}, {"Ann": 1}, {"released": -1}, 5)] == [True, *[False] * 3]
 
 
 def test_checks_of_a_verdict_one_by_one() -> None:
