@@ -188,6 +188,9 @@ def test_figures_and_people_are_worked_out_only_for_what_is_true(folders: dict[s
     saying("one table", measures=said["measures"] | {"loss": 0.9})
     assert set(wrong(ix.verify(folders["one table"], policy, original=original))) == {"measures"}
     saying("one table")
+    others = original.set_column(3, "ill", pa.array(list("xyzxyy")))
+    untrue = ix.verify(folders["one table"], policy, original=others)
+    assert (set(wrong(untrue)), "measures" in {check.name for check in untrue.checks}) == ({"truthful"}, False)
     proved = ix.verify(folders["one table"], policy, original=original)
     assert "measures" not in proved.not_checked[-1]
     assert "how many rows were suppressed" not in proved.not_checked[-1]

@@ -20,7 +20,7 @@ from indistinct.engine import open_table
 from indistinct.proof import by_column, canonical, stated_measures
 from indistinct.proof.canonical import _order_mistakes
 from indistinct.proof.cell_by_cell import prove_cell_by_cell
-from indistinct.proof.checks import Check
+from indistinct.proof.checks import Check, unchecked_signature
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_measures import TOLERANCE, Bounds, Reading, _Column, _Counts, _Reader
 from indistinct.proof.stated_search import _drawn_by, _name_mistakes, drawn_mistakes, search_checks
@@ -130,6 +130,8 @@ def test_what_is_asked_of_several_tables_or_without_a_policy_is_refused() -> Non
         ix.verify(BY_COLUMN, original=ORIGINAL)
     with pytest.raises(ix.TableError, match="only a release folder"):
         ix.verify(BY_COLUMN)
+    nowhere: Any = SimpleNamespace(folder=None)
+    assert unchecked_signature(nowhere, None) == ()
     with pytest.raises(ix.TableError, match="give the release folder, not a table without one"):
         ix.verify(BY_COLUMN, POLICY, key="steward.pub")
     parts = {"people": ix.LinkedTable({"age": ix.quasi(AGES)}, key="id"), "stays": ix.LinkedTable({"ward": ix.quasi()})}
@@ -215,6 +217,8 @@ def test_what_is_perturbed_is_held_against_the_original() -> None:
     )
     assert failing(means, policy, original=original, is_local=False) == {}
     assert failing(original, policy, original=original, is_local=False) != {}
+    assert failing(original.set_column(1, "pay", pa.array([10.0, 20.0, 30.0, 50.0])), policy) != {}
+    assert failing(means, policy) == {}
 
 
 def test_a_table_of_which_nothing_says_how_it_was_made_may_be_proved_cell_by_cell() -> None:
@@ -599,6 +603,8 @@ def test_figures_that_lie_between_two_bounds() -> None:
     assert found["discernibility"] == Bounds(10.0, 10.0)
     blank = [column(1.0, 2, Bounds(0.0, 0.0), Bounds(4.0, 4.0)), column(1.0, 0, Bounds(1.0, 1.0), Bounds(0.0, 0.0))]
     assert stated_measures._all_figures(_Counts(4, np.array([4])), blank)["accuracy"] == Bounds(1.0, 1.0)
+    weightless = [column(0.0, 1, Bounds(1.0, 1.0), Bounds(0.0, 0.0))]
+    assert stated_measures._all_figures(_Counts(1, np.array([1])), weightless)["relative-distance"] == Bounds(0.0, 0.0)
     free = [column(0.0, 0, Bounds(0.0, 0.0), Bounds(0.0, 0.0))]
     nothing = stated_measures._all_figures(_Counts(1, np.array([1])), free)
     assert nothing["loss"] == nothing["relative-distance"] == Bounds(0.0, 0.0)
