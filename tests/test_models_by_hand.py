@@ -633,3 +633,66 @@ def test_what_of_a_policy_would_break_the_promise(
     assert len(said) == len(words)
     for one, start in zip(said, words, strict=True):
         assert one.startswith(start)
+
+
+def test_one_row_is_as_far_from_the_table_as_many() -> None:
+    assert told(ix.TCloseness(0.1), {"a": 1}, {"a": 1, "b": 2}) == [False, False]
+    assert told(ix.TCloseness(0.1), {"a": 1}, {"a": 2}) == [True, True]
+
+
+# Rules for compiled code
+
+
+def rule(model: ix.PrivacyModel, texts: Sequence[str | None], hierarchy: ix.Hierarchy | None = None) -> Any:
+    return model.value_rule(texts, None if hierarchy is None else hierarchy.compile(list(texts)))
+
+
+def test_rules_compare_with_the_numbers_of_their_model() -> None:
+    ill: Sequence[str | None] = ("a", "b", None)
+    found = [
+        (made.kind, made.number, made.second)
+        for model in (
+            ix.LDiversity(3),
+            ix.LDiversity(3, "entropy"),
+            ix.LDiversity(3, "recursive", c=2.0),
+            ix.PSensitive(3, 4),
+            ix.BetaLikeness(0.5, enhanced=True),
+            ix.BetaLikeness(0.5),
+            ix.DeltaDisclosure(0.5),
+            ix.TCloseness(0.25),
+        )
+        for made in [rule(model, ill)]
+    ]
+    assert found == [
+        ("distinct", 3, 0.0),
+        ("entropy", math.log(3), 0.0),
+        ("recursive", 2.0, 3),
+        ("distinct", 3, 0.0),
+        ("like", 0.5, 1.0),
+        ("like", 0.5, 0.0),
+        ("near", 0.5, 0.0),
+        ("close", 0.25, 1.0),
+    ]
+    assert rule(ix.KAnonymity(2), ill) is None
+    for model, limits in (
+        (ix.AlphaK(0.5, 2), [0.5, 0.5, 0.5]),
+        (ix.AlphaK({"b": 0.25}, 2), [1.0, 0.25, 1.0]),
+        (ix.MInvariance(4), [0.25] * 3),
+    ):
+        made = rule(model, ill)
+        assert (made.kind, made.number, made.limits.tolist()) == ("shares", 0.0, limits)
+        assert made.codes_of(3).tolist() == [[0, 1, 2]]
+
+
+def test_rules_of_distances_need_an_order_or_a_hierarchy() -> None:
+    ordered = ix.TCloseness(0.25, "ordered")
+    made = rule(ordered, ("30", "9", None))
+    assert (made.kind, made.number, made.codes_of(3).tolist()) == ("ordered", 0.25, [[1, 0, 2]])
+    assert rule(ordered, ("30", "old")) is None
+    nested = ix.TCloseness(0.25, "hierarchical")
+    tree = ix.levels([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]])
+    made = rule(nested, ("a", "b", "c"), tree)
+    assert (made.kind, made.number, made.second) == ("close", 0.25, 2.0)
+    assert made.codes_of(3).tolist() == [[0, 1, 2], [3, 3, 4]]
+    assert rule(nested, ("a", "b", "c")) is None
+    assert rule(nested, ("a", "b", "c"), ix.keep()) is None

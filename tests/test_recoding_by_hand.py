@@ -24,6 +24,7 @@ from indistinct.recoding.group_labels import Labels, distinct, labels_of_all_lev
 from indistinct.recoding.label_texts import Cover, range_label, read_label, set_label
 from indistinct.recoding.linked import LinkedRecoding
 from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.recoding.raised import RaisedRecoding
 from indistinct.recoding.table_plans import draw_days, people_gone, shifts_by, table_plans, with_shifts
 
 Cell = str | None
@@ -793,3 +794,14 @@ def test_the_plan_of_each_of_several_tables() -> None:
         },
     )
     assert table_plans(plain, recoding)["visits"].shifts is None
+
+
+def test_a_raised_recoding_tells_what_its_cells_tell() -> None:
+    frequencies = counted([("1", "m"), ("2", "m")])
+    pieces = Pieces(np.array([0, 1]), np.array([1, 1]), np.array([0, 0]))
+    plain = LocalRecoding.of_pieces(frequencies, pieces)
+    raised = RaisedRecoding.of_labels(frequencies, plain.pieces, plain.labels, plain.codes)
+    assert [raised.tells_measure(name) for name in ("precision", "ncp")] == [True, False]
+    for made, is_told in ((plain, True), (raised, False)):
+        assert ("is_cut_short" in replace(made, is_cut_short=True).facts(policy_of())) is is_told
+        assert "is_cut_short" not in made.facts(policy_of())
