@@ -20,7 +20,14 @@ from indistinct.policy import Part, Person, Policy
 from indistinct.recoding import SUPPRESSED, Classes, FullDomainRecoding, LocalRecoding, Pieces
 from indistinct.recoding.classes import NOT_PROTECTED, check_link, not_protected
 from indistinct.recoding.drawn import DrawnRecoding
-from indistinct.recoding.group_labels import Labels, distinct, labels_of_all_levels, lack_labels, lowest_labels
+from indistinct.recoding.group_labels import (
+    Labels,
+    distinct,
+    labels_at,
+    labels_of_all_levels,
+    lack_labels,
+    lowest_labels,
+)
 from indistinct.recoding.label_texts import Cover, range_label, read_label, set_label
 from indistinct.recoding.linked import LinkedRecoding
 from indistinct.recoding.people_facts import PeopleFacts
@@ -805,3 +812,14 @@ def test_a_raised_recoding_tells_what_its_cells_tell() -> None:
     for made, is_told in ((plain, True), (raised, False)):
         assert ("is_cut_short" in replace(made, is_cut_short=True).facts(policy_of())) is is_told
         assert "is_cut_short" not in made.facts(policy_of())
+
+
+def test_labels_of_values_that_stand_at_levels_of_their_own() -> None:
+    frequencies = counted([("1", "m"), ("2", "m"), ("3", "f")])
+    code = frequencies.hierarchies[0].values.index
+    values = np.array([code("1"), code("2"), code("2"), code("3"), code("1")])
+    labels, places = labels_at(frequencies, 0, np.array([1, 1, 0, 2, 2]), values)
+    assert [labels.texts[place] for place in places.tolist()] == ["1-2", "1-2", "2", "*", "*"]
+    assert len(labels.texts) == 3
+    assert [int(labels.levels[place]) for place in places.tolist()] == [1, 1, 0, 2, 2]
+    assert [int(labels.rows[place]) for place in places.tolist()] == [2, 2, 1, 3, 3]
