@@ -27,6 +27,7 @@ from indistinct.recoding.group_labels import (
     labels_of_all_levels,
     lack_labels,
     lowest_labels,
+    used_labels,
 )
 from indistinct.recoding.label_texts import Cover, range_label, read_label, set_label
 from indistinct.recoding.linked import LinkedRecoding
@@ -823,3 +824,12 @@ def test_labels_of_values_that_stand_at_levels_of_their_own() -> None:
     assert len(labels.texts) == 3
     assert [int(labels.levels[place]) for place in places.tolist()] == [1, 1, 0, 2, 2]
     assert [int(labels.rows[place]) for place in places.tolist()] == [2, 2, 1, 3, 3]
+
+
+def test_labels_that_nobody_carries_are_left_out() -> None:
+    texts = ("a", "b", "c")
+    labels, places = used_labels(
+        Labels(texts, np.array([0, 1, 2]), np.array([1, 2, 4]), np.array([3, 5, 7])), np.array([2, 0, 2])
+    )
+    assert (labels.texts, places.tolist()) == (("a", "c"), [1, 0, 1])
+    assert [part.tolist() for part in (labels.levels, labels.leaves, labels.rows)] == [[0, 2], [1, 4], [3, 7]]
