@@ -38,6 +38,8 @@ class Partition:
 
 Grouping = Callable[[Space, int, Watch], Pieces | Partition]
 """Groups the tuples of a space into groups of at least so many rows."""
+Finishing = Callable[[Task, Space, IntArray, Pieces, int], Pieces]
+"""Makes so many groups safe for every model, within the block of each entry."""
 
 
 def apart(frequencies: FrequencyList) -> tuple[list[int], IntArray]:
@@ -107,14 +109,22 @@ ROUNDING = 1e-9
 
 
 def partition_tuples(
-    task: Task, watch: Watch, measure: CellMeasure, labels: LabelKind, group: Grouping
+    task: Task,
+    watch: Watch,
+    measure: CellMeasure,
+    labels: LabelKind,
+    group: Grouping,
+    finish: Finishing | None = None,
 ) -> LocalRecoding:
-    """Group the tuples of each block, make the groups safe for every model, and give them their labels."""
+    """Group the tuples of each block, make the groups safe for every model, and give them their labels.
+
+    What makes them safe is ``made_safe``, if nothing else is given.
+    """
     frequencies = task.frequencies
     space = Space.of(frequencies, measure, labels)
     block_of, blocks = blocks_of(task)
     task = task.without(block_of == SUPPRESSED)
-    units = Units.of(frequencies)
+    units = Units.of(frequencies, of_tuples=finish is not None)
     points, block_of_unit = units.points(space), block_of[units.first]
     order = np.argsort(block_of_unit, kind="stable")
     starts = np.searchsorted(block_of_unit[order], np.arange(blocks + 1))
@@ -133,8 +143,8 @@ def partition_tuples(
         parts.append(Pieces(own[pieces.tuples], pieces.rows, pieces.groups + groups))
         groups += int(pieces.groups.max(initial=-1)) + 1
     pieces = units.in_rows(_join_parts(parts))
-    is_bounded &= units.are_entries  # what was bounded is the cost of people, not of their rows
-    safe = made_safe(task, space, block_of, pieces, groups)
+    is_bounded &= not units.are_people  # what was bounded is the cost of people, not of their rows
+    safe = (finish or made_safe)(task, space, block_of, pieces, groups)
     recoding = stay_safe(task, LocalRecoding.of_pieces(frequencies, safe, labels), labels)
     if not is_bounded:
         return recoding
@@ -167,45 +177,61 @@ def stay_safe(task: Task, recoding: LocalRecoding, labels: LabelKind) -> LocalRe
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What is grouped: the rows of an entry, or the people of all entries that differ in nothing but the person.
+    """What is grouped: the rows of an entry or of a tuple, or the people of entries that differ in the person alone.
 
-    An algorithm that groups so many people of a unit need not know who they are. Somebody who stands in several units
-    of a group is counted twice by it; few are, and their groups are merged with others afterwards.
+    An algorithm that groups so many rows of a tuple, or people of a unit, need not know which they are. Somebody who
+    stands in several units of a group is counted twice by it; few are, and their groups are merged with others
+    afterwards.
     """
 
     first: IntArray
     """The first entry of each unit; those of a unit stand together."""
     counts: IntArray
     """The rows of each entry."""
-    are_entries: bool
+    are_people: bool
 
     @classmethod
-    def of(cls, frequencies: FrequencyList) -> Units:
+    def of(cls, frequencies: FrequencyList, *, of_tuples: bool) -> Units:
         """Tell the units of a frequency list apart."""
         entries = frequencies.entries
-        if entries.persons is None:
-            return cls(np.arange(len(entries)), entries.counts, True)
         is_new = np.ones(len(entries), np.bool_)
-        is_new[1:] = entries.tuples[1:] != entries.tuples[:-1]
-        for name in frequencies.sensitive:
+        if of_tuples or entries.persons is not None:
+            is_new[1:] = entries.tuples[1:] != entries.tuples[:-1]
+        for name in frequencies.sensitive if entries.persons is not None else ():
             is_new[1:] |= entries.codes[name][1:] != entries.codes[name][:-1]
-        return cls(np.flatnonzero(is_new), entries.counts, False)
+        return cls(np.flatnonzero(is_new), entries.counts, entries.persons is not None)
 
     def points(self, space: Space) -> Space:
         """Give the units as points, with the rows or the people of each."""
-        if self.are_entries:
+        if len(self.first) == len(self.counts):
             return space
-        people = np.diff(np.append(self.first, len(self.counts)))
-        return replace(space, ranks=np.ascontiguousarray(space.ranks[self.first]), counts=people)
+        rows = self._lengths if self.are_people else np.add.reduceat(self.counts, self.first)
+        return replace(space, ranks=np.ascontiguousarray(space.ranks[self.first]), counts=rows)
 
     def in_rows(self, pieces: Pieces) -> Pieces:
-        """Give pieces of units as pieces of entries: so many people of a unit go where it sends them."""
-        if self.are_entries:
+        """Give pieces of units as pieces of entries: so many rows or people of a unit go where it sends them.
+
+        People go in their order. Of the rows of a tuple each of its groups gets some of every value, as far as they go.
+        """
+        if len(self.first) == len(self.counts):
             return pieces
         order = np.argsort(pieces.tuples, kind="stable")
         units, number, groups = pieces.tuples[order], pieces.rows[order], pieces.groups[order]
-        assert (np.bincount(units, number) == np.diff(np.append(self.first, len(self.counts)))).all()
-        return Pieces(np.arange(len(self.counts)), self.counts, np.repeat(groups, number))
+        each = np.repeat(np.arange(len(units)), number)
+        entries = np.arange(len(self.counts))
+        if self.are_people:
+            assert (np.bincount(units, number) == self._lengths).all()
+            return Pieces(entries, self.counts, groups[each])
+        place = np.arange(len(each)) - np.repeat(np.cumsum(number) - number, number)
+        dealt = np.lexsort((each, (place + 0.5) / number[each], units[each]))
+        pairs = np.stack([np.repeat(entries, self.counts), groups[each[dealt]]])
+        (tuples, found), rows = np.unique(pairs, axis=1, return_counts=True)
+        return Pieces(tuples, rows.astype(np.int64), found)
+
+    @property
+    def _lengths(self) -> IntArray:
+        """The entries of each unit."""
+        return np.diff(np.append(self.first, len(self.counts)))
 
 
 def _join_parts(parts: list[Pieces]) -> Pieces:

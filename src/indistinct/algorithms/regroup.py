@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
 from indistinct.algorithms.annealing import Annealing, check_effort
 from indistinct.algorithms.doubt import check_doubt
+from indistinct.algorithms.mixing import Mixing
+from indistinct.algorithms.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
 from indistinct.algorithms.partition import partition_tuples
 from indistinct.algorithms.sharpening import sharpen_labels
-from indistinct.algorithms.space import NEVER, RANGE, RUN, SET, Space
+from indistinct.algorithms.space import Space
 from indistinct.algorithms.task import Task
-from indistinct.counting import IntArray, UIntArray
+from indistinct.counting import IntArray
 from indistinct.errors import PolicyError
-from indistinct.kernels import box_costs, first_groups, near_tuples, parcel_groups, regrouping
+from indistinct.kernels import first_groups, near_tuples, parcel_groups, regrouping
 from indistinct.kernels.box_costs import Prices
 from indistinct.kernels.near_tuples import NOBODY
 from indistinct.kernels.parcel_groups import GROUP, LENDER, ROWS, SIZE, TUPLE, Groups, Loose
 from indistinct.kernels.regrouping import Work
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.cell_measures import CellMeasure
-from indistinct.quality.measure import FloatArray
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
-Ranks = NDArray[np.int32]
-
-NEAR, MANY_NEAR, WINDOW = 8, 32, 4
-"""Each tuple knows so many near ones, or many while groups are annealed; it meets the next few in several orders."""
-LEAST_ORDERS = 10
-FEWEST_FAR = 64
-"""Tuples far from all others also meet among themselves, halving by halving, down to so few."""
-LENDERS = 3
+MANY_NEAR = 32
+"""While groups are annealed each tuple knows so many near ones."""
 PARCELS = 5
 """The rows of a tuple travel in parcels of k / 5 rows."""
 REACH = 1.6
@@ -50,8 +43,6 @@ MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
 """Passes end after so many in a row that gained less than this share."""
 SLICE = 20_000
 """Visits between two looks at the clock."""
-LONGEST_TABLE = 100
-SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +56,9 @@ class Regroup(Aligning):
 
     ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
     ``"hierarchy"``, or ``"ranges"`` of numbers and dates and sets of other values, which lose far less.
+    Where models ask about sensitive values, groups that fail are built anew with rows that bring what they lack, and
+    the answer never loses more than Mondrian's.
+
     The same table gives the same groups. With ``doubt`` chance raises some labels, so that none can be sharpened: about
     so many times as many as are generalized, which loses about that much more.
 
@@ -97,8 +91,11 @@ class Regroup(Aligning):
         """Give the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         annealing = Annealing.of(self.effort, watch)
-        group = group_tuples if annealing is None else partial(group_tuples, annealing=annealing)
-        found = partition_tuples(task, watch, self.measure, self.labels, group)
+        finish = None
+        if any(model.asks_sensitive for model in task.models):
+            finish = Mixing(self.measure, self.labels, watch, annealing)
+        group = partial(group_tuples, annealing=None if finish else annealing)
+        found = partition_tuples(task, watch, self.measure, self.labels, group, finish)
         return sharpen_labels(task, found) if self.labels == "hierarchy" else found
 
 
@@ -129,7 +126,7 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
     sizes = space.sizes[columns]
     prices, width = lay_out_prices(space, columns)
     own = np.flatnonzero(loose_rows)
-    own = own[np.argsort(_keys(space.ranks[own][:, columns], sizes, range(len(columns))), kind="stable")]
+    own = own[np.argsort(sort_keys(space.ranks[own][:, columns], sizes, range(len(columns))), kind="stable")]
     homes = np.flatnonzero(space.counts - loose_rows > k)
     members = np.concatenate([own, homes])
     ranks = np.ascontiguousarray(space.ranks[members][:, columns])
@@ -199,103 +196,7 @@ def _work(k: int, groups: Groups) -> Work:
     )
 
 
-# Costs.
-
-
-def lay_out_prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
-    """Lay the columns' costs out as the kernels take them; also give the words of a box."""
-    lines, parts, at, box = [], [], 0, 0
-    for column in columns.tolist():
-        values = int(space.sizes[column])
-        kind, numbers = _numbers(space, column, values)
-        lines.append((kind, box, at, values))
-        parts.append(numbers)
-        at += len(numbers)
-        box += 1 + -(-values // 2**box_costs.VALUES_A_WORD) if kind == box_costs.SET else 2
-    return Prices(np.array(lines, np.int64).reshape(-1, 4), np.concatenate(parts)), box
-
-
-def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
-    """Give the kind and the costs of one column, see ``Prices``."""
-    at, slope, start = int(space.table_at[column]), float(space.slopes[column]), float(space.starts[column])
-    kind = int(space.kinds[column])
-    if kind == SET:
-        others = np.arange(values + 1)
-        return box_costs.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
-    if kind == RANGE:
-        return box_costs.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
-    assert kind == RUN
-    if at >= 0 and values <= LONGEST_TABLE:
-        return box_costs.TABLE, space.table[at : at + values * values]
-    alone, steps = _steps(space, column, values)
-    rows = [alone, np.append(steps, 0.0)]
-    length = 1
-    while 2 * length < max(2, values):
-        longer = rows[-1].copy()
-        longer[:-length] = np.maximum(longer[:-length], rows[-1][length:])
-        rows.append(longer)
-        length *= 2
-    return box_costs.STEPS, np.concatenate(rows)
-
-
-def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArray]:
-    """Give what each rank costs alone, and what it costs together with the next."""
-    at = int(space.table_at[column])
-    if at >= 0:
-        table = space.table[at : at + values * values].reshape(values, values)
-        return table.diagonal().copy(), table.diagonal(1).copy()
-    steps = np.full(values - 1, NEVER)
-    for level in range(int(space.heights[column]), -1, -1):
-        codes = space.labels[column, level, :values]
-        costs = space.label_costs[column, level][codes]
-        steps = np.where(codes[:-1] == codes[1:], costs[:-1], steps)
-    return space.label_costs[column, 0][space.labels[column, 0, :values]], steps
-
-
 # What is near.
-
-
-@dataclass(frozen=True, slots=True)
-class Finder:
-    """Finds near tuples by sorting them in many ways."""
-
-    sizes: IntArray
-    prices: Prices
-    watch: Watch
-    near: int = NEAR
-
-    def orders(self, ranks: Ranks) -> Iterator[IntArray]:
-        """Give orders of the tuples by shuffled columns, each in turn the least significant, while there is time."""
-        columns = ranks.shape[1]
-        generator = np.random.default_rng(SEED)
-        for turn in range(max(LEAST_ORDERS, columns)):
-            if self.watch.time_is_up():
-                return
-            shuffled = generator.permutation(columns)
-            last = turn % columns
-            yield np.argsort(_keys(ranks, self.sizes, [*shuffled[shuffled != last].tolist(), last]), kind="stable")
-
-    def nearest(self, ranks: Ranks) -> tuple[Ranks, NDArray[np.float32]]:
-        """Give near tuples of each tuple, nearest first, and what a row costs with both."""
-        near = np.full((len(ranks), self.near), NOBODY, np.int32)
-        costs = np.full((len(ranks), self.near), np.inf, np.float32)
-        if len(ranks) <= FEWEST_FAR:
-            near_tuples.link(np.arange(len(ranks)), len(ranks), ranks, self.prices, near, costs)
-            return near, costs
-        for order in self.orders(ranks):
-            near_tuples.link(order, WINDOW, ranks, self.prices, near, costs)
-        if not self.watch.time_is_up():
-            near_tuples.link_further(ranks, self.prices, near, costs)
-        return near, costs
-
-    def homes(self, ranks: Ranks, loose: int) -> tuple[Ranks, FloatArray]:
-        """Give the homes, which stand after the loose tuples, that are nearest to each loose one."""
-        number = min(LENDERS, len(ranks) - loose)
-        homes = np.full((loose, number), NOBODY, np.int32)
-        costs = np.full((loose, number), np.inf)
-        for order in self.orders(ranks) if number else ():
-            near_tuples.link_homes(order, ranks, self.prices, homes, costs)
-        return homes, costs
 
 
 def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: Finder) -> tuple[Loose, IntArray]:
@@ -323,17 +224,6 @@ def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: Finder) -> tu
     enough = np.minimum((rows_near < k).sum(axis=1), near.shape[1] - 1)
     seeds = np.argsort(np.take_along_axis(costs, enough[:, None], axis=1)[:, 0], kind="stable")
     return Loose(ranks, parcel_at, near_at, links, *finder.homes(ranks, len(own))), seeds
-
-
-def _keys(ranks: Ranks, sizes: IntArray, columns: Iterable[int]) -> UIntArray:
-    """Give sort keys: the ranks of some columns, the first the most significant, as far as 64 bits go."""
-    keys, bits = np.zeros(len(ranks), np.uint64), 0.0
-    for column in columns:
-        bits += np.log2(max(2, int(sizes[column])))
-        if bits > 64:
-            break
-        keys = keys * np.uint64(sizes[column]) + ranks[:, column].astype(np.uint64)
-    return keys
 
 
 # Groups.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.regroup import Finder, lay_out_prices
+from indistinct.algorithms.nearness import Finder, lay_out_prices
 from indistinct.algorithms.space import Space
 from indistinct.counting import IntArray
 from indistinct.kernels import exchanging

@@ -96,7 +96,7 @@ class ValueCounter(TupleCounter):
     def __init__(self, task: Task, measure: QualityMeasure | None, at_most: int | None = None) -> None:
         super().__init__(task, measure)
         dtype = self._work[2].dtype
-        self.aspects = [Aspect.of(task.frequencies, *one, dtype) for one in _rules_by_codes(task)]
+        self.aspects = [Aspect.of(task.frequencies, *one, dtype) for one in rules_by_codes(task)]
         base: Any = self.base
         self.base = ValuedTuples(base.node, base.keys, base.sizes, tuple(aspect.entries for aspect in self.aspects))
         self.at_most = self._rows if at_most is None else at_most
@@ -111,10 +111,8 @@ class ValueCounter(TupleCounter):
         return (
             len(task.requirements) == 1
             and len(task.requirements[0].columns) == len(task.frequencies.columns)
-            and not task.counts_people
             and not task.policy.links_rows
-            and any(model.asks_sensitive for model in task.models)
-            and all(_asks_rows_alone(model) or rules_of(task, model) for model in task.models)
+            and has_rules(task)
         )
 
     def outcome(self, node: Node, source: Any) -> Outcome:
@@ -224,6 +222,15 @@ class ValueCounter(TupleCounter):
         return Counted(self.frequencies, at.node, self._rows, rows, kept)
 
 
+def has_rules(task: Task) -> bool:
+    """Tell whether models ask about sensitive values, and all can be judged by compiled code, counted in rows."""
+    return (
+        not task.counts_people
+        and any(model.asks_sensitive for model in task.models)
+        and all(_asks_rows_alone(model) or rules_of(task, model) for model in task.models)
+    )
+
+
 def _asks_rows_alone(model: PrivacyModel) -> bool:
     """Tell whether a model is k-anonymity, and none that was derived from it and judges otherwise."""
     return isinstance(model, KAnonymity) and type(model).satisfied is KAnonymity.satisfied
@@ -252,7 +259,7 @@ def rules_of(task: Task, model: PrivacyModel) -> list[tuple[str, ValueRule]] | N
     return rules if rules and len(rules) == len(found) else None
 
 
-def _rules_by_codes(task: Task) -> list[tuple[str, list[ValueRule]]]:
+def rules_by_codes(task: Task) -> list[tuple[str, list[ValueRule]]]:
     """Give the rules on each column, those that count it under the same codes together."""
     sorted_out: dict[tuple[str, bytes], list[ValueRule]] = {}
     for model in task.models:

@@ -176,7 +176,7 @@ def _distance(rule: Any, groups: Any, group: int, whole: FloatArray, dense: Floa
 
 
 @kernel
-def _holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, present: int) -> Any:
+def holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, present: int) -> Any:
     """Tell whether a group keeps a rule; ``scratch`` has the rule's low and high shares, and room for each value."""
     rows, _, starts, values, counts = groups
     begin, end = starts[group], starts[group + 1]
@@ -235,7 +235,7 @@ def find_unsafe(groups: Any, rules: FloatArray, limits: FloatArray, most: int, i
             if is_gone[group]:
                 continue
             for place in range(rules.shape[0]):
-                if (rules[place, 0] < FIRST_OF_TABLE) == (asked == ALONE) and not _holds(
+                if (rules[place, 0] < FIRST_OF_TABLE) == (asked == ALONE) and not holds(
                     rules[place], groups, group, whole, (lows[place], highs[place], dense), present[place]
                 ):
                     is_gone[group] = True
