@@ -20,15 +20,7 @@ from indistinct.engine import ABSENT, HISTORY, KEY, PERSON, ROW, STATE, ValueCou
 from indistinct.errors import LedgerError, OutputError, RefusedError, VerificationError
 from indistinct.ledger import terms as terms_module
 from indistinct.ledger.again import History, _refuse_other_ways, _still_promised, with_internal_columns
-from indistinct.ledger.earlier_signatures import (
-    UNKNOWN,
-    Signatures,
-    others_shown,
-    promised_columns,
-    refuse_linkable,
-    shows,
-    signed_column,
-)
+from indistinct.ledger.earlier_signatures import UNKNOWN, Signatures
 from indistinct.ledger.history import Failure, Linked, _entries_text, _links, _releases_text, judge_together
 from indistinct.ledger.ledger import _refuse_undoing
 from indistinct.ledger.offer import recognition
@@ -37,7 +29,7 @@ from indistinct.ledger.store.entry import Draft, Entry, Finding, Unreadable
 from indistinct.ledger.store.entry_files import Files
 from indistinct.ledger.store.spending import Spending
 from indistinct.ledger.store.witness import FileWitness, GitWitness, UrlWitness, witness_at
-from indistinct.ledger.terms import Terms
+from indistinct.ledger.terms import Terms, others_shown, promised_columns, refuse_linkable, shows, signed_column
 from indistinct.policy import Person, Policy
 
 PLACE = "ab" * 16

@@ -13,7 +13,7 @@ import pytest
 
 import indistinct as ix
 from indistinct.errors import TableError
-from indistinct.policy.stated_shapes import is_stated_policy
+from indistinct.policy.stated_policy import is_stated_policy
 from indistinct.proof import stated_search, statements
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.people_recount import NOT_COUNTED

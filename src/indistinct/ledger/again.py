@@ -25,9 +25,8 @@ from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Rows
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.hierarchy import Hierarchy, keep
 from indistinct.hierarchy.released_labels import Based
-from indistinct.ledger.earlier_signatures import signed_column
 from indistinct.ledger.history import Earlier
-from indistinct.ledger.terms import Terms
+from indistinct.ledger.terms import Terms, signed_column
 from indistinct.pipeline import Counted, search
 from indistinct.policy import Column, Policy, identifier, quasi, sensitive
 from indistinct.privacy import PrivacyModel

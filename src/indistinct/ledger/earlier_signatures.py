@@ -20,9 +20,8 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.engine import ABSENT, Histories
-from indistinct.errors import LedgerError
-from indistinct.policy import Policy, sensitive_columns
-from indistinct.privacy import MInvariance
+from indistinct.ledger.terms import others_shown, shows
+from indistinct.policy import Policy
 from indistinct.privacy.model import BoolArray
 
 UNKNOWN = -2
@@ -76,44 +75,3 @@ class Signatures:
             known = [self.values[number] for number in row if number != ABSENT]
             fewest = min(fewest, len(frozenset.intersection(*known)))
         return fewest
-
-
-def shows(policy: Policy, column: str) -> bool:
-    """Tell whether a release under this policy shows a column."""
-    return column in policy.columns and policy.columns[column].role not in ("identifier", "drop")
-
-
-def others_shown(policy: Policy, column: str) -> list[str]:
-    """Give what else a release shows of a person, beside the labels of her group, by which her rows could be linked."""
-    if policy.columns[column].role != "sensitive":
-        return [column]
-    return [*(name for name in policy.with_role("sensitive", "other") if name != column), *policy.pseudonym_columns]
-
-
-def promised_columns(policy: Policy) -> dict[str, int]:
-    """Give the columns for which a policy promises m-invariance, each with its m."""
-    found: dict[str, int] = {}
-    for model in policy.privacy:
-        if isinstance(model, MInvariance):
-            for column in sensitive_columns(model, policy):
-                found[column] = max(model.m, found.get(column, 0))
-    return found
-
-
-def signed_column(policy: Policy, earlier: Sequence[Policy]) -> str | None:
-    """Give the column whose values must stay the same in people's groups, if m-invariance was promised for one."""
-    columns = {column for one in (policy, *earlier) for column in promised_columns(one) if shows(policy, column)}
-    for column in columns:
-        refuse_linkable(policy, column)
-    return columns.pop() if columns else None
-
-
-def refuse_linkable(policy: Policy, column: str) -> None:
-    """Raise if a release under this policy shows more of a person than m-invariance can bear."""
-    others = others_shown(policy, column)
-    if others:
-        raise LedgerError(
-            f"m-invariance of {column!r} holds over several releases only if nothing else is released by which the "
-            f"rows of a person could be linked: leave out {', '.join(map(repr, others))} (role = 'identifier'), or "
-            "make it a quasi column"
-        )

@@ -32,9 +32,10 @@ from indistinct.counting.membership import People
 from indistinct.engine import ABSENT, Histories, RowHistories
 from indistinct.errors import LedgerError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.ledger.earlier_signatures import Signatures, promised_columns
+from indistinct.ledger.earlier_signatures import Signatures
 from indistinct.ledger.store.entry import Entry
 from indistinct.ledger.store.entry_files import MEMBERS, Files
+from indistinct.ledger.terms import promised_columns
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.policy.policy_file import parse_policy
 from indistinct.privacy import MInvariance, PrivacyModel

@@ -1,4 +1,7 @@
-"""Terms: for whom a release is and of whom it is about, what she may hold already, and what it keeps to."""
+"""Terms: for whom a release is and of whom it is about, what she may hold already, and what it keeps to.
+
+Also for which columns policies promise m-invariance over several releases, and what that lets them show.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from typing import Any, Literal
 
 from indistinct.errors import LedgerError, PolicyError
 from indistinct.hierarchy.listed import Levels
-from indistinct.ledger.earlier_signatures import promised_columns, refuse_linkable
 from indistinct.ledger.store.entry import Entry
-from indistinct.policy import Column, Policy
+from indistinct.policy import Column, Policy, sensitive_columns
 from indistinct.policy.column import STABLE
 from indistinct.policy.policy_file import parse_policy, policy_toml
+from indistinct.privacy import MInvariance
 from indistinct.released.manifest import policy_described
 
 PUBLIC = "public"
@@ -209,3 +212,44 @@ def _without_file(column: Column) -> Column:
     if isinstance(column.hierarchy, Levels):
         return replace(column, hierarchy=replace(column.hierarchy, source=None, delimiter=None))
     return column
+
+
+def shows(policy: Policy, column: str) -> bool:
+    """Tell whether a release under this policy shows a column."""
+    return column in policy.columns and policy.columns[column].role not in ("identifier", "drop")
+
+
+def others_shown(policy: Policy, column: str) -> list[str]:
+    """Give what else a release shows of a person, beside the labels of her group, by which her rows could be linked."""
+    if policy.columns[column].role != "sensitive":
+        return [column]
+    return [*(name for name in policy.with_role("sensitive", "other") if name != column), *policy.pseudonym_columns]
+
+
+def promised_columns(policy: Policy) -> dict[str, int]:
+    """Give the columns for which a policy promises m-invariance, each with its m."""
+    found: dict[str, int] = {}
+    for model in policy.privacy:
+        if isinstance(model, MInvariance):
+            for column in sensitive_columns(model, policy):
+                found[column] = max(model.m, found.get(column, 0))
+    return found
+
+
+def signed_column(policy: Policy, earlier: Sequence[Policy]) -> str | None:
+    """Give the column whose values must stay the same in people's groups, if m-invariance was promised for one."""
+    columns = {column for one in (policy, *earlier) for column in promised_columns(one) if shows(policy, column)}
+    for column in columns:
+        refuse_linkable(policy, column)
+    return columns.pop() if columns else None
+
+
+def refuse_linkable(policy: Policy, column: str) -> None:
+    """Raise if a release under this policy shows more of a person than m-invariance can bear."""
+    others = others_shown(policy, column)
+    if others:
+        raise LedgerError(
+            f"m-invariance of {column!r} holds over several releases only if nothing else is released by which the "
+            f"rows of a person could be linked: leave out {', '.join(map(repr, others))} (role = 'identifier'), or "
+            "make it a quasi column"
+        )

@@ -11,7 +11,7 @@ from typing import Any
 
 from indistinct.engine.formats import format_of
 from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.stated_shapes import is_plain
+from indistinct.policy.stated_policy import is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
 from indistinct.proof.stated_measures import TOLD_OF_DRAWN

@@ -15,7 +15,7 @@ from typing import Any
 
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
-from indistinct.policy.stated_shapes import PREFIX_NAMES, is_plain
+from indistinct.policy.stated_policy import PREFIX_NAMES, is_plain
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
 from indistinct.proof.stated_search import (
