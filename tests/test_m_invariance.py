@@ -35,6 +35,8 @@ from indistinct.watch import Watch
 from profiles import examples, scaled
 from test_mingen_cell import task_for
 
+ALGORITHMS = [ix.MInvariant(), ix.MInvariant(two_tables=True), ix.MInvariant(effort=3)]
+"""In one table, in two, and in one of which groups are bettered."""
 Row = tuple[str, str, str, str]
 """Name, age, ZIP code, illness."""
 COLUMNS = ("name", "age", "zip", "ill")
@@ -267,9 +269,8 @@ def test_two_diverse_releases_tell_what_one_does_not() -> None:
     assert all(values == {true[name]} for name, values in told.items())
 
 
-@pytest.mark.parametrize("two_tables", [False, True])
-def test_two_m_invariant_releases_tell_no_more_than_one(ledger: ix.Ledger, two_tables: bool) -> None:
-    algorithm = ix.MInvariant(two_tables=two_tables)
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=["one", "two", "effort"])
+def test_two_m_invariant_releases_tell_no_more_than_one(ledger: ix.Ledger, algorithm: ix.MInvariant) -> None:
     with ledger.anonymize(table(FIRST), policy(), recipient="R", algorithm=algorithm) as first:
         assert first.entry == 1
     with pytest.raises(RefusedError, match=r"m-invariance \(m = 2\) of .*make it with the algorithm 'm-invariance'"):
@@ -404,8 +405,8 @@ def value_sets(ledger: ix.Ledger, number: int) -> dict[str, Counter[str]]:
     return {key: values[group] for key, group in members(ledger, number).items()}
 
 
-@pytest.mark.parametrize("two_tables", [False, True])
-def test_whoever_intersects_all_releases_keeps_m_values_for_everybody(two_tables: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=["one", "two", "effort"])
+def test_whoever_intersects_all_releases_keeps_m_values_for_everybody(algorithm: ix.MInvariant, tmp_path: Path) -> None:
     released = again = 0
     with ix.Ledger.create(tmp_path / "ledger.db") as ledger:
         for seed in range(HISTORIES):
@@ -420,7 +421,7 @@ def test_whoever_intersects_all_releases_keeps_m_values_for_everybody(two_tables
                         recipient="R",
                         source=f"world {seed}",
                         again="consistent",
-                        algorithm=ix.MInvariant(two_tables=two_tables),
+                        algorithm=algorithm,
                     )
                     release.close()
                     assert release.entry is not None
