@@ -779,11 +779,23 @@ def test_a_file_that_changed_since_it_was_counted_is_not_released(tmp_path: Path
     path.write_text("a,b\nx,1\n")
     with open_table(path) as rows:
         encoded = rows.encode(["a"])
+        assert encoded.rows == 1
         path.write_text(changed)
         with pytest.raises(TableError, match="the table changed while it was read"):
             encoded.recode(Plan(("a", "b"), {"a": np.array([0])}, {"a": ("*",)}))
         with encoded.recode(Plan(("a",), {"a": np.array([0])}, {"a": ("*",)})) as released:
             assert released.count() == 1  # the counted rows: nothing is copied, so the file is not read again
+
+
+def test_a_file_that_has_other_values_than_were_encoded_is_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\nx,1\n")
+    with open_table(path) as rows, rows.encode(["a"]) as encoded:
+        path.write_text("a,b\nSECRET,1\n")
+        with pytest.raises(TableError, match="the table changed while it was read"):
+            encoded.count_by(["a"])
+        with pytest.raises(TableError, match="the table changed while it was read"):
+            encoded.recode(Plan(("a",), {"a": np.array([0])}, {"a": ("*",)}))
 
 
 def test_what_is_encoded_in_between_changes_nothing(opened: Rows) -> None:
@@ -818,15 +830,19 @@ def test_codes_are_freed_when_they_are_closed_forgotten_or_their_table_is_closed
     with open_table(arrow_table()) as rows:
         before = tables_of(rows)
         with rows.encode(["age"]) as closed:
+            assert len(tables_of(rows) - before) == 1  # the values; codes are made when they are asked for
+            assert closed.rows == closed.rows > 0
             assert len(tables_of(rows) - before) == 2
         assert tables_of(rows) == before
         closed.close()  # twice is harmless
         with pytest.raises(TableError, match="is closed; encode the table again"):
             closed.count_by(["age"])
         forgotten = rows.encode(["age"])
+        assert forgotten.rows
         del forgotten
         gc.collect()
         kept = rows.encode(["name"])
+        assert kept.rows
         assert len(tables_of(rows) - before) == 2
         released = kept.recode(Plan(("name",), {"name": np.arange(6)}, {"name": ("*",) * 6}))
         rows.close()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.encoding import make_encoding
+from indistinct.engine.duckdb.encoding import make_encoding, with_codes
 from indistinct.engine.duckdb.folding import StoredRows
 from indistinct.errors import TableError
 from profiles import examples
@@ -82,7 +82,8 @@ def test_lines_that_repeat_are_parsed_once(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(text_of([*repeated([[("a", "f", "x,y"), ("b", "m", '"')]]), ("c", "f", "")]), encoding="utf-8")
     with open_table(path) as table:
-        made, _ = make_encoding(source_of(table), ["sex"], [("n", "!=", "b")])
+        read, _ = make_encoding(source_of(table), ["sex"], [("n", "!=", "b")])
+        made = with_codes(source_of(table), read)
         assert made.weight == "n_", "there is a column n"
         assert (made.rows, source_of(table).rows_of(made.coded)) == (6, 2)
 

@@ -77,7 +77,7 @@ SAFE_ENDINGS = (
 REASONED = {
     "a name that the session counts up, or one of a table that it made": {
         *("source.relation", "self.relation", "relation", "self._source.relation", "self.source.relation"),
-        *("self._made.coded", "self._made.dictionary", "encoding.dictionary", "dictionary", "coded", "placed", "table"),
+        *("self._made.coded", "self._read.dictionary", "encoding.dictionary", "dictionary", "coded", "placed", "table"),
         *("told", "released", "view", "theirs", "stored", "self._stored", "unordered", "labels", "database"),
         *("schema", "self._schema", "stored[0]", "own", "encoding.relation", "self.stored", "self.line", "fold.stored"),
         *("fold.line", "stack.enter_context(self._source.session.registered_table(pa.table(data)))"),

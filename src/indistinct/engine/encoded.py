@@ -24,8 +24,9 @@ class Encoded(ABC):
     """Some columns of the eligible rows of a table, as codes; the position of a value among ``values`` is its code.
 
     It does not change, and what is counted or recoded with it has its codes and its eligible rows: several of them
-    live side by side on one table without knowing of each other. Closing it frees its codes. One that is forgotten is
-    freed with the table, or before the table is encoded the next time.
+    live side by side on one table without knowing of each other. Rows are read for their values at once, and for their
+    codes when those are first needed; a value that is new by then is refused. Closing it frees its codes. One that is
+    forgotten is freed with the table, or before the table is encoded the next time.
     """
 
     can_work_in_fragments: ClassVar[bool] = False

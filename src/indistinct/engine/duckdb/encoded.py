@@ -6,7 +6,7 @@ import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.encoding import code_type, make_encoding
+from indistinct.engine.duckdb.encoding import Encoding, code_type, make_encoding, with_codes
 from indistinct.engine.duckdb.recoding import LINE, divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.encoded import Encoded
@@ -44,9 +44,14 @@ class DuckEncoded(Encoded):
     def __init__(self, table: DuckRows, columns: Sequence[str], where: Sequence[Condition]) -> None:
         self._table = table
         self._source = table.source
-        self._made, values = make_encoding(self._source, columns, where)
-        free = partial(_drop, weakref.ref(self._source.session), (self._made.dictionary, self._made.coded))
+        self._read, values = make_encoding(self._source, columns, where)
+        free = partial(_drop, weakref.ref(self._source.session), (self._read.dictionary, self._read.coded))
         super().__init__(table, values, free)
+
+    @cached_property
+    def _made(self) -> Encoding:
+        """Where the codes are, which are made when they are first needed: who asks for values alone needs none."""
+        return with_codes(self._source, self._read)
 
     @property
     def rows(self) -> int:
@@ -150,11 +155,11 @@ class DuckEncoded(Encoded):
 
     def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
         self.refuse_closed()
-        clause, parameters = self._made.where
+        clause, parameters = self._read.where
         with self._source.session.registered_table(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
             found = self._source.session.fetch(
                 f"SELECT number FROM (SELECT *, row_number() OVER () AS number FROM {self._source.relation}) "
-                f"WHERE {clause} AND {self._source.text(column)} IN (SELECT text FROM {self._made.dictionary} "
+                f"WHERE {clause} AND {self._source.text(column)} IN (SELECT text FROM {self._read.dictionary} "
                 f"WHERE position = {self.position(column)} AND code IN (SELECT code FROM {wanted})) "
                 f"ORDER BY number LIMIT {int(limit)}",
                 parameters,
@@ -172,7 +177,7 @@ class DuckEncoded(Encoded):
         number = max((len(codes) for codes in tuples.values()), default=0)
         texts = "".join(f", d{position}.text AS t{position}" for position in range(len(tuples)))
         joins = "".join(
-            f" JOIN {self._made.dictionary} AS d{position} ON d{position}.position = {self.position(column)} "
+            f" JOIN {self._read.dictionary} AS d{position} ON d{position}.position = {self.position(column)} "
             f"AND d{position}.code = w{position}"
             for position, column in enumerate(tuples)
         )

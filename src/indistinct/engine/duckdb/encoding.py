@@ -51,7 +51,7 @@ class Encoding:
 
 
 def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Condition]) -> tuple[Encoding, Values]:
-    """Create the dictionary and the table of codes; return where they are, and the distinct values of each column."""
+    """Create the dictionary; return where it is, without rows, and the distinct values of each column."""
     columns, clause = tuple(columns), eligible(where, source.text)
     folded = source.folded_rows()
     if folded is not None:
@@ -65,14 +65,21 @@ def _encode(source: DuckSource, columns: tuple[str, ...], clause: Clause, read: 
     try:
         _make_dictionary(source, read.relation, dictionary, columns, clause)
         values = _values(source, dictionary, columns)
-        sizes = tuple(len(values[column]) for column in columns)
-        encoding = Encoding(columns, sizes, dictionary, coded, clause, read.relation, read.weight)
-        store_coded_rows(source, encoding, (), coded)
-        encoding = replace(encoding, rows=count_known_codes(source, encoding, coded))
     except BaseException:
-        source.session.drop(dictionary, coded)
+        source.session.drop(dictionary)
         raise
-    return encoding, values
+    sizes = tuple(len(values[column]) for column in columns)
+    return Encoding(columns, sizes, dictionary, coded, clause, read.relation, read.weight), values
+
+
+def with_codes(source: DuckSource, encoding: Encoding) -> Encoding:
+    """Create the table of codes; return where they are, and of how many rows."""
+    try:
+        store_coded_rows(source, encoding, (), encoding.coded)
+        return replace(encoding, rows=count_known_codes(source, encoding, encoding.coded))
+    except BaseException:
+        source.session.drop(encoding.coded)
+        raise
 
 
 def store_coded_rows(source: DuckSource, encoding: Encoding, copied: Iterable[str], table: str) -> None:
