@@ -6,6 +6,7 @@ import datetime
 import gzip
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.engine import open_table
+from indistinct.engine.formats import excel
 from indistinct.engine.formats.typed_columns import arrow_column
 from indistinct.errors import MissingExtraError, OutputError, TableError
 
@@ -185,6 +187,36 @@ def test_times_of_day_are_texts(tmp_path: Path) -> None:
     for name in ("times.xlsx", "times.sav"):
         with open_table(tmp_path / name) as rows:
             assert rows.texts(["at"]).read_all()["at"].to_pylist() == ["08:30:00", "17:00:00"]
+
+
+@pytest.mark.parametrize(
+    "numbers", [["0.30000000000000004", "0.1"], ["1E+16", "2"], ["123456789.12345679", "2"], ["5E-324"]]
+)
+def test_numbers_of_a_workbook_are_released_with_all_their_digits(tmp_path: Path, numbers: list[str]) -> None:
+    """Excel writes seventeen digits; a release of fewer was called false by its own proof."""
+    FRAME.head(4).assign(cost=range(1000, 1004))[["age", "cost"]].assign(age=1).to_excel(
+        tmp_path / "p.xlsx", index=False
+    )
+    with zipfile.ZipFile(tmp_path / "p.xlsx") as plain, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as made:
+        for name in plain.namelist():
+            content = plain.read(name)
+            for place in range(4):
+                content = content.replace(
+                    b"<v>%d</v>" % (1000 + place), f"<v>{numbers[place % len(numbers)]}</v>".encode()
+                )
+            made.writestr(name, content)
+    policy = ix.Policy(columns={"cost": ix.other(), "age": ix.quasi()}, privacy=[ix.KAnonymity(2)])
+    with ix.anonymize(tmp_path / "t.xlsx", policy) as release:
+        release.write(tmp_path / "out")
+    assert ix.verify(tmp_path / "out", policy, original=tmp_path / "t.xlsx").passed
+    with open_table(tmp_path / "out" / "table.xlsx") as table:
+        assert {float(row["cost"]) for row in table.head(9).to_pylist()} == {float(number) for number in numbers}
+
+
+def test_a_label_that_excel_would_cut_off_is_refused(tmp_path: Path) -> None:
+    sheet = openpyxl.Workbook(write_only=True).create_sheet()
+    with pytest.raises(TableError, match="longer than the 32,767 characters"):
+        excel._text_cell(openpyxl, sheet, "x" * 32_768)
 
 
 def test_a_date_that_excel_cannot_keep_is_not_quoted(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:

@@ -186,6 +186,10 @@ ATTACKS = {
     "a name of a style": ("xlsx", part("xl/styles.xml", b'name="Normal"', b'name="Ann"')),
     "a cell twice": ("xlsx", part(SHEET, STAR, STAR.replace(b"*", b"Ann") + STAR)),
     "a value beside a text": ("xlsx", part(SHEET, STAR, STAR.replace(b"</is>", b"</is><v>Ann</v>"))),
+    "blanks kept where there are none": (
+        "xlsx",
+        part(SHEET, STAR, STAR.replace(b"<t>", b'<t xml:space="preserve">')),
+    ),
     "a hidden row": ("xlsx", part(SHEET, b'<row r="2"', b'<row r="2" hidden="1"')),
     "a label of a Stata file": ("dta", dta(file_label="Ann")),
     "labels of Stata columns": ("dta", dta(column_labels={"ill": "Ann"})),
@@ -269,6 +273,16 @@ def test_a_stowaway_is_refused_and_not_quoted(releases, tmp_path, what):
 @pytest.mark.parametrize("kind", ["xlsx", "dta", "sav", "arrow", "csv", "jsonl", "parquet"])
 def test_what_is_written_here_has_none(releases, kind):
     assert ix.verify(releases[kind], POLICY).passed
+
+
+def test_a_workbook_may_have_blanks_at_the_ends_of_names_and_cells(tmp_path):
+    pandas.DataFrame({" age": [30] * 4, "ill": [" flu", "gout ", "a\nb ", "flu"]}).to_excel(
+        tmp_path / "t.xlsx", index=False
+    )
+    policy = ix.Policy(columns={" age": ix.quasi(), "ill": ix.other()}, privacy=[ix.KAnonymity(2)])
+    with ix.anonymize(tmp_path / "t.xlsx", policy) as release:
+        release.write(tmp_path / "release")
+    assert ix.verify(tmp_path / "release", policy, original=tmp_path / "t.xlsx").passed
 
 
 def test_a_damaged_part_of_a_workbook_is_told_as_such(releases, tmp_path):

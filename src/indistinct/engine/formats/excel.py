@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ from indistinct.showing.words import counted
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0"
 """How a workbook with a password begins, and one of Excel 2003 or before."""
 MOST_ROWS = 1_048_576
+LONGEST_TEXT = 32_767
+"""Characters of a cell; of more the library would cut off the rest."""
 FIRST_DAY = datetime.date(1900, 3, 1)
 """Days before it have no number of their own in Excel."""
 ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"})
@@ -167,8 +170,12 @@ def _named_columns(name: str, rows: Sequence[Sequence[object]]) -> tuple[list[st
 
 def _cell(openpyxl: Any, sheet: Any, cell: Any) -> object:
     """Give a cell as Excel keeps it: what it cannot keep as it is becomes text, and no text a formula."""
-    if cell is None or isinstance(cell, bool) or (isinstance(cell, int | float) and abs(cell) <= LARGEST_EXACT):
+    if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= LARGEST_EXACT):
         return cell
+    if isinstance(cell, float) and math.isfinite(cell):
+        made = openpyxl.cell.WriteOnlyCell(sheet, cell)
+        made._value = repr(cell)  # all digits, as Excel writes them; the library would keep sixteen
+        return made
     if isinstance(cell, datetime.datetime) and cell.tzinfo is None and cell.date() >= FIRST_DAY:
         return cell
     if isinstance(cell, datetime.date) and not isinstance(cell, datetime.datetime) and cell >= FIRST_DAY:
@@ -177,6 +184,8 @@ def _cell(openpyxl: Any, sheet: Any, cell: Any) -> object:
 
 
 def _text_cell(openpyxl: Any, sheet: Any, text: str) -> object:
+    if len(text) > LONGEST_TEXT:
+        raise TableError(f"a cell or label is longer than the {LONGEST_TEXT:,} characters that Excel keeps")
     made = openpyxl.cell.WriteOnlyCell(sheet, text)
     made.data_type = "s"
     return made

@@ -127,10 +127,18 @@ def _is_plain_grid(content: bytes) -> bool:
             inside = ["v"] if cell.get("t") != "inlineStr" else ["is"]
             children = [_plain(child.tag) for child in cell]
             is_single = children == inside and all(len(child) <= 1 for child in cell)
+            is_single &= all(_keeps_blanks_as_needed(text) for text in cell.iter())
             if place <= last or not digits.endswith(number) or not is_single:
                 return False
             last = place
     return True
+
+
+def _keeps_blanks_as_needed(text: ElementTree.Element) -> bool:
+    """Tell whether blanks are said to be kept where, and only where, the library says so: around a text."""
+    written = text.text or ""
+    needs = _plain(text.tag) == "t" and written.strip() not in ("", written)
+    return needs == any(_plain(key) == "space" for key in text.attrib)
 
 
 def _column_number(letters: str) -> int:
@@ -146,7 +154,12 @@ def _of_ours(openpyxl: Any) -> tuple[frozenset[str], frozenset[Said]]:
     said: set[Said] = set()
     names: set[str] = set()
     day = datetime.datetime(2001, 2, 3, 4, 5)
-    for cells in (["text", 1, 1.5, True], ["text", day], ["text", day.date()], ["text", day, day.date(), day.time()]):
+    for cells in (
+        ["text", " text", 1, 1.5, True],
+        ["text", day],
+        ["text", day.date()],
+        ["text", day, day.date(), day.time()],
+    ):
         book = openpyxl.Workbook(write_only=True)
         sheet = book.create_sheet("Sheet1")
         sheet.append(cells)
