@@ -127,6 +127,14 @@ def test_two_tables_and_folders_are_described(tmp_path: Path) -> None:
     assert parted["recordSet"][0]["field"][0]["source"]["fileSet"] == {"@id": "table.csv"}
 
 
+def test_a_column_may_take_the_name_of_one_that_is_dropped() -> None:
+    columns = {**MANIFEST["policy"]["columns"], "years": {"role": "drop"}}
+    said = {**MANIFEST, "policy": {**MANIFEST["policy"], "columns": columns}}
+    fields = json.loads(catalogue_records(said)[CROISSANT])["recordSet"][0]["field"]
+    plain = json.loads(catalogue_records(MANIFEST)[CROISSANT])["recordSet"][0]["field"]
+    assert fields == plain
+
+
 def test_the_command_writes_them_also_beside_what_a_ledger_keeps(tmp_path: Path) -> None:
     save_examples(tmp_path)
     ix.Ledger.create(tmp_path / "ledger.db").close()

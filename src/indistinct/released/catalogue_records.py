@@ -194,7 +194,8 @@ def _columns(said: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def _meanings(said: Mapping[str, Any], columns: Collection[str], stated: Mapping[str, Any]) -> dict[str, str]:
     """Say of columns what role they have and, where all their cells are at one level, at which."""
-    own = {column.get("rename", name): name for name, column in stated.items()}
+    own = {name: name for name in stated}
+    own |= {column["rename"]: name for name, column in stated.items() if "rename" in column}  # maybe of one left out
     levels = said.get("level_names", {})
     return {
         name: (ROLES[stated[own[name]]["role"]] if name in own else OURS)
