@@ -34,6 +34,18 @@ def clear(ended: Ended, *, may_pass: bool = True) -> list[str]:
     return []
 
 
+def wrong_ending(ended: Ended, ending: int) -> list[str]:
+    """Find what is wrong with the way a command ended: it hangs, says of an error of ours, or a code of its own."""
+    found = ["it hangs"] if ended.hung else []
+    if "please report it" in ended.said or "Traceback" in ended.said or "outside of the command" in ended.said:
+        found.append(f"it says: {ended.said[-600:]}")
+    if ended.code not in (0, -ending, 128 + ending):
+        found.append(f"an exit code of its own; it says: {ended.said[-300:]}")
+    if "nothing was written" in ended.said and ended.code == 0:
+        found.append("it says that nothing was written, and left with 0")
+    return found
+
+
 def full_disk(stage: Stage, place: Path, dice: random.Random) -> list[str]:
     """Write to a disk that has no room: a small one of memory if we may mount it, else files may not grow."""
     scene = dice.choice([NEW, SCENES["a release replaced"], WITH_LEDGER, SCENES["a release exported"]])

@@ -5,6 +5,7 @@
     python -m campaigns faults --inputs 20 --set kinds=kill --set "scenes=a report"
     python -m campaigns faults --inputs 50 --set kinds=kill --set "scenes=a release with a ledger in PostgreSQL"
     python -m campaigns faults --inputs 50 --set "kinds=the database server ends"
+    python -m campaigns faults --inputs 20 --set "kinds=Spark ends"       half a minute of processor time for each case
 
 ``--set wall=30`` ends it after so many minutes on the wall: the forks' processor time is not that of ``--minutes``.
 
@@ -25,18 +26,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from campaigns import fault_postgres, fault_scenes, fault_server
-from campaigns.fault_limits import LIMITS, Case
+from campaigns import fault_lost_spark, fault_postgres, fault_scenes, fault_server
+from campaigns.fault_limits import LIMITS, Case, wrong_ending
 from campaigns.fault_lost_database import lost_database
 from campaigns.fault_scenes import CANARY, IN_POSTGRES, SCENES, Scene
-from campaigns.fault_server import Ended, Moment, Setup
+from campaigns.fault_server import Moment, Setup
 from campaigns.running import Options, Outcome
 
 if TYPE_CHECKING:
     from postgres import Server
 
-LOST_DATABASE = "the database server ends"
-OTHERS: dict[str, Case] = LIMITS | {LOST_DATABASE: lost_database}
+LOST_DATABASE, LOST_SPARK = "the database server ends", "Spark ends"
+OTHERS: dict[str, Case] = LIMITS | {LOST_DATABASE: lost_database, LOST_SPARK: fault_lost_spark.lost_spark}
 """What is no signal to the command."""
 KINDS = {"kill": 17, **dict.fromkeys(OTHERS, 1)}
 """What a case may be, and how often."""
@@ -110,6 +111,8 @@ def run(options: Options, setup: Setup | None = None) -> Outcome:
             scenes.append(IN_POSTGRES)
         database = stack.enter_context(fault_postgres.server()) if IN_POSTGRES in scenes else None
         stage = Stage(folder, fault_scenes.make_template(folder, scenes), how, setup, scenes, database)
+        if LOST_SPARK in kinds:
+            fault_lost_spark.prepare(folder)
         until = time.monotonic() + 60 * float(options.more.get("wall", 1e6))
         for case in options.cases():
             if time.monotonic() > until:
@@ -141,18 +144,6 @@ def killed(stage: Stage, place: Path, dice: random.Random, outcome: Outcome) -> 
     if ending == signal.SIGKILL or dice.random() < 0.25:
         found += wrong_next_run(stage, scene, place)
     return [f"{where}: {what}" for what in found]
-
-
-def wrong_ending(ended: Ended, ending: int) -> list[str]:
-    """Find what is wrong with the way a command ended: it hangs, says of an error of ours, or a code of its own."""
-    found = ["it hangs"] if ended.hung else []
-    if "please report it" in ended.said or "Traceback" in ended.said or "outside of the command" in ended.said:
-        found.append(f"it says: {ended.said[-600:]}")
-    if ended.code not in (0, -ending, 128 + ending):
-        found.append(f"an exit code of its own; it says: {ended.said[-300:]}")
-    if "nothing was written" in ended.said and ended.code == 0:
-        found.append("it says that nothing was written, and left with 0")
-    return found
 
 
 def wrong_next_run(stage: Stage, scene: Scene, place: Path) -> list[str]:

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+import indistinct as ix
 from indistinct import Ledger, cli, parse_policy, prefix, profile, risk
 from indistinct.cli import app
 from indistinct.engine import use_table
@@ -537,3 +540,22 @@ def test_a_column_whose_name_has_no_word_is_looked_at(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("Ann,31,%,flu\nBob,32,m,flu\nCid,31,f,flu\nDan,32,m,hiv\n")
     assert "31" in {column.name for column in profile(tmp_path / "people.csv").columns}
     assert risk(tmp_path / "people.csv").rows == 3
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas"])
+def test_numbers_of_16_bits_are_read_and_given_back(kind: str) -> None:
+    table = pa.table({"age": pa.array(np.array([1.5, 2.25, 3, 0.1] * 2, np.float16)), "sex": ["f", "m"] * 4})
+    given = table if kind == "arrow" else table.to_pandas()
+    policy = ix.Policy({"age": ix.other(), "sex": ix.quasi()}, [ix.KAnonymity(2)])
+    with ix.anonymize(given, policy) as release:
+        assert ix.verify(release.table, policy, original=given).passed
+        back = release.table if kind == "arrow" else pa.Table.from_pandas(release.table)
+    assert sorted(map(str, back["age"].to_pylist())) == sorted(map(str, table["age"].to_pylist()))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [(pd.DataFrame(), "has no columns"), (pd.Series([1, 2]), "is no table with columns")]
+)
+def test_what_is_no_table_is_told_as_such(given: object, told: str) -> None:
+    with pytest.raises(TableError, match=told):
+        ix.anonymize(given, ix.Policy({"age": ix.quasi()}, [ix.KAnonymity(2)]))

@@ -16,10 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
 
 from campaigns import fault_postgres  # noqa: E402
+from campaigns.fault_limits import wrong_ending  # noqa: E402
 from campaigns.fault_lost_database import ENDINGS, Loss  # noqa: E402
 from campaigns.fault_scenes import IN_POSTGRES, SCENES, wrong_release  # noqa: E402
 from campaigns.fault_server import Ended  # noqa: E402
-from campaigns.faults import USUAL, wrong_ending  # noqa: E402
+from campaigns.faults import USUAL  # noqa: E402
 
 RUN = """
 import json, sys

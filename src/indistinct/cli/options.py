@@ -114,6 +114,11 @@ class ReadingAnywhere(Reading):
             raise PolicyError("--master: says where Spark runs; add --engine spark")
 
     def engine_arguments(self) -> dict[str, Any]:
+        if self.engine == "spark":
+            import logging
+
+            # of a Java that is gone, and of Ctrl-C, the bridge to it would print the traceback
+            logging.getLogger().addHandler(logging.NullHandler())
         return Reading.engine_arguments(self) | _without_none(engine=self.engine, master=self.master)
 
 

@@ -30,7 +30,9 @@ def usable_threads(asked: int | None) -> int | None:
 
 
 def check_names(table: str, names: Sequence[str]) -> None:
-    """Refuse a column without a name, and two columns whose names are equal or differ only in case, as in SQL."""
+    """Refuse a table without columns, a column without a name, and two of which differ at most in case, as in SQL."""
+    if not names:
+        raise TableError(f"{table}: has no columns")
     seen: dict[str, str] = {}
     for position, name in enumerate(names, start=1):
         if not name:

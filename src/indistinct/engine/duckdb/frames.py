@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.engine.duckdb.origin import Origin, Typed, in_own_types, restore_arrow
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session, literal
-from indistinct.engine.duckdb.spans import in_microseconds, numbers_as_spans, with_durations
+from indistinct.engine.duckdb.spans import as_duckdb_reads_it, numbers_as_spans, with_durations
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
@@ -45,12 +45,19 @@ def open_frame(source: Any, kind: str, session: Session) -> DuckRows:
 
 def _open_arrow(source: Any, session: Session) -> DuckRows:
     if not isinstance(source, pa.Table) and not hasattr(source, "scanner"):
-        source = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+        source = source if isinstance(source, pa.RecordBatchReader) else _stream(source, session.name)
     schema = source.schema
     check_names(session.name, schema.names)
-    source = in_microseconds(source) if isinstance(source, pa.Table) else source
+    source = as_duckdb_reads_it(source) if isinstance(source, pa.Table) else source
     relation = _spool(source, session) if isinstance(source, pa.RecordBatchReader) else session.register(source)
     return DuckRows(session, relation, Origin("arrow", restore_arrow(schema)))
+
+
+def _stream(source: Any, name: str) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(source)
+    except (pa.ArrowException, TypeError):
+        raise TableError(f"{name}: is no table with columns; a single column has to be put in one") from None
 
 
 def _open_relation(source: Any, session: Session) -> DuckRows:
@@ -83,7 +90,7 @@ def _open_pandas(source: Any, session: Session) -> DuckRows:
         return pandas.DataFrame(columns)
 
     table_schema = table.schema
-    return DuckRows(session, session.register(in_microseconds(table)), Origin("pandas", restore))
+    return DuckRows(session, session.register(as_duckdb_reads_it(table)), Origin("pandas", restore))
 
 
 def _pandas_column(table: str, name: str, series: Any) -> pa.Array | pa.ChunkedArray:
@@ -125,7 +132,7 @@ def _restore_pandas(column: pa.ChunkedArray, dtype: Any) -> Any:
 
 def _open_polars(source: Any, session: Session) -> DuckRows:
     check_names(session.name, source.columns)
-    relation = session.register(in_microseconds(source.to_arrow()))
+    relation = session.register(as_duckdb_reads_it(source.to_arrow()))
     return DuckRows(session, relation, Origin("polars", _restore_polars(source.schema)))
 
 

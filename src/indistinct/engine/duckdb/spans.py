@@ -1,4 +1,7 @@
-"""Spans of time: durations of Arrow, pandas and Polars, which DuckDB has as months, days and microseconds."""
+"""Spans of time: durations of Arrow, pandas and Polars, which DuckDB has as months, days and microseconds.
+
+So are the other cells of theirs that DuckDB does not take as they are: numbers of 16 bits.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 """What the units of Arrow and Polars count."""
 
 
-def in_microseconds(table: pa.Table) -> pa.Table:
-    """Return a table whose spans of time are counted in microseconds, as DuckDB does.
+def as_duckdb_reads_it(table: pa.Table) -> pa.Table:
+    """Return a table whose spans of time are counted in microseconds, and whose halves of floats are whole ones.
 
-    It would do so itself, but refuses tables in which a missing one is the least number that there is.
+    DuckDB would count spans so itself, but refuses tables in which a missing one is the least number that there is. It
+    knows no numbers of 16 bits.
     """
     for position, field in enumerate(table.schema):
         if pa.types.is_duration(field.type):
             table = table.set_column(position, field.name, table[field.name].cast(pa.duration("us"), safe=False))
+        elif pa.types.is_float16(field.type):
+            table = table.set_column(position, field.name, table[field.name].cast(pa.float32()))
     return table
 
 

@@ -11,7 +11,7 @@ from indistinct.engine.arrays import without_rests
 from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.duckdb.spans import in_microseconds, plain_spans, with_durations
+from indistinct.engine.duckdb.spans import as_duckdb_reads_it, plain_spans, with_durations
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -28,7 +28,7 @@ class ArrowIPC(FileFormat):
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         table = _read(path)
         check_names(session.name, table.column_names)
-        return session.register(in_microseconds(table)), Origin(self.kind, restore_arrow(table.schema))
+        return session.register(as_duckdb_reads_it(table)), Origin(self.kind, restore_arrow(table.schema))
 
     def stowaways(self, path: Path, reading: Reading) -> list[str]:
         table = _read(path)

@@ -16,7 +16,7 @@ from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, 
 from indistinct.engine.spark.encoding import make_encoding, strings
 from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
 from indistinct.engine.spark.recoding import placed_rows, recoded_by_column, recoded_locally, shuffled_rows
-from indistinct.engine.spark.session import spark_errors
+from indistinct.engine.spark.session import let_go, spark_errors
 from indistinct.engine.spark.source import join_rows
 from indistinct.errors import TableError
 
@@ -121,7 +121,7 @@ class SparkEncoded(Encoded):
             groups = groups_of_pieces(self._source, pieces, plan)
             frame = rows_of_pieces(self._source, self._made, pieces, plan)
         released = self._release(frame, int(numbers(groups["n"]).sum()), plan.columns)
-        pieces.unpersist()
+        let_go(pieces)
         return released, groups
 
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:
@@ -137,7 +137,7 @@ class SparkEncoded(Encoded):
             cells = [f"o{plan.copied.index(column)} AS r{number}" for number, column in enumerate(columns, 1)]
             table = rows.join(names, "goal").selectExpr("class AS r0", *cells)
             divided[name] = self._release(table, expected, (plan.link, *columns))
-        rows.unpersist()
+        let_go(rows)
         return divided
 
     def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.plans import Condition, Counts
 from indistinct.engine.spark.cells import Cell
-from indistinct.engine.spark.session import spark_errors
+from indistinct.engine.spark.session import let_go, spark_errors
 from indistinct.engine.spark.source import SparkSource, eligible
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Encoding:
     def free(self) -> None:
         """Let go of tuples that Spark stores."""
         if self.counted is None:
-            self.tuples.unpersist()
+            let_go(self.tuples)
 
     def key_columns(self, codes: Sequence[NDArray[Any]]) -> dict[str, pa.Array]:
         """Return codes of all columns as the columns k0, k1, … of a table of keys."""

@@ -26,7 +26,7 @@ from indistinct.engine.rows import Rows
 from indistinct.engine.spark.cells import FLOATING, PLAIN, Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.encoding import strings
-from indistinct.engine.spark.session import spark_errors, spark_path
+from indistinct.engine.spark.session import let_go, spark_errors, spark_path
 from indistinct.engine.spark.source import SparkSource, eligible, has_text, plain_strings
 from indistinct.errors import OutputError, TableError
 
@@ -258,7 +258,7 @@ class SparkRows(Rows):
     def close(self) -> None:
         self.encodings.close()
         if self._kept is not None:
-            self._kept.unpersist()
+            let_go(self._kept)
             self._kept = None
 
     def _comparable(self, other: Rows, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
