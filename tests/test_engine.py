@@ -28,7 +28,7 @@ import pyarrow.parquet
 import pytest
 
 from indistinct.engine import Plan, Rows, open_table
-from indistinct.engine.duckdb import instance, recoding
+from indistinct.engine.duckdb import recoding, session
 from indistinct.errors import OutputError, TableError
 
 NAMES = ("name", "age", 'the "best" zip', "select", "größe")
@@ -688,36 +688,36 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """No instance waits, and the limits of each that is started are listed here."""
     started: list[tuple[Any, ...]] = []
 
-    class Listed(instance.Instance):
+    class Listed(session.Instance):
         def __init__(self, *limits: Any) -> None:
             super().__init__(*limits)
             started.append(limits)
 
-    monkeypatch.setattr(instance, "Instance", Listed)
-    monkeypatch.setattr(instance, "_shared", weakref.WeakValueDictionary())
-    monkeypatch.setattr(instance, "_waiting", {})
+    monkeypatch.setattr(session, "Instance", Listed)
+    monkeypatch.setattr(session, "_shared", weakref.WeakValueDictionary())
+    monkeypatch.setattr(session, "_waiting", {})
     return started
 
 
 def test_a_duckdb_that_has_served_many_sessions_is_exchanged(monkeypatch):
     """DuckDB keeps something of every query until it is closed; tables that are open stay in the old one."""
-    monkeypatch.setattr(instance, "_shared", weakref.WeakValueDictionary())
-    monkeypatch.setattr(instance, "_waiting", {})
-    monkeypatch.setattr(instance, "MOST_SERVED", 2)
+    monkeypatch.setattr(session, "_shared", weakref.WeakValueDictionary())
+    monkeypatch.setattr(session, "_waiting", {})
+    monkeypatch.setattr(session, "MOST_SERVED", 2)
     table = pa.table({"a": ["x", "y"]})
-    first = weakref.ref(instance.instance_for(None, None))
+    first = weakref.ref(session.instance_for(None, None))
     with open_table(table) as kept:
         open_table(table).close()
-        assert instance.instance_for(None, None) is not first()
+        assert session.instance_for(None, None) is not first()
         assert first() is not None
         assert kept.count() == 2
     del kept
     gc.collect()
     assert first() is None
-    limited = instance.instance_for("1GB", 1)
+    limited = session.instance_for("1GB", 1)
     for _ in range(3):
         open_table(table, memory_limit="1GB", threads=1).close()
-    assert instance.instance_for("1GB", 1) is limited  # two of them would have twice the memory
+    assert session.instance_for("1GB", 1) is limited  # two of them would have twice the memory
 
 
 def test_the_next_table_finds_an_instance_that_waits_and_nothing_in_it(
@@ -731,7 +731,7 @@ def test_the_next_table_finds_an_instance_that_waits_and_nothing_in_it(
                 assert len(tables_of(rows)) == 3
         assert os.listdir(tmp_path) == []
     assert len(started) == 1
-    waiting = instance.instance_for(None, None)
+    waiting = session.instance_for(None, None)
     left = waiting.connect().execute(
         "SELECT table_name FROM information_schema.tables UNION ALL SELECT type_name FROM duckdb_types() WHERE "
         "NOT internal UNION ALL SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'session%'"
