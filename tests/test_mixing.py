@@ -94,6 +94,14 @@ def test_more_effort_never_costs_more_and_gives_the_same_each_time():
     assert more.pieces.groups.tolist() == again.pieces.groups.tolist()
 
 
+def test_without_time_it_loses_no_more_than_mondrian_either():
+    task = made_task(ix.TCloseness(0.25), 120)
+    found = ix.Regroup().run(task, ix.Watch(time_limit=0.0))
+    pieces = found.pieces
+    assert task.safe_parts(pieces.tuples, pieces.rows, pieces.groups, int(pieces.groups.max()) + 1).all()
+    assert ix.NCP().loss(found) <= ix.NCP().loss(ix.Mondrian(strict=False).run(task, ix.Watch())) + 1e-9
+
+
 class Plain(ix.LDiversity):
     """A model that offers no rule to compiled code."""
 

@@ -7,7 +7,7 @@ cost less than that, these are taken instead; and either are bettered in the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ FEW_PASSES, ENOUGH = 10, 0.002
 """Passes go on as long as so many together gain such a share, or mend such a share of what fails."""
 SLICE = 1_000
 """Visits between two looks at the clock."""
+FIRST = 0.5
+"""The share of a time limit in which groups that fail may be mended; if it is not enough, Mondrian's are taken."""
 MOST_WORK = 8_000
 """They end when for each row so many rows and groups were weighed."""
 
@@ -60,10 +62,13 @@ class Mixing:
         stays = pieces.groups != SUPPRESSED
         if task.safe_parts(pieces.tuples[stays], pieces.rows[stays], pieces.groups[stays], groups).all():
             return pieces
+        cut, _ = Mondrian(strict=False, labels=self.labels).cut(task, replace(self.watch, time_limit=None))  # seconds
         mixer = Mixer.of(task, space, block_of, self.watch) if has_rules(task) else None
-        found = pieces if mixer is None else mixer.mix(pieces, self.watch, None)
-        cut, _ = Mondrian(strict=False, labels=self.labels).cut(task, self.watch)
-        best = self._better(task, self._made_safe(task, space, block_of, found), cut)
+        first = self.watch.part(FIRST)
+        found = pieces if mixer is None else mixer.mix(pieces, first, None)
+        best = cut
+        if mixer is None or not first.time_is_up():  # else most that fails would have to be merged, which takes long
+            best = self._better(task, self._made_safe(task, space, block_of, found), cut)
         if mixer is None:
             return best
         mixed = self._made_safe(task, space, block_of, mixer.mix(best, self.watch, self.annealing))
