@@ -683,7 +683,6 @@ def test_people_are_counted_once_each() -> None:
     assert "smallest_profile" not in facts.to_dict()
     nobody = PeopleFacts.of(frequencies.entries, Pieces.whole(frequencies, np.full(3, SUPPRESSED)), is_linked=True)
     assert nobody == PeopleFacts(3, 0, 3, 3, smallest_group=3, smallest_profile=3)
-    assert PeopleFacts.of(counted(ROWS).entries, Pieces.whole(counted(ROWS), np.zeros(4, np.int64))) is None
     none_goes = replace(Pieces.whole(frequencies, groups), rows=np.array([0, 1, 1, 1]))
     facts = PeopleFacts.of(frequencies.entries, none_goes)
     assert facts == PeopleFacts(3, 2, 1, 1, smallest_group=2)
