@@ -25,13 +25,13 @@ from indistinct.privacy.m_invariance import Signed
 from indistinct.recoding import SUPPRESSED, Pieces
 from indistinct.watch import Watch
 
-WARM, COLD = 0.3, 0.02
+WARM, COLD = 0.15, 0.01
 """What costs this share of an average group more is kept with a chance of 1 / e, at first and in the end."""
 TURNS = 16
 """A try visits each row so often: a move takes as much less time than Regroup's."""
 REACH = 1.6
 """Rows that cost so many times the average are tried at every turn, cheaper ones less often."""
-NEAR = 24
+NEAR = 48
 """Each point knows so many near ones."""
 LARGEST = 60
 """Rows of groups with more values stay where they are."""
@@ -113,7 +113,7 @@ def better_groups(
     point_of = point_of.ravel()[seated.entries]
     order = np.argsort(point_of, kind="stable")  # rows of a point stand together
     ranks = np.ascontiguousarray(points)
-    near, _ = Finder(space.sizes[columns], prices, watch, NEAR).nearest(ranks)
+    near, _ = Finder(space.sizes[columns], prices, watch, min(NEAR, max(1, len(points) - 1))).nearest(ranks)
     entries = seated.entries[order]
     rows = Rows(
         ranks=ranks,

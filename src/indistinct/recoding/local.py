@@ -126,7 +126,11 @@ class LocalRecoding(GroupedRecoding):
         return {"node": None, "mean_levels": dict(zip(self.frequencies.columns, self.mean_levels, strict=True))}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
-        """Give the groups with the labels that are left; those that now carry the same ones become one."""
+        """Give the groups with the labels that are left; those that now carry the same ones become one.
+
+        Without a sensitive column every cell carries what it carried, so what was said of the loss stays true.
+        """
         others = [other for other in range(len(self.labels)) if other != position]
         labels = tuple(self.labels[other] for other in others)
-        return self.of_labels(plain, pieces, labels, self.codes[others]).with_promise_of(self)
+        found = self.of_labels(plain, pieces, labels, self.codes[others]).with_promise_of(self)
+        return found if position is not None else replace(found, bound=self.bound, gap=self.gap)
