@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -21,7 +20,6 @@ def main() -> None:
         _give_up(f"error: the output cannot be written: {error.strerror or type(error).__name__}\n")
     finally:
         signals.finish()
-        gc.freeze()  # what is left goes with the process: to look through it for garbage takes a tenth of a small run
 
 
 def _give_up(reason: str) -> None:
