@@ -6,7 +6,7 @@ import atexit
 import os
 import re
 import shutil
-import subprocess
+import subprocess  # nosec B404 # nothing is started here: it names the Java that PySpark has started
 import sys
 import warnings
 from collections.abc import Iterator
