@@ -21,6 +21,8 @@ from indistinct.attacks.guess_report import Guess
 from indistinct.attacks.inference import InferenceReport
 from indistinct.attacks.rates import difference, paired_difference, wilson
 from indistinct.cli import app
+from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.plans import Counts
 from indistinct.policy.policy_file import policy_toml
 from profiles import examples
 
@@ -446,3 +448,20 @@ def test_a_report_answers_the_three_questions(tmp_path: Path) -> None:
     )
     assert ["rate" in one for one in outside["questions"]] == [False, True, False]
     assert "law is met" in render(outside)
+
+
+def test_what_is_drawn_does_not_follow_from_how_rows_were_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database gives groups in any order, and in another one the next time."""
+    cells = [random.Random(row).choice("abcd") for row in range(60)]
+    table = pa.table({"age": [str(row % 7) for row in range(60)], "job": cells, "bill": list(map(str, range(60)))})
+    columns = {"age": ix.quasi(), "job": ix.quasi(), "bill": ix.other()}
+    asked = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])
+    found = ix.attacks.singling_out(table, asked, table)
+    count_by = DuckEncoded.count_by
+
+    def otherwise(self: DuckEncoded, *given: Any, **more: Any) -> Counts:
+        counts = count_by(self, *given, **more)
+        return Counts(tuple(codes[::-1] for codes in counts.codes), counts.counts[::-1])
+
+    monkeypatch.setattr(DuckEncoded, "count_by", otherwise)
+    assert ix.attacks.singling_out(table, asked, table) == found

@@ -76,8 +76,10 @@ def people_of(table: Any, policy: Policy, names: Sequence[str], what: str, **rea
 
 
 def _cells(values: Mapping[str, Sequence[str | None]], counts: Counts, names: Sequence[str]) -> Cells:
-    codes = {name: np.asarray(own, np.int64) for name, own in zip(names, counts.codes, strict=True)}
-    return Cells({name: tuple(values[name]) for name in names}, codes, np.asarray(counts.counts, np.int64))
+    """Give distinct rows in the order of their codes: however they were counted, whoever draws draws the same."""
+    order = np.lexsort(counts.codes[::-1]) if counts.codes else np.arange(len(counts.counts))
+    codes = {name: np.asarray(own, np.int64)[order] for name, own in zip(names, counts.codes, strict=True)}
+    return Cells({name: tuple(values[name]) for name in names}, codes, np.asarray(counts.counts, np.int64)[order])
 
 
 def with_shared_texts(tables: Sequence[Cells], names: Sequence[str]) -> list[Cells]:
