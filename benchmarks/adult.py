@@ -130,6 +130,15 @@ def folder() -> Path | None:
     return next((place / "adult" for place in places if (place / "adult" / "adult_30162.csv").is_file()), None)
 
 
+def cup() -> tuple[Path, list[str]] | None:
+    """Give the folder of CUP, which lies beside Adult, and the names of its columns, if it is there."""
+    found = folder()
+    if found is None or not (found.parent / "cup" / "cup.csv").is_file():
+        return None
+    with open(found.parent / "cup" / "cup.csv", encoding="utf-8", newline="") as file:
+        return found.parent / "cup", next(csv.reader(file, delimiter=";"))
+
+
 def load(cache: Path) -> tuple[Rows, str]:
     """Give the 30,162 complete rows of Adult's training part, and where they came from.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,12 +79,10 @@ def _tables(setting: Setting) -> Iterator[tuple[str, FrequencyList, dict[str, An
 
 def _cup() -> tuple[FrequencyList, dict[str, Any]] | None:
     """Give CUP's 63,441 rows, if they are at hand."""
-    folder = adult.folder()
-    if folder is None or not (folder.parent / "cup" / "cup.csv").is_file():
+    found = adult.cup()
+    if found is None:
         return None
-    place = folder.parent / "cup"
-    with open(place / "cup.csv", encoding="utf-8", newline="") as file:
-        names = next(csv.reader(file, delimiter=";"))
+    place, names = found
     columns = {name: ix.quasi(ix.levels(place / f"cup_hierarchy_{name}.csv")) for name in names}
     from indistinct.engine import open_table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Iterator
 
@@ -62,13 +61,11 @@ def compare_local(name: str, column: str, table: str, task: Task) -> Figures:
 
 def cup_tasks(setting: Setting) -> Iterator[tuple[str, Task]]:
     """Give CUP with INCOME sensitive, once for each model, if it is at hand."""
-    folder = adult.folder()
-    if setting.is_quick or folder is None or not (folder.parent / "cup" / "cup.csv").is_file():
+    found = adult.cup()
+    if setting.is_quick or found is None:
         say("  CUP is left out: put it below $INDISTINCT_DATA to measure it")
         return
-    place = folder.parent / "cup"
-    with open(place / "cup.csv", encoding="utf-8", newline="") as file:
-        names = next(csv.reader(file, delimiter=";"))
+    place, names = found
     columns = {name: ix.quasi(ix.levels(place / f"cup_hierarchy_{name}.csv")) for name in names}
     columns["INCOME"] = ix.sensitive(ix.levels(place / "cup_hierarchy_INCOME.csv"))
     for name, model in CUP_MODELS.items():

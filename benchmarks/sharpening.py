@@ -97,13 +97,11 @@ def _tables(setting: Setting) -> Iterator[Place]:
     )
     sensitive = "occupation" if "occupation" in columns else next(iter(columns))
     yield Place("Adult", path, columns, sensitive, {})
-    folder = adult.folder()
-    if setting.is_quick or folder is None or not (folder.parent / "cup" / "cup.csv").is_file():
+    found = adult.cup()
+    if setting.is_quick or found is None:
         say("  CUP is left out: put it below $INDISTINCT_DATA to measure it")
         return
-    source = folder.parent / "cup"
-    with open(source / "cup.csv", encoding="utf-8", newline="") as file:
-        names = next(csv.reader(file, delimiter=";"))
+    source, names = found
     listed = {name: ix.quasi(ix.levels(source / f"cup_hierarchy_{name}.csv"), missing="refuse") for name in names}
     path = _with_people(source / "cup.csv", setting.folder / "sharpening-cup.csv", ";")
     yield Place("CUP", path, listed, "INCOME", {"delimiter": ";"})

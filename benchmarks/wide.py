@@ -81,10 +81,10 @@ def _tables(setting: Setting) -> Iterator[Wide]:
 
 def _donors() -> Wide | None:
     """The donors of the KDD Cup 1998 with their hierarchies, if the files lie beside Adult's."""
-    folder = adult.folder()
-    if folder is None or not (folder.parent / "cup" / "cup.csv").is_file():
+    found = adult.cup()
+    if found is None:
         return None
-    place = folder.parent / "cup"
+    place, _ = found
     with open(place / "cup.csv", encoding="utf-8", newline="") as file:
         records = list(csv.DictReader(file, delimiter=";"))
     columns = {name: [record[name] for record in records] for name in records[0]}
