@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indistinct.engine import Plan, open_table
-from indistinct.engine.rows import CELL as CELL_SHAPE
+from indistinct.engine.formats.delimited_text import CELL as CELL_SHAPE
 from indistinct.errors import TableError
 from profiles import examples
 

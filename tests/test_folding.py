@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.encoding import make_encoding, with_codes
 from indistinct.engine.duckdb.folding import StoredRows
+from indistinct.engine.duckdb.source import make_encoding, with_codes
 from indistinct.errors import TableError
 from profiles import examples
 

@@ -33,7 +33,7 @@ from indistinct.cli import app
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
 from indistinct.engine.plans import OPERATORS
-from indistinct.engine.spark import SparkRows, encoding, session
+from indistinct.engine.spark import SparkRows, session, source
 from indistinct.engine.spark.source import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
@@ -175,7 +175,7 @@ LARGER_TABLES = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=8, max_size=60
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Counting and recoding with the tuples on the driver, and without them."""
     if request.param == "many tuples":
-        monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
+        monkeypatch.setattr(source, "FEW_TUPLES", 0)
     return str(request.param)
 
 
@@ -215,7 +215,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
     table, policy = bottom_table_of(300, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
     with ix.anonymize(table, policy, max_tuples=60) as expected:
         facts = expected.facts
-    monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
+    monkeypatch.setattr(source, "FEW_TUPLES", 0)
     frame = frame_of(spark, table)
     with ix.anonymize(frame, policy, max_tuples=60) as release:
         assert release.facts == facts
@@ -227,7 +227,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
 def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More tuples than the driver takes: executors recode them part by part, and the whole is proved."""
     table, policy = bottom_table_of(600, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
-    monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
+    monkeypatch.setattr(source, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=ALGORITHMS_TO_CHECK[name], max_tuples=150) as release:
         facts = release.facts
@@ -260,7 +260,7 @@ def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
             return ix.Mondrian().run(task, watch)
 
     table, policy = bottom_table_of(600, 3), bottom_policy_of()
-    monkeypatch.setattr(encoding, "FEW_TUPLES", 0)
+    monkeypatch.setattr(source, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=Fatal(), max_tuples=150) as release:
         assert Path(fired).exists()
@@ -271,8 +271,8 @@ def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
 def test_rows_like_tuples_are_found_as_in_duckdb(spark: Any) -> None:
     table = pa.table({"a": ["x", "y", "x", "x", None], "b": ["1", "2", "1", "1", "3"], "c": [1.5, 2.0, None, 4.0, 5.0]})
     found = []
-    for source in (table, frame_of(spark, table)):
-        with open_table(source) as opened:
+    for either in (table, frame_of(spark, table)):
+        with open_table(either) as opened:
             encoded = opened.encode(["a", "b"])
             found.append(encoded.rows_like({"b": [0, 2], "a": [0, 2]}, ["c"], limit=2).to_pydict())
     assert found[0] == found[1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.engine import open_table
-from indistinct.engine.duckdb import encoding
+from indistinct.engine.duckdb import source
 from indistinct.engine.duckdb.session import Session
 from indistinct.linkage import telling_columns
 from indistinct.linkage.coded_cells import Codes
@@ -51,8 +51,8 @@ def test_columns_are_encoded_some_at_a_time_and_get_the_same_codes(monkeypatch: 
     kept = [row for row in zip(*cells.values(), strict=True) if row[5] != "1"]
     assert found == Counter(kept)
     assert all(list(own) == sorted(own, key=lambda text: (text is None, text)) for own in encoded.values.values())
-    assert max(joins) <= encoding.AT_ONCE
-    assert len(joins) <= 4 + 3 * -(-len(names) // encoding.AT_ONCE)
+    assert max(joins) <= source.AT_ONCE
+    assert len(joins) <= 4 + 3 * -(-len(names) // source.AT_ONCE)
 
 
 def test_a_wide_release_is_that_of_all_columns_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_a_wide_release_is_that_of_all_columns_at_once(monkeypatch: pytest.Monke
     roles = {f"v{n}": ix.quasi(ix.suppress()) for n in range(6)} | {"note": ix.other()}
     policy = ix.Policy(columns=roles, privacy=[ix.KAnonymity(3)], max_suppression=0.2, algorithm="lattice")
     whole = ix.anonymize(table, policy, seed=7).table
-    monkeypatch.setattr(encoding, "AT_ONCE", 2)
+    monkeypatch.setattr(source, "AT_ONCE", 2)
     assert ix.anonymize(table, policy, seed=7).table == whole
 
 

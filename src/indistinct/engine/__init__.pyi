@@ -1,7 +1,6 @@
 from indistinct.engine.duckdb.people import ABSENT as ABSENT
 from indistinct.engine.duckdb.people import Histories as Histories
 from indistinct.engine.duckdb.people_rows import RowHistories as RowHistories
-from indistinct.engine.encoded import Encoded as Encoded
 from indistinct.engine.opening import open_table as open_table
 from indistinct.engine.opening import use_table as use_table
 from indistinct.engine.plans import HISTORY as HISTORY
@@ -20,4 +19,5 @@ from indistinct.engine.plans import Recognition as Recognition
 from indistinct.engine.plans import Shifts as Shifts
 from indistinct.engine.plans import ValueCounts as ValueCounts
 from indistinct.engine.plans import added_up as added_up
+from indistinct.engine.rows import Encoded as Encoded
 from indistinct.engine.rows import Rows as Rows

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.encoding import Encoding, code_type, make_encoding, with_codes
 from indistinct.engine.duckdb.recoding import LINE, divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
-from indistinct.engine.encoded import Encoded
+from indistinct.engine.duckdb.source import Encoding, code_type, make_encoding, with_codes
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
+from indistinct.engine.rows import Encoded
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ import pyarrow as pa
 from indistinct.draws import Draws
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.encoding import Encoding, code_type, count_known_codes, store_coded_rows
 from indistinct.engine.duckdb.folding import SAFE_TYPES, rows_repeat
 from indistinct.engine.duckdb.moving_dates import shifted_sql
-from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.source import DuckSource, Encoding, code_type, count_known_codes, store_coded_rows
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
 
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text,

@@ -24,7 +24,7 @@ from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats import name_formats
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.formats.plain_writing import delimited_oddities
-from indistinct.engine.rows import check_names, refuse_cells_as_names
+from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 from indistinct.whole_files import OWNER_ONLY
 
@@ -38,6 +38,8 @@ NO_CELL = "\x01"
 """Stands between cells where a line is one; a file that holds it is not folded."""
 NO_NAME = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Signs of text that is read in a wrong encoding, in which the whole table may be one line."""
+CELL = re.compile(r"\s*([+-]?[0-9]+([.,][0-9]+)*|[0-9]{1,4}([-/.][0-9]{1,4}){2}([ T].*)?|\S+@\S+\.\S+)\s*")
+"""A number, a date or an address, as cells are and names of columns are not."""
 LONGEST_NAME = 1000
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
@@ -52,7 +54,7 @@ class DelimitedText(FileFormat):
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         layout = read_layout(path, session.folder, reading.delimiter, reading.encoding)
-        refuse_cells_as_names(session.name, layout.names)
+        _refuse_cells_as_names(session.name, layout.names)
         check_names(session.name, layout.names)
         relation = session.create_view(layout.scan())
         fold = RepeatedLines(relation, session, layout)
@@ -333,6 +335,23 @@ def _layout(path: Path, name: str, sample: str, is_whole: bool, delimiter: str |
     if len(names) == 1 and delimiter != best and len(widths) == 1 and widths != {1}:
         raise TableError(f"{name}: its lines seem to be separated by {best!r}, not by {delimiter!r}; say so")
     return TextFile(path, delimiter, tuple(names), blank_lines, _line_end(name, body, names))
+
+
+def _refuse_cells_as_names(table: str, names: Sequence[str]) -> None:
+    """Refuse a file whose first line seems to be a row of the table; no name is quoted, since it may be a cell.
+
+    Columns that are numbered, or named by years, are not refused.
+    """
+    cells = [name for name in names if CELL.fullmatch(name)]
+    numbers = sorted(int(name) for name in cells if name.isdecimal() and len(name) < 10)
+    is_numbered = len(cells) > 1 and numbers == list(
+        range(min(numbers, default=0), len(cells) + min(numbers, default=0))
+    )
+    if cells and 2 * len(cells) >= len(names) and not is_numbered:
+        raise TableError(
+            f"{table}: the first line seems to be a row and not the names of columns ({len(cells)} of {len(names)} "
+            "cells there are numbers, dates or addresses); write the names into a line above it"
+        )
 
 
 def _line_end(name: str, body: str, names: Sequence[str]) -> str | None:

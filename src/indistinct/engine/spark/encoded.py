@@ -11,13 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import NOWHERE, integers, numbers
-from indistinct.engine.encoded import Encoded
 from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, LocalPlan, Plan, added_up
-from indistinct.engine.spark.encoding import make_encoding, strings
+from indistinct.engine.rows import Encoded
 from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
 from indistinct.engine.spark.recoding import placed_rows, recoded_by_column, recoded_locally, shuffled_rows
 from indistinct.engine.spark.session import let_go, spark_errors
-from indistinct.engine.spark.source import join_rows
+from indistinct.engine.spark.source import join_rows, make_encoding, strings
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:

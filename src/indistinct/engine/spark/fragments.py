@@ -11,9 +11,8 @@ import pyarrow as pa
 from indistinct.engine.arrays import NOWHERE, integers
 from indistinct.engine.plans import FragmentPlan
 from indistinct.engine.spark.cells import literal
-from indistinct.engine.spark.encoding import Encoding
 from indistinct.engine.spark.recoding import MARKER, ROW, secret
-from indistinct.engine.spark.source import SparkSource
+from indistinct.engine.spark.source import Encoding, SparkSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

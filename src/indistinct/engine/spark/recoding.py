@@ -15,8 +15,7 @@ import pyarrow as pa
 from indistinct.engine.arrays import NOWHERE, integers, numbers, pieces, text_column
 from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
 from indistinct.engine.spark.cells import literal
-from indistinct.engine.spark.encoding import Encoding, are_among, keyed_pieces
-from indistinct.engine.spark.source import SparkSource, join_rows
+from indistinct.engine.spark.source import Encoding, SparkSource, are_among, join_rows, keyed_pieces
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -25,9 +25,8 @@ from indistinct.engine.plans import (
 from indistinct.engine.rows import Rows
 from indistinct.engine.spark.cells import FLOATING, PLAIN, Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
-from indistinct.engine.spark.encoding import strings
 from indistinct.engine.spark.session import let_go, spark_errors, spark_path
-from indistinct.engine.spark.source import SparkSource, eligible, has_text, plain_strings
+from indistinct.engine.spark.source import SparkSource, eligible, has_text, plain_strings, strings
 from indistinct.errors import OutputError, TableError
 
 if TYPE_CHECKING:
