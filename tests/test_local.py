@@ -21,8 +21,8 @@ from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.recoding import SUPPRESSED, FullDomainRecoding, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.label_texts import range_label, read_label, set_label
+from indistinct.recoding.recoding import Labels
 from indistinct.registry import MEASURES
 from indistinct.watch import Watch
 from profiles import examples

@@ -22,8 +22,8 @@ import numpy as np
 
 from indistinct.algorithms.column_blocks import Block, ColumnBlocks, divide, make_blocks, most_columns, serves
 from indistinct.algorithms.counters import Counter, GroupCounter, Source, Stairs, TupleCounter, possible_groups
-from indistinct.algorithms.descent import Descent, Descents, Slope
-from indistinct.algorithms.incumbent import DIGITS, FAILED, Incumbent, Key, Seen
+from indistinct.algorithms.descent import Descent, Slope
+from indistinct.algorithms.incumbent import DIGITS, FAILED, Descents, Incumbent, Key, Seen
 from indistinct.algorithms.lattice_boxes import Box, Half, Heap, Swept
 from indistinct.algorithms.set_counter import SetCounter
 from indistinct.algorithms.sweeping import Sweep, pays

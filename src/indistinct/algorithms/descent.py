@@ -7,11 +7,8 @@ counts is told to the incumbent, so that the search beside it gives the better o
 
 from __future__ import annotations
 
-import math
 import random
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop
 from operator import le
@@ -29,8 +26,6 @@ UNEVEN = 0.7
 """How much chance changes what a column is worth, so that descents differ."""
 FROM_THE_BEST = 20
 """After so many kicks in vain the descent goes on from the best node."""
-PATIENCE = 1000, 100
-"""The kicks in vain after which the first and the second descent, by other chance, leave the search alone."""
 
 
 class StoppedError(Exception):
@@ -218,48 +213,3 @@ class Descent:
     def _heed_stop(self) -> None:
         if self.is_stopped:
             raise StoppedError
-
-
-class Descents:
-    """Descents in threads of their own: they begin when a search has taken some time, and end with it."""
-
-    def __init__(self, make: Callable[[int], Descent], incumbent: Incumbent, wait: float, number: int) -> None:
-        self._make = make
-        self._incumbent = incumbent
-        self._due = time.monotonic() + wait
-        self._running: list[Descent] = []
-        self._is_over = False
-        self._ends: list[Future[None]] = []
-        self._patience = PATIENCE[:number]
-        self._pool = ThreadPoolExecutor(number)
-
-    def start_if_due(self) -> None:
-        """Start them once if it is time."""
-        if time.monotonic() < self._due:
-            return
-        self._due = math.inf
-        self._incumbent.start_to_remember()
-        self._ends = [self._pool.submit(self._run, seed) for seed in range(len(self._patience))]
-
-    def _run(self, seed: int) -> None:
-        """Make a descent and run it; to make its counter takes a while, and the search goes on meanwhile."""
-        descent = self._make(seed)
-        self._running.append(descent)
-        if self._is_over:
-            descent.is_stopped = True
-        descent.run(self._patience[seed])
-
-    def stop(self) -> None:
-        """Have them end, and wait for that."""
-        self._is_over = True
-        for descent in self._running:
-            descent.is_stopped = True
-        self._pool.shutdown()
-        for end in self._ends:
-            end.result()  # a mistake in a thread is one of the search
-
-    def __enter__(self) -> Descents:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()

@@ -1,17 +1,24 @@
 """Incumbent: the best node that a search has found so far, and what it remembers of the nodes that were counted.
 
-Several threads may look for better nodes at once and tell each other here.
+Several threads may look for better nodes at once and tell each other here. ``Descents`` are the threads that do so
+beside the search; most searches end before they begin.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from indistinct.counting import Node
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import Outcome
+
+if TYPE_CHECKING:
+    from indistinct.algorithms.descent import Descent
 
 DIGITS = 12
 """Losses that agree to so many digits are equal: they differ by rounding only."""
@@ -19,6 +26,8 @@ REMEMBERED = 100_000
 """Nodes that are remembered at once."""
 FAILED = float("inf")
 """The loss of a node that suppresses too many rows."""
+PATIENCE = 1000, 100
+"""The kicks in vain after which the first and the second descent, by other chance, leave the search alone."""
 
 Key = tuple[float, int, int, Node]
 """What puts nodes in order: loss, suppressed rows, steps, place in the order of all nodes."""
@@ -93,3 +102,48 @@ class Incumbent:
         if best is None:
             return False
         return key[0] > best[0] if self.keeps_ties else key > best
+
+
+class Descents:
+    """Descents in threads of their own: they begin when a search has taken some time, and end with it."""
+
+    def __init__(self, make: Callable[[int], Descent], incumbent: Incumbent, wait: float, number: int) -> None:
+        self._make = make
+        self._incumbent = incumbent
+        self._due = time.monotonic() + wait
+        self._running: list[Descent] = []
+        self._is_over = False
+        self._ends: list[Future[None]] = []
+        self._patience = PATIENCE[:number]
+        self._pool = ThreadPoolExecutor(number)
+
+    def start_if_due(self) -> None:
+        """Start them once if it is time."""
+        if time.monotonic() < self._due:
+            return
+        self._due = math.inf
+        self._incumbent.start_to_remember()
+        self._ends = [self._pool.submit(self._run, seed) for seed in range(len(self._patience))]
+
+    def _run(self, seed: int) -> None:
+        """Make a descent and run it; to make its counter takes a while, and the search goes on meanwhile."""
+        descent = self._make(seed)
+        self._running.append(descent)
+        if self._is_over:
+            descent.is_stopped = True
+        descent.run(self._patience[seed])
+
+    def stop(self) -> None:
+        """Have them end, and wait for that."""
+        self._is_over = True
+        for descent in self._running:
+            descent.is_stopped = True
+        self._pool.shutdown()
+        for end in self._ends:
+            end.result()  # a mistake in a thread is one of the search
+
+    def __enter__(self) -> Descents:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

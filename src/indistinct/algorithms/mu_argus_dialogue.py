@@ -16,7 +16,7 @@ from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import PolicyError
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding import LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.recoding import Labels
 from indistinct.watch import Watch
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.kernels import lowering
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels, labels_at, labels_of_all_levels
+from indistinct.recoding.group_labels import labels_at, labels_of_all_levels
+from indistinct.recoding.recoding import Labels
 
 MOST_COMBINATIONS = 16_000_000
 """Sets of columns times rows of the list: of more, labels stay as they are."""

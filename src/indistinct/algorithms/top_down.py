@@ -15,7 +15,7 @@ from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.recoding import Labels
 from indistinct.watch import Watch
 
 

@@ -19,7 +19,7 @@ from indistinct.counting.bottom import merged_codes
 from indistinct.engine import FragmentPlan
 from indistinct.errors import InfeasibleError
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import Labels
+from indistinct.recoding.recoding import Labels
 from indistinct.release import Release
 from indistinct.watch import Watch
 

@@ -15,8 +15,7 @@ import numpy as np
 from indistinct.counting import FrequencyList
 from indistinct.quality.measure import FloatArray, QualityMeasure, within_unit
 from indistinct.recoding import LabelValues, Outcome
-from indistinct.recoding.group_labels import Labels
-from indistinct.recoding.recoding import GroupLabels
+from indistinct.recoding.recoding import GroupLabels, Labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -12,30 +11,10 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.recoding.label_texts import range_label, set_label
+from indistinct.recoding.recoding import Labels
 
 LabelKind = Literal["hierarchy", "ranges"]
 """What the cells of a group carry: the lowest label of the hierarchy, or ranges of numbers and dates, and sets."""
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Labels of one column: their text, where they lie, and how much they cover."""
-
-    texts: tuple[str | None, ...]
-    levels: IntArray
-    """The level of each; for a range or a set the lowest level that has one label for all its values."""
-    leaves: IntArray
-    """The ground values of the domain under each."""
-    rows: IntArray
-    """The rows of the table under each."""
-
-    @classmethod
-    def at_level(cls, frequencies: FrequencyList, column: int, level: int) -> Labels:
-        """Give all labels of one level of a column's hierarchy."""
-        hierarchy = frequencies.hierarchies[column]
-        texts = hierarchy.labels[level]
-        rows = np.bincount(hierarchy.maps[level], frequencies.value_counts(column), len(texts)).astype(np.int64)
-        return cls(texts, np.full(len(texts), level), hierarchy.leaves[level], rows)
 
 
 def lowest_labels(

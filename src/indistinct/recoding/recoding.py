@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
-from indistinct.recoding.group_labels import Labels
 from indistinct.recoding.people_facts import PeopleFacts
 
 BoolArray = NDArray[np.bool_]
@@ -80,6 +79,27 @@ class Pieces:
         rows = np.bincount(which.ravel(), self.rows, len(keys)).astype(np.int64)
         tuples, groups = np.divmod(keys, most)
         return Pieces(tuples, rows, groups - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of one column: their text, where they lie, and how much they cover."""
+
+    texts: tuple[str | None, ...]
+    levels: IntArray
+    """The level of each; for a range or a set the lowest level that has one label for all its values."""
+    leaves: IntArray
+    """The ground values of the domain under each."""
+    rows: IntArray
+    """The rows of the table under each."""
+
+    @classmethod
+    def at_level(cls, frequencies: FrequencyList, column: int, level: int) -> Labels:
+        """Give all labels of one level of a column's hierarchy."""
+        hierarchy = frequencies.hierarchies[column]
+        texts = hierarchy.labels[level]
+        rows = np.bincount(hierarchy.maps[level], frequencies.value_counts(column), len(texts)).astype(np.int64)
+        return cls(texts, np.full(len(texts), level), hierarchy.leaves[level], rows)
 
 
 class GroupLabels(Protocol):
