@@ -28,8 +28,8 @@ from campaigns import faults
 from campaigns.running import Options
 
 def unswept():
-    from indistinct import private_folders, whole_files
-    private_folders.remove_forsaken = whole_files.remove_forsaken_drafts = lambda place: 0
+    from indistinct import whole_files
+    whole_files.remove_forsaken = whole_files.remove_forsaken_drafts = lambda place: 0
 
 def run(inputs, setup=None, **more):
     options = Options("faults", seed=3, inputs=inputs, more={"how": "events", **more})

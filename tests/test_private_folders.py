@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from indistinct.engine import open_table
-from indistinct.private_folders import (
+from indistinct.whole_files import (
     OWNER,
     make_private_folder,
     private_folder,
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="file locks of P
 
 KILLED = """
 import os, signal
-from indistinct.private_folders import make_private_folder
+from indistinct.whole_files import make_private_folder
 (make_private_folder() / "text.csv").write_text("name\\nAnn")
 os.kill(os.getpid(), signal.SIGKILL)
 """

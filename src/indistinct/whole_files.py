@@ -1,34 +1,52 @@
-"""Files that are written whole or not at all: under another name first, brought to the disk, then given their own.
+"""Files that are written whole or not at all, and private folders: nothing is left of a process, however it ended.
 
-A draft stands beside its goal and is locked as long as its process lives. A process that is killed leaves it there; the
-next one that writes beside it takes it away, by the same rule as private folders. What a dead process had moved aside
-to make room gets its name back, if nothing else has it by now.
+What is written stands under another name first, is brought to the disk, then given its own. Such a draft lies beside
+its goal. A private folder lies below the system's temporary one; only this user reads it. Both are removed by whoever
+made them. A process that is killed outright cannot; so it keeps a lock on what it made, and the next one removes what
+nobody holds any more. The system lets go of the locks of a dead process, and of no others, so nothing is taken away
+that somebody uses. What a dead process had moved aside to make room gets its name back, if nothing else has it by now.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
 import platform
 import re
 import secrets
+import shutil
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from indistinct.errors import OutputError
-from indistinct.private_folders import is_let_go, remove_whatever_comes, take_hold
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there nothing is swept
+    fcntl = None  # type: ignore[assignment]
 
 EVERYBODY = 0o644
 OWNER_ONLY = 0o600
 """For what tells about a private table."""
-
+PREFIX = "indistinct-"
+"""How the names of private folders begin."""
+OWNER = ".owner"
+"""The file that is locked as long as a private folder is in use."""
 
 _named: list[tuple[Path, int]] = []
 """The places that something whole was to be named, each with the number of what it is on the disk."""
 _held: dict[Path, int] = {}
+"""The drafts that are in use, each with what is open and locked."""
+_folders: dict[Path, tuple[int, int]] = {}
+"""The private folders that are in use, each with the process that made it and the open file that is locked."""
+_swept: set[tuple[int, str]] = set()
+_lock = threading.RLock()
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
 """Drafts of other machines on a shared drive are theirs: their locks may not be seen here."""
 _OURS = re.compile(rf"\.(?P<goal>.+)\.{_MACHINE}[0-9a-f]{{12}}\.(?P<kind>new|partial|old)", re.DOTALL)
@@ -191,3 +209,103 @@ def flush_all(folder: Path) -> None:
     """Bring a folder and everything in it to the disk."""
     for place in (*folder.rglob("*"), folder):
         flush(place)
+
+
+def make_private_folder() -> Path:
+    """Make a folder below the system's temporary one; those that dead processes left there are removed first."""
+    parent = tempfile.gettempdir()
+    with _lock:
+        if (os.getpid(), parent) not in _swept:
+            _swept.add((os.getpid(), parent))
+            remove_forsaken(Path(parent))
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        try:
+            if fcntl is not None:
+                # locked before it has its name: whoever finds it by that name cannot be quicker
+                handle = os.open(folder / f"{OWNER}.new", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                _folders[folder] = os.getpid(), handle
+                if take_hold(handle):
+                    os.rename(folder / f"{OWNER}.new", folder / OWNER)
+        except BaseException:
+            remove_private_folder(folder)
+            raise
+        return folder
+
+
+def remove_private_folder(folder: Path) -> None:
+    """Remove a folder that was made here, also if a signal comes meanwhile; doing so twice is harmless."""
+    with _lock:
+        remove_whatever_comes(folder)
+        _, handle = _folders.pop(folder, (0, None))
+        if handle is not None:
+            os.close(handle)
+
+
+@atexit.register
+def _remove_folders() -> None:
+    """Remove at the end what a signal kept others from removing; a fork leaves its parent's folders alone."""
+    for folder, (process, _) in list(_folders.items()):
+        if process == os.getpid():
+            remove_private_folder(folder)
+
+
+def remove_whatever_comes(folder: Path) -> None:
+    """Remove a folder with all in it; a signal that ends the command in the middle is heeded when that is done."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def private_folder() -> Iterator[Path]:
+    """Give a private folder for the time of the block."""
+    folder = make_private_folder()
+    try:
+        yield folder
+    finally:
+        remove_private_folder(folder)
+
+
+def remove_forsaken(parent: Path) -> int:
+    """Remove the private folders of this user whose process is gone, and return how many."""
+    try:
+        forsaken = [folder for folder in parent.glob(f"{PREFIX}*") if _is_forsaken(folder)]
+    except OSError:
+        return 0
+    for folder in forsaken:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(forsaken)
+
+
+def take_hold(handle: int | None) -> bool:
+    """Lock what is open, which the system undoes when the process ends; False on a file system without locks."""
+    if fcntl is None or handle is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+
+
+def is_let_go(place: Path) -> bool:
+    """Tell whether a file or folder of this user is held by no process any more."""
+    if fcntl is None:
+        return False
+    try:
+        if place.lstat().st_uid != os.getuid():
+            return False
+        handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return take_hold(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_forsaken(folder: Path) -> bool:
+    """Tell whether a folder is one of ours, made by a process of this user that no longer holds it."""
+    return not folder.is_symlink() and is_let_go(folder / OWNER)

@@ -25,12 +25,12 @@ from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
 from indistinct.policy.given_policy import one_policy
 from indistinct.privacy import DifferentialPrivacy as Private
-from indistinct.private_folders import private_folder
 from indistinct.proof.verdict import verify
 from indistinct.release import Release
 from indistinct.released.manifest import read_manifest, refuse_occupied
 from indistinct.released.signature import private_key
 from indistinct.watch import Watch
+from indistinct.whole_files import private_folder
 
 
 class Ledger:

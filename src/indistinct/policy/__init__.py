@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
-from indistinct.policy.column import Column, Role
+from indistinct.policy.column import Column, Role, drop, identifier, other, quasi, sensitive
 from indistinct.policy.condition import Condition, where
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
@@ -15,7 +15,6 @@ from indistinct.policy.policy import (
     suppression_in_rows,
     suppression_mistakes,
 )
-from indistinct.policy.roles import drop, identifier, other, quasi, sensitive
 from indistinct.policy.tables_policy import LinkedTable, Part, TablesPolicy
 
 __all__ = [

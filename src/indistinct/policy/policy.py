@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.errors import PolicyError
 from indistinct.policy.about import about_mistakes
-from indistinct.policy.column import STABLE, Column, Role
+from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.perturbation import Perturbation
 from indistinct.policy.released_names import name_mistakes
-from indistinct.policy.roles import identifier
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel

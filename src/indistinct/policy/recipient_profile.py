@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.errors import PolicyError
+from indistinct.policy.column import other
 from indistinct.policy.policy import Policy
-from indistinct.policy.roles import other
 from indistinct.registry import MODELS
 
 

@@ -13,11 +13,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from indistinct.errors import PolicyError
-from indistinct.policy.column import STABLE, Column
+from indistinct.policy.column import STABLE, Column, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.policy import Policy, suppression_mistakes
-from indistinct.policy.roles import identifier
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel

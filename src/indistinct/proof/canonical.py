@@ -15,10 +15,10 @@ from pathlib import Path
 from indistinct.engine import Rows
 from indistinct.engine.formats import format_of
 from indistinct.policy import Policy
-from indistinct.private_folders import private_folder
 from indistinct.proof.checks import Check
 from indistinct.released.manifest import MANIFEST, manifest_text
 from indistinct.released.released_tables import ReleasedTables
+from indistinct.whole_files import private_folder
 
 BLOCK = 1 << 20
 

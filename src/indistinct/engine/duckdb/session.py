@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from indistinct.engine.rows import usable_threads
 from indistinct.errors import TableError
-from indistinct.private_folders import make_private_folder, remove_private_folder
+from indistinct.whole_files import make_private_folder, remove_private_folder
 
 SETTINGS = (
     "python_enable_replacements = false",

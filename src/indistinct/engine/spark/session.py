@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.engine.rows import usable_threads
 from indistinct.errors import IndistinctError, MissingExtraError, TableError
-from indistinct.private_folders import make_private_folder, remove_private_folder
+from indistinct.whole_files import make_private_folder, remove_private_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
