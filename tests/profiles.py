@@ -8,6 +8,7 @@ thorough  twenty times what tests say, for a campaign: HYPOTHESIS_PROFILE=thorou
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterable
@@ -49,6 +50,17 @@ def cases(everything: Iterable[Case], *some: Case) -> list[Case]:
     strange = [one for one in some if one not in known]
     assert not strange, f"{strange} is none of the cases"
     return known if PROFILE == "thorough" else list(some)
+
+
+def in_turn(first: Iterable[Any], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Give each of some with one of the others, which take turns; every combination in a thorough run.
+
+    >>> in_turn("abc", [1, 2])
+    [('a', 1), ('b', 2), ('c', 1)]
+    """
+    parts = [list(first), *map(list, others)]
+    together = zip(*map(itertools.cycle, parts), strict=False)
+    return cases(itertools.product(*parts), *itertools.islice(together, max(map(len, parts))))
 
 
 def load() -> None:

@@ -394,7 +394,7 @@ def random_people(generator: np.random.Generator, number: int) -> list[tuple[str
 def test_naive_releases_are_broken_and_based_ones_are_not():
     generator = np.random.default_rng(5)
     tried = broken = 0
-    for _ in range(12):
+    for _ in range(7):
         rows = random_people(generator, 20)
         nodes = safe_nodes(rows, 2)
         pairs = list(product(nodes, nodes))
@@ -406,7 +406,7 @@ def test_naive_releases_are_broken_and_based_ones_are_not():
             elif not all(low >= high for low, high in zip(one, other, strict=True)):
                 tried += 1
                 broken += report.is_broken
-    assert tried > 15
+    assert tried > 8
     assert broken > tried / 4
 
 

@@ -33,7 +33,7 @@ def test_a_thread_that_each_release_leaves_is_found(monkeypatch):
         left[-1].start()
 
     try:
-        outcome = load.run(Options("load", inputs=9, more={"every": "1"}), leak)
+        outcome = load.run(Options("load", inputs=9, more={"every": "3"}), leak)
     finally:
         goes_on.set()
         for thread in left:

@@ -27,7 +27,7 @@ from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.registry import ALGORITHMS
 from indistinct.watch import Watch
 from papers import HOSPITAL, HOSPITAL_ADDED, HOSPITAL_COLUMNS, HOSPITAL_GT1, SWEENEY, cells, table_of
-from profiles import scaled
+from profiles import in_turn, scaled
 
 # Sweeney, "k-anonymity: a model for protecting privacy", Example 7: two patients come in.
 NEW = [("black", "9/7/1965", "male", "02139", "headache"), ("black", "11/4/1965", "male", "02139", "rash")]
@@ -37,7 +37,7 @@ GT_T1 = ((0, 1), (2, 3), (4, 5), (6, 10, 11), (7, 8, 9), (12, 13))
 SAFE = HOSPITAL_GT1 + HOSPITAL_ADDED
 
 
-KILLED = max(12, scaled(15))
+KILLED = max(7, scaled(15))
 
 
 @dataclass
@@ -160,10 +160,15 @@ def test_new_people_must_be_as_many_as_k(ledger: ix.Ledger) -> None:
         assert second.suppressed == 1
 
 
-@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
-@pytest.mark.parametrize("age", [ix.suppress(), ix.keep()], ids=["generalized", "kept"])
-def test_a_refusal_names_no_column_but_the_holders(ledger: ix.Ledger, algorithm: str, age: Any) -> None:
-    columns = {"name": ix.identifier(), "age": ix.quasi(age), "ill": ix.sensitive()}
+AGES = {"generalized": ix.suppress(), "kept": ix.keep()}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "age"),
+    in_turn(sorted(ALGORITHMS), AGES),
+)
+def test_a_refusal_names_no_column_but_the_holders(ledger: ix.Ledger, algorithm: str, age: str) -> None:
+    columns = {"name": ix.identifier(), "age": ix.quasi(AGES[age]), "ill": ix.sensitive()}
     asked = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)], max_suppression=0)
     ledger.anonymize(people(8), asked, recipient="R").close()
     with pytest.raises(ix.IndistinctError) as refused:

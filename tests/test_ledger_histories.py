@@ -25,7 +25,7 @@ TOWNS = ["ab", "ac", "bd", "be"]
 ILLS = ["flu", "gout", "rash"]
 pytestmark = pytest.mark.slow
 
-TOGETHER = 8
+TOGETHER = 6
 HISTORIES = scaled(3) * TOGETHER
 STEPS = 3
 

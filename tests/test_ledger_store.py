@@ -45,7 +45,7 @@ from profiles import scaled
 
 PLACE = "0123456789abcdef" * 2
 NO_ENTRY = "0" * 64
-KILLED = max(25, scaled(25))
+KILLED = max(15, scaled(25))
 
 
 def draft(**changes: Any) -> Draft:
@@ -534,10 +534,10 @@ def writers(*arguments: object) -> list[tuple[int, str]]:
 
 
 def test_eight_writers_at_once_lose_and_fork_nothing(store: Store, ledger_place: tuple[str, Path]) -> None:
-    told = writers("together", *ledger_place, 8, 5)
+    told = writers("together", *ledger_place, 8, 3)
     entries = store.entries()
     assert sorted(told) == [(entry.number, entry.hash) for entry in entries]
-    assert len(entries) == 40
+    assert len(entries) == 24
     assert {entry.recipient for entry in entries} == {f"writer {number}" for number in range(8)}
     assert store.verify().passed
     assert sorted(os.listdir(store.files.folder)) == sorted(entry.place for entry in entries)
@@ -575,7 +575,7 @@ def test_of_eight_who_make_the_same_ledger_one_does(ledger_place: tuple[str, Pat
 
 def test_a_ledger_is_made_whole_or_not_at_all(ledger_place: tuple[str, Path]) -> None:
     url, folder = ledger_place
-    told = writers("unmade", url, folder, 12, 3)
+    told = writers("unmade", url, folder, 8, 3)
     assert len(told) <= 1
     try:
         store = Store(url)

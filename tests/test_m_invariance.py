@@ -381,7 +381,7 @@ class World:
         return table(rows)
 
 
-HISTORIES = 4
+HISTORIES = max(2, scaled(4))
 STEPS = 4
 
 
