@@ -26,9 +26,21 @@ sys.path.insert(0, str(Path(__file__).parent))
 import postgres
 import profiles
 import workers
+from indistinct.engine.duckdb import session
 from indistinct.kernels.kernel import Interpreter
 
+
+class OneThread(session.Instance):
+    """A DuckDB with one thread unless a test asks for more: of a few rows, to wake others takes longer than work."""
+
+    def __init__(self, memory_limit: str | None, threads: int | None) -> None:
+        super().__init__(memory_limit, threads)
+        if threads is None:
+            self._root.execute("SET GLOBAL threads = 1")
+
+
 profiles.load()
+vars(session)["Instance"] = OneThread
 Interpreter.is_slow = True  # kernels are compiled here, however few rows a test has; it does not depend on others
 # CliRunner builds all commands for each call, which takes 20 ms; here they are built once
 vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)

@@ -1,7 +1,7 @@
 """How many random examples a law gets: a profile for each purpose, and numbers in tests that follow it.
 
 quick     what scripts/check.py runs without --all: few examples, the same each time
-ci        the same examples each time: a fifth of what tests say, and a fourteenth where each opens tables
+ci        the same examples each time: an eighth of what tests say, and a twentieth where each opens tables
 local     as many, but others each time; the default
 thorough  twenty times what tests say, for a campaign: HYPOTHESIS_PROFILE=thorough python -m pytest tests/test_models.py
 """
@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, settings
 
 Case = TypeVar("Case")
 
-SHARES = {"quick": 0.15, "ci": 0.2, "local": 0.2, "thorough": 20.0}
+SHARES = {"quick": 0.1, "ci": 0.125, "local": 0.125, "thorough": 20.0}
 """How much of the examples that a test asks for each profile draws."""
-OF_TABLES = {"ci": 0.35, "local": 0.35}
+OF_TABLES = {"ci": 0.4, "local": 0.4}
 """How much of that where each example opens tables: the processor takes 30 ms or more for each."""
 EXAMPLES = 50
 """What a law gets that asks for no number of its own."""

@@ -64,7 +64,7 @@ def test_two_columns_by_hand():
 def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(name, known):
     chance = random.Random(1)
     tight = joined = 0
-    for _ in range(scaled(1000 if known is None else 400)):
+    for _ in range(scaled(1600 if known is None else 640)):
         case = made_case(chance, known)
         task, nodes = bf.task_of(case), truth(case, LOST[name])
         most = min(case.allowed, len(case.rows) - 1)

@@ -73,7 +73,7 @@ def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(nam
     """Boxes in boxes, as a search probes them: what is known of the outer one is told of the inner one."""
     chance = random.Random(seed)
     tight = 0
-    for _ in range(scaled(2000)):
+    for _ in range(scaled(3200)):
         case = made_case(chance)
         nodes, search = truth(case, LOST[name]), search_of(bf.task_of(case), name)
         low, high, known, gone = (0,) * len(case.heights), case.heights, None, 0
@@ -102,7 +102,7 @@ def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(nam
 def test_the_search_finds_the_best_of_all_nodes_on_thousands_of_lattices(name, seed):
     """Of equal ones that which suppresses fewest rows, then takes fewest steps, then is the first in order."""
     chance = random.Random(seed)
-    for _ in range(scaled(1500)):
+    for _ in range(scaled(2400)):
         case = made_case(chance)
         nodes, search = truth(case, LOST[name]), search_of(bf.task_of(case), name)
         passing = [
@@ -119,7 +119,7 @@ def test_the_search_finds_the_best_of_all_nodes_on_thousands_of_lattices(name, s
 def test_a_search_that_is_stopped_never_states_a_bound_above_the_optimum(name):
     chance = random.Random(5)
     stated = 0
-    for _ in range(scaled(300)):
+    for _ in range(scaled(480)):
         case = made_case(chance)
         nodes, search = truth(case, LOST[name]), search_of(bf.task_of(case), name)
         left = iter(range(chance.randint(0, 6)))
