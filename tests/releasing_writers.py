@@ -3,7 +3,8 @@
     python releasing_writers.py LEDGER FOLDER TIMES SEED
 
 Each process releases the same small table over and over, to folders of its own, until it is killed at a random moment.
-One line is printed for each release that was finished: the folder and the number of its entry.
+On a busy machine more are started until one has finished a release. One line is printed for each release that was
+finished: the folder and the number of its entry.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ import pyarrow as pa
 import indistinct as ix
 from indistinct.ledger.ledger import Ledger
 
+TOLD = ".told"
+"""There when a release was finished and told about."""
+MOST = 5
+"""How many times as many processes are started at the most."""
+
 
 def release_on(url: str, folder: Path, turn: int) -> None:
     """Make releases until somebody stops it."""
@@ -35,6 +41,8 @@ def release_on(url: str, folder: Path, turn: int) -> None:
         goal = folder / f"{turn}-{number}"
         with ledger.anonymize(table, policy, recipient="R", folder=goal, threads=1) as release:
             os.write(sys.stdout.fileno(), f"{goal.name} {release.entry}\n".encode())
+        if turn:
+            (folder / TOLD).touch()
 
 
 def started(url: str, folder: str, turn: int) -> int:
@@ -68,7 +76,9 @@ def main(url: str, folder: str, times: str, seed: str) -> None:
     """Start and kill processes, one after the other, most of them in the middle of a release."""
     dice = random.Random(int(seed))
     whole = seconds_of_one(url, folder)
-    for turn in range(1, int(times) + 1):
+    for turn in range(1, MOST * int(times) + 1):
+        if turn > int(times) and (Path(folder) / TOLD).exists():
+            break
         process = started(url, folder, turn)
         time.sleep(dice.uniform(0.4, 1.6) * whole)
         stop(process)

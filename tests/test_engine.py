@@ -16,6 +16,7 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import numpy as np
@@ -570,25 +571,36 @@ def test_the_released_order_is_random_and_stays() -> None:
         assert abs(np.corrcoef(order, numbers)[0, 1]) < 7 / np.sqrt(1000)
 
 
+def test_a_write_that_lacks_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n", "utf-8")
+    with open_table(tmp_path / "t.csv") as rows:
+        copied = {"execute.side_effect": duckdb.OutOfMemoryException("could not allocate block of size 1")}
+        monkeypatch.setattr(rows.source.session, "_connection", Mock(**copied))
+        with pytest.raises(OutputError, match="raise memory_limit") as raised:
+            rows.write(tmp_path / "out")
+        monkeypatch.undo()
+    assert "free space" in str(raised.value)
+
+
 def test_rows_larger_than_the_memory_limit_are_released(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     with duckdb.connect() as connection:
         connection.execute(
             "COPY (SELECT i % 1000 AS group, i % 77 AS other, md5(i::VARCHAR) || md5((i + 1)::VARCHAR) AS first, "
-            f"md5((i + 2)::VARCHAR) || md5((i + 3)::VARCHAR) AS second FROM range(1000000) t(i)) TO '{path}'"
+            f"md5((i + 2)::VARCHAR) || md5((i + 3)::VARCHAR) AS second FROM range(500000) t(i)) TO '{path}'"
         )
-    assert path.stat().st_size > 125_000_000
-    with open_table(path, memory_limit="100MB", threads=2) as rows:
+    assert path.stat().st_size > 62_500_000
+    with open_table(path, memory_limit="60MB", threads=2) as rows:
         encoded = rows.encode(["group", "other"])
         values = encoded.values
         counts = encoded.count_by(["group", "other"])
-        assert counts.counts.sum() == 1_000_000
+        assert counts.counts.sum() == 500_000
         maps = {"group": np.arange(1000) // 100, "other": np.arange(77)}
         labels = {"group": tuple(f"g{digit}" for digit in range(10)), "other": values["other"]}
         plan = Plan(("group", "other", "first", "second"), maps, labels, frozenset({"other"}))
         with encoded.recode(plan) as released:
-            assert released.sizes_by(["group"]).tolist() == [100_000] * 10
-            assert released.write(tmp_path).stat().st_size > 125_000_000
+            assert released.sizes_by(["group"]).tolist() == [50_000] * 10
+            assert released.write(tmp_path).stat().st_size > 62_500_000
 
 
 def test_closing_removes_the_private_folder_after_the_last_table() -> None:

@@ -17,7 +17,7 @@ from indistinct.engine.duckdb.folding import StoredRows
 from indistinct.engine.duckdb.moving_dates import moment_sql
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
-from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.duckdb.session import NO_MEMORY, Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource, eligible
 from indistinct.engine.formats import format_to_write
 from indistinct.engine.plans import PERSON, Condition, Recognition, ValueCounts
@@ -355,8 +355,8 @@ def _write_file(source: DuckSource, folder: Path, name: str, origin: Origin) -> 
     try:
         form.write(source, path, origin)
     except (OSError, TableError) as error:
-        said = str(error) if str(error).startswith(f"{path.name}: ") else ""  # what the format cannot keep
-        raise OutputError(
-            said or f"{path.name}: cannot be written to {path.parent}; check the folder and the free space"
-        ) from None
+        if str(error).startswith(f"{path.name}: "):  # what the format cannot keep
+            raise OutputError(str(error)) from None
+        reason = f"cannot be written to {path.parent}; check the folder and the free space"
+        raise OutputError(f"{path.name}: {NO_MEMORY if NO_MEMORY in str(error) else reason}") from None
     return path

@@ -213,6 +213,9 @@ class Session:
             raise
 
 
+NO_MEMORY = "not enough memory or temporary disk space; raise memory_limit or free space for temporary files"
+
+
 def explain(error: Exception) -> str:
     """Return what went wrong, where, and what to do, without the cells that DuckDB's own message quotes."""
     message = str(error)
@@ -234,7 +237,7 @@ def explain(error: Exception) -> str:
     if isinstance(error, duckdb.NotImplementedException):
         return "a column has a type that cannot be read; turn its cells into text or plain numbers"
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "not enough memory or temporary disk space; raise memory_limit or free space for temporary files"
+        return NO_MEMORY
     if "No space left" in message:
         return "the disk for temporary files is full"
     return f"cannot be read ({type(error).__name__}); check that the file is whole and not in use"
