@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -23,6 +20,7 @@ from indistinct.kernels import grouping
 from indistinct.quality import all_measures
 from indistinct.registry import MEASURES
 from profiles import examples
+from uncompiled import run_uncompiled
 
 ALGORITHMS = {
     "lattice": ix.Lattice(),
@@ -721,11 +719,4 @@ print("the same without compilation")
 
 
 def test_kernels_do_the_same_without_compilation():
-    """With NUMBA_DISABLE_JIT=1 the very same functions run as plain Python."""
-    here = os.path.dirname(__file__)
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": here, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_JIT], env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the same" in done.stdout
+    assert "the same" in run_uncompiled(WITHOUT_JIT)

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections import Counter
+from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
+import commands
 import indistinct as ix
 from indistinct.attacks.guess_report import Guess
 from indistinct.attacks.inference import InferenceReport
 from indistinct.attacks.rates import difference, paired_difference, wilson
-from indistinct.cli import app
 from indistinct.engine.duckdb.encoded import DuckEncoded
 from indistinct.engine.plans import Counts
 from indistinct.policy.policy_file import policy_toml
 from profiles import examples
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["attack", *(str(argument) for argument in arguments)])
+run = partial(commands.run, "attack")
 
 
 # Rates

@@ -6,30 +6,17 @@ import json
 import tomllib
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 import indistinct
-from indistinct.cli import app
+from commands import answer, run
 from indistinct.cli.command import CommandLine
 from indistinct.cli.options import ReadingAnywhere
 from indistinct.examples import EXAMPLES, FIGURE_FILES, save_examples
 from indistinct.policy.policy_file import read_policy
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def answer(*arguments: object, exit_code: int = 0) -> dict[str, Any]:
-    """Run a command with --json and give its document, which must be all that it prints on stdout."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == exit_code, result.output
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
 
 
 @pytest.fixture

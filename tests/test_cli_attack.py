@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
+import commands
 import indistinct as ix
 from indistinct.attacks import downcoding
 from indistinct.cli.attack import app
@@ -25,16 +26,8 @@ k = 2
 """
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["downcoding", *(str(argument) for argument in arguments)])
-
-
-def answer(*arguments: object, exit_code: int = 0) -> dict[str, Any]:
-    """Run the command with --json and give its document, which must be all that it prints on stdout."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == exit_code, result.output
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
+run = partial(commands.run, "attack", "downcoding")
+answer = partial(commands.answer, "attack", "downcoding")
 
 
 @pytest.fixture

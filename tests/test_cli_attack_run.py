@@ -5,18 +5,17 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner, Result
 
+import commands
 import indistinct as ix
 from indistinct.attacks import run as run_attacks
 from indistinct.attacks.attack_run import GUESSES, TITLES
-from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.policy.policy_file import policy_toml
 from papers import (
@@ -34,17 +33,8 @@ from papers import (
     table_of,
 )
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["attack", *(str(argument) for argument in arguments)])
-
-
-def answer(*arguments: object, exit_code: int = 0) -> dict[str, Any]:
-    """Run a command with --json and give its document, which must be all that it prints on stdout."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == exit_code, result.output
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
+run = partial(commands.run, "attack")
+answer = partial(commands.answer, "attack")
 
 
 def save(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Path:

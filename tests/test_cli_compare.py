@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+import commands
 import indistinct as ix
 from indistinct.algorithms import Task
-from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.recoding import FullDomainRecoding
 from indistinct.registry import ALGORITHMS, MEASURES
@@ -25,20 +25,12 @@ FOUR = ("lattice", "samarati", "mingen", "datafly")
 SEARCHING = [name for name in ALGORITHMS if name not in ("safepub", "chosen")]
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["compare", *(str(argument) for argument in arguments)])
+run = partial(commands.run, "compare")
+answer = partial(commands.answer, "compare")
 
 
 def chosen(*names: str) -> list[str]:
     return [word for name in names for word in ("--algorithm", name)]
-
-
-def answer(*arguments: object, exit_code: int = 0) -> dict[str, Any]:
-    """Run the command with --json and give its document, which must be all that it prints on stdout."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == exit_code, result.output
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
 
 
 class Bare:

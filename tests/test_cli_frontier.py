@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
+import commands
 import indistinct as ix
-from indistinct.cli import app
 from indistinct.cli.frontier import KINDS
 from indistinct.examples import save_examples
 from indistinct.showing.chart import PALETTE, Axis, Chart, Line
@@ -23,16 +22,8 @@ from indistinct.showing.chart import PALETTE, Axis, Chart, Line
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["frontier", *(str(argument) for argument in arguments)])
-
-
-def answer(*arguments: object) -> dict[str, Any]:
-    """Run the command with --json and give its document, which must be all that it prints on stdout."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
+run = partial(commands.run, "frontier")
+answer = partial(commands.answer, "frontier")
 
 
 @pytest.fixture(scope="module")

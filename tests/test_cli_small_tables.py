@@ -6,10 +6,9 @@ import csv
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 import indistinct as ix
-from indistinct.cli import app
+from commands import answer, run
 from indistinct.examples import save_examples
 
 
@@ -20,16 +19,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def answer(*arguments, exit_code=0):
-    result = run(*arguments, "--json")
-    assert result.exit_code == exit_code, result.output
-    return json.loads(result.stdout)
 
 
 def test_the_three_tables_of_sweeneys_figure_7_are_listed_and_one_is_written(folder):

@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, event, text
-from typer.testing import CliRunner, Result
 
+import commands
 import indistinct as ix
 import ledger_writers
-from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.ledger.store import database
 from indistinct.ledger.store import entry_files as files
@@ -990,15 +990,8 @@ def test_a_role_that_may_only_read_and_insert_can_write(postgres_url: str, tmp_p
 # The command line.
 
 
-def run(*arguments: object, env: dict[str, str] | None = None) -> Result:
-    return CliRunner().invoke(app, ["ledger", *map(str, arguments)], env=env)
-
-
-def answer(*arguments: object, exit_code: int = 0) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == exit_code, result.output
-    content: dict[str, Any] = json.loads(result.stdout)
-    return content
+run = partial(commands.run, "ledger")
+answer = partial(commands.answer, "ledger")
 
 
 @pytest.fixture

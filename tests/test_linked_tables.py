@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from commands import run
 from indistinct.kernels import people_counts
 from indistinct.proof.stated_search import form_mistakes
 from indistinct.proof.stated_tables import several_tables_mistakes, stated_rows_checks
@@ -643,14 +644,6 @@ def test_dates_move_together_in_all_tables():
         later["drugs"][0]["when"] = str(when)
         assert not failed(later, asked)
         assert failed(later, asked, original=original) == {"distances of dates"}
-
-
-def run(*arguments):
-    from typer.testing import CliRunner
-
-    from indistinct.cli import app
-
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

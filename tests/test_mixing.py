@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -21,6 +18,7 @@ from indistinct.counting import FrequencyList, Sensitive
 from indistinct.recoding import LocalRecoding, Pieces
 from profiles import examples
 from test_value_counter import searches, task_of
+from uncompiled import run_uncompiled
 
 
 def check(task: Task, given: test_models.Task3, recoding: LocalRecoding) -> None:
@@ -153,13 +151,6 @@ def test_kernels_give_the_same_when_they_are_not_compiled(monkeypatch):
     monkeypatch.setattr("indistinct.algorithms.mixing.MOST_WORK", 400)
     here: dict[str, object] = {}
     exec(FIND_GROUPS, here)
-    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     fewer = "from indistinct.algorithms import mixing; mixing.MOST_WORK = 400\n"
-    uncompiled = subprocess.run(
-        [sys.executable, "-c", fewer + FIND_GROUPS + "import json; print(json.dumps(found))"],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(uncompiled.stdout) == here["found"]
+    uncompiled = run_uncompiled(fewer + FIND_GROUPS + "import json; print(json.dumps(found))")
+    assert json.loads(uncompiled) == here["found"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -32,6 +30,7 @@ from indistinct.recoding import SUPPRESSED
 from indistinct.testing import check_algorithm
 from indistinct.watch import Watch
 from profiles import cases, examples
+from uncompiled import run_uncompiled
 
 WAYS = [Mondrian(*way) for way in product((True, False), ("hierarchy", "ranges"), ("loss", "widest"))]
 each_way = pytest.mark.parametrize("way", WAYS, ids=str)
@@ -573,14 +572,8 @@ for way in product((True, False), ("hierarchy", "ranges"), ("loss", "widest")):
 def test_kernels_give_the_same_when_they_are_not_compiled():
     here: dict[str, object] = {}
     exec(FIND_GROUPS, here)
-    uncompiled = subprocess.run(
-        [sys.executable, "-c", FIND_GROUPS + "import json; print(json.dumps(found))"],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(uncompiled.stdout) == here["found"]
+    uncompiled = run_uncompiled(FIND_GROUPS + "import json; print(json.dumps(found))")
+    assert json.loads(uncompiled) == here["found"]
 
 
 # Size.

@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from typer.testing import CliRunner, Result
 
 import indistinct as ix
-from indistinct.cli import app
+from commands import run
 from indistinct.policy.policy_file import policy_toml
 from indistinct.report.page import render, report_facts
 from profiles import cases
@@ -35,10 +34,6 @@ def policy(**more: Any) -> ix.Policy:
         "ill": ix.sensitive(),
     }
     return ix.Policy(**{"columns": columns, "privacy": [ix.KAnonymity(2)], "max_suppression": 0.2, **more})
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

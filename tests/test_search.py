@@ -6,9 +6,6 @@ not, one word and several, dense and hashed, 32-bit and 64-bit counts.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -36,6 +33,7 @@ from indistinct.quality.cell_measures import CellMeasure
 from indistinct.registry import MEASURES
 from indistinct.testing import tasks
 from profiles import examples
+from uncompiled import run_uncompiled
 
 COUNTED = [name for name, make in MEASURES.items() if make().asks_counts_only]
 
@@ -231,14 +229,7 @@ print("the same without compilation")
 
 
 def test_counting_kernels_do_the_same_without_compilation():
-    """With NUMBA_DISABLE_JIT=1 the very same functions run as plain Python."""
-    here = os.path.dirname(__file__)
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": here, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_JIT], env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the same" in done.stdout
+    assert "the same" in run_uncompiled(WITHOUT_JIT)
 
 
 # Counters.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from unittest.mock import patch
 
 import numpy as np
@@ -21,6 +18,7 @@ from indistinct.kernels import value_tables
 from indistinct.quality import measure_named
 from profiles import examples
 from test_value_counter import searches, task_of
+from uncompiled import run_uncompiled
 
 
 def check_every_node(given: test_models.Task3, most: int) -> None:
@@ -150,12 +148,4 @@ print("the same without compilation")
 
 
 def test_sweeps_do_the_same_without_compilation():
-    here = os.path.dirname(__file__)
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": here, "PYTHONWARNINGS": "ignore"}
-    if "PYTHONPATH" in os.environ:
-        environment["PYTHONPATH"] += os.pathsep + os.environ["PYTHONPATH"]
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_JIT], env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the same" in done.stdout
+    assert "the same" in run_uncompiled(WITHOUT_JIT)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -25,6 +22,7 @@ from indistinct.kernels import value_bounds
 from indistinct.kernels.rule_kinds import KINDS
 from indistinct.quality import QualityMeasure
 from profiles import examples
+from uncompiled import run_uncompiled
 
 MEASURES = [ix.Precision(), ix.Loss(), ix.Discernibility(), ix.DistinctTuples()]
 
@@ -230,11 +228,4 @@ print("the same without compilation")
 
 
 def test_kernels_of_values_do_the_same_without_compilation():
-    """With NUMBA_DISABLE_JIT=1 the very same functions run as plain Python."""
-    here = os.path.dirname(__file__)
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": here, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_JIT], env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the same" in done.stdout
+    assert "the same" in run_uncompiled(WITHOUT_JIT)

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
-from indistinct.privacy.model import (
-    TOLERANCE,
-    BoolArray,
-    PrivacyModel,
-    check_positive,
-    shares_of_groups,
-    shares_of_table,
-)
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, check_positive, compared_shares
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:
@@ -55,8 +48,7 @@ class BetaLikeness(PrivacyModel):
         """Tell which groups raise no value's share by too much."""
         verdict = np.ones(len(groups), np.bool_)
         for _, tally in self.tallies(groups):
-            whole = shares_of_table(tally)[tally.values]
-            shares = shares_of_groups(tally, groups)
+            shares, whole = compared_shares(tally, groups)
             nobody = np.where(shares > 0, np.inf, 0.0)  # what nobody of the table has is no gain, unless a group has it
             gains = np.divide(shares, whole, out=nobody, where=whole > 0) - 1
             limits = np.minimum(self.beta, -np.log(np.where(whole > 0, whole, 1.0))) if self.enhanced else self.beta

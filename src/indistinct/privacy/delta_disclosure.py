@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.lazy import lazy_module
-from indistinct.privacy.model import (
-    TOLERANCE,
-    BoolArray,
-    PrivacyModel,
-    check_positive,
-    shares_of_groups,
-    shares_of_table,
-)
+from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, check_positive, compared_shares
 from indistinct.privacy.value_rules import Texts, ValueRule
 
 if TYPE_CHECKING:
@@ -57,7 +50,8 @@ class DeltaDisclosure(PrivacyModel):
         """Tell which groups keep every value's share near that in the table."""
         near = np.ones(len(groups), np.bool_)
         for _, tally in self.tallies(groups):
-            ratios = shares_of_groups(tally, groups) / shares_of_table(tally)[tally.values]
+            shares, whole = compared_shares(tally, groups)
+            ratios = shares / whole
             near[tally.groups[np.abs(np.log(ratios)) >= self.delta - TOLERANCE]] = False
             present = np.bincount(tally.groups, minlength=len(groups))
             near &= present == int((tally.totals > 0).sum())

@@ -188,6 +188,11 @@ def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
     return tally.counts / groups.sizes[tally.groups]
 
 
+def compared_shares(tally: Tally, groups: Groups) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the share in its group of each value that a group has, and beside it that value's share in the table."""
+    return shares_of_groups(tally, groups), shares_of_table(tally)[tally.values]
+
+
 def spread_of_table(tally: Tally) -> NDArray[np.float64]:
     """Give how values are spread over all groups that are released together; it adds up to 1.
 
