@@ -113,7 +113,7 @@ class Algorithm(ABC):
         return min(task.budget, task.frequencies.rows - 1) if self.suppresses else 0
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
-        """Raise InfeasibleError if it finds no release; made without one where that is quicker."""
+        """Raise InfeasibleError if it finds no release; none is made where there is a quicker way to tell."""
         self.run(task, watch)
 
 

@@ -381,7 +381,7 @@ class BranchAndBound:
 
 
 def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int | None = None) -> Counter:
-    """Give the quickest counter that serves a task and a measure; ``at_most`` so many suppressed rows are of use."""
+    """Give the quickest counter for a task and a measure; more than ``at_most`` suppressed rows are too many."""
     asks_counts = measure is None or measure.asks_counts_only
     if TupleCounter.serves(task) and asks_counts:
         return TupleCounter(task, measure)

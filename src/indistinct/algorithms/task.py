@@ -148,7 +148,7 @@ class Task:
         sets that satisfy all satisfies all. Models that ask about the whole table come last, since what is suppressed
         changes the table that they compare with.
 
-        Whoever has no use for more than ``at_most`` suppressed rows is told some that are more, not all of them.
+        Where more than ``at_most`` rows must go, some groups that have more than that are told, not all of them.
         """
         is_one = len(self.requirements) == 1 and len(self.requirements[0].columns) == len(self.frequencies.columns)
         if is_one and not any(model.asks_whole_table for model in self.models):
@@ -238,7 +238,7 @@ class Task:
         return verdict
 
     def without(self, is_suppressed: BoolArray) -> Task:
-        """The same task for whoever groups what is left: the table of which models ask is without these entries."""
+        """The same task without some entries, for grouping what is left: models then see a table without them."""
         entries, sensitive = self.frequencies.entries, self.frequencies.sensitive
         if not sensitive or not is_suppressed.any():
             return self
@@ -258,7 +258,7 @@ class Task:
     def recoding(self, groups: Groups, at_most: int | None = None) -> FullDomainRecoding:
         """Give the recoding to a node, with the least suppression that satisfies the policy.
 
-        If that is more than ``at_most`` rows, only so much is right about it.
+        If that is more than ``at_most`` rows, nothing but that need be right about it.
         """
         if self.policy.links_rows:
             return LinkedRecoding.of(self.frequencies, groups, self._unsafe_entries(groups))

@@ -40,7 +40,7 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Each tuple with each combination of sensitive values and person it occurs with: no finer are rows told apart.
+    """Each tuple with each combination of sensitive values and person that it occurs with: the finest parts of a table.
 
     Where no model asks about sensitive values, and each person has one row, an entry is a tuple.
     """
@@ -323,7 +323,7 @@ class FrequencyList:
         return plain, place_of[entry_of.ravel()]
 
     def afresh(self) -> FrequencyList:
-        """The same list with nothing worked out beforehand, for whoever measures time."""
+        """The same list with nothing remembered, so that the time to work it out can be measured."""
         return replace(self, _memory={})
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:

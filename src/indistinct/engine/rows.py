@@ -91,7 +91,7 @@ class Rows(ABC):
 
     @abstractmethod
     def with_max_tuples(self, max_tuples: int) -> Rows:
-        """Return the same rows, to be closed by themselves, of which no more distinct tuples come to the driver."""
+        """Return the same rows, to be closed by themselves, with a limit to the tuples that come to the driver."""
 
     @abstractmethod
     def with_names(self, names: Mapping[str, str]) -> Rows:
@@ -106,7 +106,7 @@ class Rows(ABC):
 
     @abstractmethod
     def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> Rows:
-        """Return the same rows with a label in place of each cell of some columns; this table is closed by it.
+        """Return the same rows with a label in place of each cell of some columns, and close this table.
 
         Every text of a column, None for missing, has a label. A column of numbers whose labels are all numbers of its
         type keeps the type; others hold texts afterwards.
@@ -157,7 +157,7 @@ class Rows(ABC):
         raise TableError(f"{self.name}: numbers are not perturbed in a {self.kind} table; write it to Parquet first")
 
     def with_numbers(self, changes: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> Rows:
-        """Return the same rows in their order with other numbers in some columns; this table is closed by it.
+        """Return the same rows in their order with other numbers in some columns, and close this table.
 
         Each function gets the numbers of its column that are not missing, in the order of the rows. A column of texts
         stays one; others hold floats afterwards.
@@ -220,7 +220,7 @@ class Rows(ABC):
         """
 
     def without(self, columns: Sequence[str]) -> Rows:
-        """Return the same rows in the same order without some columns; this table is closed by it."""
+        """Return the same rows in the same order without some columns, and close this table."""
         raise TableError(f"{self.name}: columns cannot be taken out of a {self.kind} table")
 
     @abstractmethod
@@ -355,7 +355,7 @@ class Encoded(ABC):
 class Encodings:
     """What was encoded of one table: it is closed with the table, and forgotten ones are freed at the next chance.
 
-    A forgotten one is noticed by the garbage collector, which may run anywhere, so that it only takes a note.
+    The garbage collector notices a forgotten one, and may run anywhere; so it only makes a note then.
     """
 
     def __init__(self) -> None:

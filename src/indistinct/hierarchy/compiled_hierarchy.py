@@ -68,7 +68,7 @@ class CompiledHierarchy:
         return len(self.labels) - 1
 
     def between(self, lowest: int, highest: int) -> CompiledHierarchy:
-        """Return the hierarchy that ends at a level, and of which none below another may be released."""
+        """Return the hierarchy cut off above ``highest``, of which no level below ``lowest`` may be released."""
         end = highest + 1
         return replace(
             self,

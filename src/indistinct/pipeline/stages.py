@@ -78,7 +78,7 @@ def count(
 ) -> Counted:
     """Check the policy against the table, encode what is counted and count it: the only full scans before the release.
 
-    A list that is too long is counted at a higher node, if the ``algorithm`` that it is for can do with that. No
+    A list that is too long is counted at a higher node, if the ``algorithm`` that it is for can work with that. No
     message names ``secret`` columns. Close it, or use it as a context manager, when its rows were recoded.
     """
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
@@ -236,9 +236,9 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
 
 
 def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> dict[str, Any]:
-    """Give what beside the policy made a release what it is: the algorithm, its options, the limits of the run.
+    """Give what decided on a release beside the policy: the algorithm, its options, the limits of the run.
 
-    And what the search is: blind, if it was given no sensitive value, and randomised, if it drew what it gave.
+    Also what the search was: blind, if it saw no sensitive value, and randomised, if chance decided on its answer.
     """
     limits = {"max_tuples": max_tuples, "time_limit": watch.time_limit}
     given = {name: limit for name, limit in limits.items() if limit is not None}
@@ -270,7 +270,7 @@ def refuse_nothing(recoding: Recoding) -> None:
 
 
 def _may_merge(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
-    """Tell whether an algorithm can do with tuples that were merged before they were counted."""
+    """Tell whether an algorithm can work with tuples that were merged before they were counted."""
     if any(model.asks_population for model in policy.privacy):
         return False  # whether people of a population fit a tuple is asked about its values
     return declaration_of(algorithm).heeds_bottom or _can_work_in_fragments(algorithm, encoded, policy)

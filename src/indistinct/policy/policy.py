@@ -263,7 +263,7 @@ class Policy:
 
     @property
     def stable_pseudonyms(self) -> tuple[str, ...]:
-        """The columns of a release whose pseudonyms are the same in all releases that a ledger has of a source."""
+        """The columns whose pseudonyms are the same in all of a source's releases that a ledger has."""
         own = self._person_pseudonym if isinstance(self.person, Person) and self.person.stable else ()
         return (*(name for name in self.pseudonymous if self.columns[name].pseudonym == STABLE), *own)
 

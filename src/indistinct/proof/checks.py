@@ -269,7 +269,7 @@ def signature_check(released: ReleasedTables, key: Any) -> Check:
 
 @contextmanager
 def told_as_forged(table: Any, key: Any) -> Iterator[None]:
-    """Say of a release that cannot be opened first of all that it is not the one that was signed, if so."""
+    """Say first of a release that cannot be opened that it is not the one that was signed, if that is so."""
     try:
         yield
     except TableError:

@@ -325,14 +325,14 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
 
 
 def _floor_checks(model: PrivacyModel, sizes: _Sizes, quasi: Sequence[str], name: str) -> list[Check]:
-    """Check what a model of people demands of their rows: what it implies about them, whosesoever they are."""
+    """Check what a model of people implies about rows, whoever they belong to."""
     if model.floor is None:
         return []
     return [model_check(model.floor, sizes.groups_for(quasi, model.floor), name)]
 
 
 class _Sizes:
-    """Group sizes of a released table, each counted once: reading a file again is dear."""
+    """Group sizes of a released table, each counted once: to read a file again takes long."""
 
     def __init__(self, released: Rows, policy: Policy) -> None:
         self._released = released

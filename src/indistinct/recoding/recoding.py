@@ -1,7 +1,7 @@
 """Recoding: an algorithm's answer, which group each tuple goes to, what labels it carries, and what is suppressed.
 
-There are three kinds. ``FullDomainRecoding`` takes every column to one level. ``LocalRecoding`` groups rows, and each
-group carries labels of its own: from the hierarchies, or ranges and sets of values. ``Classes`` groups rows for a
+There are three main kinds. ``FullDomainRecoding`` takes every column to one level. ``LocalRecoding`` groups rows, and
+each group carries labels of its own: from the hierarchies, or ranges and sets of values. ``Classes`` groups rows for a
 release of two tables, in which no cell is generalized. Whoever releases, proves or measures a recoding asks what stands
 here and need not know which kind it is.
 """

@@ -50,7 +50,7 @@ class DuckEncoded(Encoded):
 
     @cached_property
     def _made(self) -> Encoding:
-        """Where the codes are, which are made when they are first needed: who asks for values alone needs none."""
+        """Where the codes are. They are made when they are first needed: whoever asks for values alone needs none."""
         return with_codes(self._source, self._read)
 
     @property

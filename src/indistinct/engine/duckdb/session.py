@@ -312,7 +312,7 @@ class Instance:
         return connection
 
     def leave(self) -> None:
-        """Count one connection less, which is closed; after the last one nothing of this is left on the disk."""
+        """Count one connection less, which was closed; with the last one goes what the instance has on the disk."""
         with self._lock:
             self._sessions -= 1
             if self._sessions == 0 and self._folder:

@@ -84,7 +84,7 @@ class DuckSource:
         return f"{name}::VARCHAR" if kind == '"NULL"' else name
 
     def has_text(self, column: str, texts: Sequence[str]) -> str:
-        """Return SQL that is true for the cells of a column that have one of some texts, as numbers where they are."""
+        """Return SQL that is true for the cells of a column that have one of some texts; numbers compare as numbers."""
         are_numbers = self.types[column].startswith(NUMBERS)
         listed = ", ".join(literal(text) for text in cell_texts(texts, are_numbers=are_numbers) if text)
         return f"{self.text(column)} IN ({listed or 'NULL'}) IS TRUE"
@@ -113,8 +113,8 @@ class DuckSource:
 def _number_text(column: str) -> str:
     """Return the SQL of cells of a float as text, where a cell that is no number is null.
 
-    Not by ``isnan``: of a Parquet file DuckDB answers it from the least and greatest value of a part, which leave
-    out what is no number, and finds none.
+    ``isnan`` will not do: for a Parquet file DuckDB answers it from the least and the greatest value of each part.
+    NaN is neither, so it finds none.
     """
     return f"nullif(nullif({quote(column)}::VARCHAR, 'nan'), '-nan')"
 
@@ -144,7 +144,7 @@ def _condition(column: str, operator: str, value: object, cell: str) -> Clause:
 
 
 def _membership(column: str, operator: str, value: object, cell: str) -> Clause:
-    """Compare with each member in the way of its type; a missing cell is neither in nor not in."""
+    """Compare with each member as its type asks; a missing cell is neither in the list nor outside it."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TableError(f"column {column!r}: {operator!r} needs a list of values")
     members: dict[str, list[object]] = {}
