@@ -21,7 +21,6 @@ from indistinct.recoding import SUPPRESSED, Classes, FullDomainRecoding, LocalRe
 from indistinct.recoding.classes import NOT_PROTECTED, check_link, not_protected
 from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.recoding.group_labels import (
-    distinct,
     labels_at,
     labels_of_all_levels,
     lack_labels,
@@ -32,7 +31,7 @@ from indistinct.recoding.label_texts import Cover, range_label, read_label, set_
 from indistinct.recoding.linked import LinkedRecoding
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.recoding.raised import RaisedRecoding
-from indistinct.recoding.recoding import Labels
+from indistinct.recoding.recoding import Labels, distinct
 from indistinct.recoding.table_plans import draw_days, people_gone, shifts_by, table_plans, with_shifts
 
 Cell = str | None

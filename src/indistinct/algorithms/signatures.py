@@ -17,7 +17,8 @@ from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import SUPPRESSED
-from indistinct.recoding.group_labels import distinct, labels_of_all_levels
+from indistinct.recoding.group_labels import labels_of_all_levels
+from indistinct.recoding.recoding import distinct
 from indistinct.watch import Watch
 
 AT_ONCE = 2_000_000

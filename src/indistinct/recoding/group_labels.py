@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.recoding.label_texts import range_label, set_label
-from indistinct.recoding.recoding import Labels
+from indistinct.recoding.recoding import Labels, distinct
 
 LabelKind = Literal["hierarchy", "ranges"]
 """What the cells of a group carry: the lowest label of the hierarchy, or ranges of numbers and dates, and sets."""
@@ -70,20 +70,6 @@ def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]
     for names, code in zip(texts, codes, strict=True):
         is_blank &= np.array([text is None for text in names], np.bool_)[code]
     return is_blank
-
-
-def distinct(*keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Give where each distinct combination of keys first stands, in ascending order, and its number at every place.
-
-    >>> distinct(np.array([2, 1, 2]), np.array([0, 5, 0]))
-    (array([1, 0]), array([1, 0, 1]))
-    """
-    order = np.lexsort(keys[::-1])
-    is_new = np.ones(len(order), np.bool_)
-    is_new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
-    numbers = np.empty(len(order), np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
-    return order[is_new], numbers
 
 
 def _of_hierarchy(frequencies: FrequencyList, column: int, levels: IntArray, codes: IntArray) -> Labels:

@@ -81,6 +81,20 @@ class Pieces:
         return Pieces(tuples, rows, groups - 1)
 
 
+def distinct(*keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Give where each distinct combination of keys first stands, in ascending order, and its number at every place.
+
+    >>> distinct(np.array([2, 1, 2]), np.array([0, 5, 0]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    order = np.lexsort(keys[::-1])
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
+    return order[is_new], numbers
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """Labels of one column: their text, where they lie, and how much they cover."""
