@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import indistinct.kernels.kernel
-from indistinct.kernels import linked_parts, machine_code
-from indistinct.kernels.kernel import Interpreter, kernel
+from indistinct.kernels import linked_parts, machine_code, own_memory
+from indistinct.kernels.kernel import Interpreter, WithoutNumba, kernel
 
 USE = (
     "import pyarrow as pa, indistinct as ix, sys; stages = [];"
@@ -48,7 +48,10 @@ def test_only_the_first_run_of_a_large_table_compiles_and_says_so(tmp_path):
 
 @pytest.fixture
 def fresh_kernels(monkeypatch):
-    """As in a process that has compiled nothing yet."""
+    """As in a process that has compiled nothing yet, where no code can be kept that runs without numba."""
+    monkeypatch.setattr(indistinct.kernels.kernel, "find_code", lambda *given: None)
+    monkeypatch.setattr(indistinct.kernels.kernel, "make_code", lambda *given: None)
+    monkeypatch.setattr(WithoutNumba, "is_used", False)
     monkeypatch.setattr(Interpreter, "is_slow", False)
     monkeypatch.setattr(indistinct.kernels.kernel, "_interpreter", Interpreter())
 
@@ -56,11 +59,11 @@ def fresh_kernels(monkeypatch):
 def above(limit, calls):
     """Give a kernel that notes how it runs, and one that it calls."""
 
-    @kernel(allocates=True)
+    @kernel
     def add_one(number):
         return number + 1
 
-    @kernel(rows="numbers", few=limit, allocates=True)
+    @kernel(rows="numbers", few=limit)
     def total(numbers):
         calls.append("as it is written")
         return sum(add_one(number) for number in numbers)
@@ -87,7 +90,7 @@ def test_kernels_are_compiled_once_they_were_slow(fresh_kernels, monkeypatch):
 
 def test_a_kernel_that_names_no_rows_is_always_compiled(fresh_kernels, monkeypatch):
     monkeypatch.setattr(indistinct.kernels.kernel, "_dispatcher", lambda *made: lambda *given: "compiled")
-    assert kernel(allocates=True)(lambda numbers: numbers)(np.arange(1)) == "compiled"
+    assert kernel(lambda numbers: numbers)(np.arange(1)) == "compiled"
 
 
 def test_of_several_processes_one_compiles_and_the_others_wait_for_it(tmp_path):
@@ -117,7 +120,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     room.mkdir(parents=True)
     (room.parent / "__init__.py").touch()
     (room / "__init__.py").touch()
-    for module in (indistinct.kernels.kernel, linked_parts, machine_code):
+    for module in (indistinct.kernels.kernel, linked_parts, machine_code, own_memory):
         (room / Path(module.__file__).name).write_bytes(Path(module.__file__).read_bytes())
     (room / "above.py").write_text(
         "from indistinct.kernels.below import twice\nfrom indistinct.kernels.kernel import kernel\n\n"
@@ -236,3 +239,15 @@ def one_of_two(numbers: Any) -> Any:
 
 def other_of_two(numbers: Any) -> Any:
     return numbers[1]
+
+
+def test_a_kernel_that_others_call_still_runs_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While numba compiles a kernel it asks for names that its own functions have."""
+    inner: Any = kernel(one_of_two)
+    monkeypatch.setitem(globals(), "one_of_two", inner)
+
+    def outer(numbers: Any) -> Any:
+        return one_of_two(numbers) + 1
+
+    assert kernel(outer)(np.array([5])) == 6
+    assert inner._run == inner._choose

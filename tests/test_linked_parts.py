@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Any
 
 import numpy as np
 import pytest
 
 from indistinct.kernels import machine_code
-from indistinct.kernels.charging import sort_points
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import drop_first, order_of, push, sort_points
 
 
 @kernel
@@ -62,3 +63,19 @@ def test_points_stop_in_the_order_of_their_charges_and_equal_ones_as_they_are():
         expected[5 : 5 + number] = points[5 : 5 + number][np.argsort(duals[points[5 : 5 + number]], kind="stable")]
         sort_points(5, 5 + number, points, duals, np.empty(100, np.int64))
         assert points.tolist() == expected.tolist()
+        assert np.array_equal(order_of(duals[:number]), np.argsort(duals[:number], kind="stable"))
+
+
+def test_boxes_leave_a_heap_by_level_and_equal_ones_by_number():
+    random = np.random.default_rng(1)
+    levels, boxes, expected = np.empty(99), np.empty(99, np.int64), []
+    for box in random.permutation(200).tolist():
+        if expected and (len(expected) == 99 or random.random() < 0.4):
+            assert (levels[0], boxes[0]) == heapq.heappop(expected)
+            drop_first(levels, boxes, len(expected) + 1)
+        level = float(random.integers(6))
+        push(level, box, levels, boxes, len(expected))
+        heapq.heappush(expected, (level, box))
+    while expected:
+        assert (levels[0], boxes[0]) == heapq.heappop(expected)
+        drop_first(levels, boxes, len(expected) + 1)

@@ -1,13 +1,14 @@
-"""Kernels that own no memory run without numba: the same numbers, from code that is whole and made for this machine."""
+"""Kernels run without numba: the same numbers, from code that is whole and made for this machine."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
 
-from indistinct.kernels import counting, grouping, machine_code
+from indistinct.kernels import counting, grouping, machine_code, own_memory
 from indistinct.kernels.kernel import _interpreter
 from indistinct.kernels.machine_code import find_code, flatten, make_code
 
@@ -76,7 +77,53 @@ def test_every_kernel_that_allocates_nothing_gives_the_same_without_numba(cache)
                 assert np.array_equal(one, other), f"{kernel.__name__} left other arrays"
 
 
-def test_a_kernel_that_allocates_stays_with_numba(cache):
+def made_arrays(numbers, number):
+    """Give arrays in every way: whole, a part, none, the same memory twice, and that of an argument."""
+    squares, table = np.empty(number, np.float64), np.zeros((number, 3), np.uint32)
+    for place in range(number):
+        squares[place] = numbers[place] * numbers[place]
+        table[place, place % 3] = place + 1
+    is_odd = np.zeros(number, np.bool_)
+    is_odd[1::2] = True
+    return number, (squares, squares[1:], is_odd), table[:, 1], np.empty((0, 2), np.int32), numbers[:2], 0.5
+
+
+def test_arrays_that_a_kernel_makes_are_numpys_own_without_numba(cache):
+    numbers = np.arange(7, dtype=np.int64)
+    given = (numbers, 7)
+    made = make_code(made_arrays, given, "sources", allocates=True)
+    assert made is not None
+    found = find_code(made_arrays, flatten(given)[0], "sources")
+    assert found == made
+    answer, expected = found.load(flatten(given)[0])(flatten(given)[1]), made_arrays(*given)
+    assert len(flat(answer)) == len(flat(expected)) == 8
+    for one, other in zip(flat(answer), flat(expected), strict=True):
+        assert np.array_equal(one, other)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+    (squares, rest, _), part = answer[1], answer[2]
+    squares[3] = -1.0
+    assert rest[2] == -1, "one memory, which two arrays have"
+    del answer, squares
+    assert rest.tolist() == [1, 4, -1, 16, 25, 36]
+    assert part.tolist() == [0, 2, 0, 0, 5, 0, 0]
+    references = ctypes.c_int64.from_address(rest.base._head)
+    assert references.value == 1, "all other memory was given back"
+
+
+def test_memory_is_given_back_when_the_last_array_goes(cache, monkeypatch):
+    given = (np.arange(4), 4)
+    run = make_code(made_arrays, given, "sources", allocates=True).load(flatten(given)[0])
+    freed = []
+    monkeypatch.setattr(own_memory, "_free", lambda: freed.append)
+    answer = run(flatten(given)[1])
+    heads = {one.base._head for one in flat(answer) if hasattr(one.base, "_head")}
+    assert len(heads) == 4
+    assert freed == []
+    del answer
+    assert sorted(freed) == sorted(heads)
+
+
+def test_a_kernel_that_says_it_makes_no_array_and_does_needs_numba(cache):
     def squares(numbers):
         return (numbers * numbers).sum()
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import highest_of, sort_points, total_of
 
 NOBODY = -1
 CARE = 0.5
@@ -92,10 +93,13 @@ def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, fill
             people.used[people.values[row]] += 1
     keys, is_taken = np.empty(number, np.int64), np.zeros(number, np.bool_)
     runs = np.empty((3, len(people.used)), np.int64)
+    sequence, spare = np.empty(number, np.int64), np.empty(number, np.int64)
     for node in range(first, end):
         for place in range(number):
             keys[place] = key_of(left[place], node, people.codes, ladders.keys, ladders.nodes)
-        sequence = np.argsort(keys[:number], kind="mergesort")
+        for place in range(number):
+            sequence[place] = place
+        sort_points(0, number, sequence, keys, spare)
         bench = Bench(left, keys, sequence, is_taken, runs)
         start = 0
         while start < number:
@@ -168,7 +172,7 @@ def list_runs(start: int, end: int, bench: Bench, values: Any) -> int:
     return number
 
 
-@kernel(allocates=True)
+@kernel
 def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tuple[int, int]:
     """Choose the values of a group; give how often each has a place, and how many they are: the first runs.
 
@@ -180,14 +184,17 @@ def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tup
         return 0, 0
     runs, counts = bench.runs, people.used
     if pool > 0:
-        return int(runs[2, :number].min()), number
+        fewest = runs[2, 0]
+        for run in range(1, number):
+            fewest = min(fewest, runs[2, run])
+        return int(fewest), number
     for run in range(1, number):  # the most frequent value first
         place = run
         while place > 0 and counts[runs[0, place]] > counts[runs[0, place - 1]]:
             for part in range(3):
                 runs[part, place], runs[part, place - 1] = runs[part, place - 1], runs[part, place]
             place -= 1
-    most, total = counts.max(), counts.sum()
+    most, total = highest_of(counts), total_of(counts)
     threshold = CARE * asked * most / total * most
     best, often, fewest = 0.0, 0, 0
     for tried in range(0, number, max(1, number // MOST_TRIES)):
@@ -212,15 +219,15 @@ def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tup
     return (often, asked) if keeps_company(asked, often, bench.runs, people) else (0, 0)
 
 
-@kernel(allocates=True)
+@kernel
 def keeps_company(different: int, often: int, runs: Any, people: People) -> bool:
     """Tell whether the rows of pool 0 that the first runs leave can still share groups, or no worse than before."""
     counts, asked = people.used, people.asked[0]
-    total = counts.sum()
-    slack = total - asked * counts.max()
+    total = total_of(counts)
+    slack = total - asked * highest_of(counts)
     for run in range(different):
         counts[runs[0, run]] -= often
-    after = total - different * often - asked * counts.max()
+    after = total - different * often - asked * highest_of(counts)
     for run in range(different):
         counts[runs[0, run]] += often
     return bool(after >= min(0, slack))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import sort_points
 
 RISING, STOPPED, VISITS = range(3)
 """Counters: points that still rise, points that have stopped, and points that were looked at."""
@@ -228,26 +229,3 @@ def stop(level: float, state: Rising, spare: Any) -> None:
             kept += 1
     counters[RISING] = kept
     sort_points(start, counters[STOPPED], stopped, duals, spare)
-
-
-@kernel
-def sort_points(start: int, end: int, points: Any, duals: Any, spare: Any) -> None:
-    """Put the points at start..end - 1 in the order of their charges, equal ones as they are: runs are merged.
-
-    ``spare`` has room for all of them.
-    """
-    length = 1
-    while length < end - start:
-        for first in range(start, end, 2 * length):
-            middle, last = min(first + length, end), min(first + 2 * length, end)
-            left, right = first, middle
-            for place in range(first, last):
-                if left < middle and (right >= last or duals[points[left]] <= duals[points[right]]):
-                    spare[place] = points[left]
-                    left += 1
-                else:
-                    spare[place] = points[right]
-                    right += 1
-        for place in range(start, end):
-            points[place] = spare[place]
-        length *= 2

@@ -66,12 +66,12 @@ def closed_boxes(
                 if end + starts[box + 1] - starts[box] > len(members):
                     if len(members) >= most:
                         return members, starts[: boxes + 1].copy(), box_costs[:boxes].copy(), False
-                    members = np.concatenate((members, np.empty_like(members)))
+                    members = double(members)
                 if boxes + 2 > len(starts):
-                    starts = np.concatenate((starts, np.zeros_like(starts)))
-                    levels = np.concatenate((levels, np.zeros_like(levels)))
-                    narrowed = np.concatenate((narrowed, np.zeros_like(narrowed)))
-                    box_costs = np.concatenate((box_costs, np.zeros_like(box_costs)))
+                    starts = double(starts)
+                    levels = double_rows(levels)
+                    narrowed = double(narrowed)
+                    box_costs = double(box_costs)
                 for place in range(starts[box], starts[box + 1]):
                     if below[points[members[place], column]] == label:
                         members[end] = members[place]
@@ -105,3 +105,22 @@ def _lowest_labels(points: Any, group: Any, labels: Any, costs: FloatArray, leve
         levels[column] = level
         cost += costs[column, level, low]
     return cost
+
+
+@kernel(allocates=True)
+def double(numbers: Any) -> Any:
+    """Give an array with twice the room."""
+    found = np.zeros(2 * len(numbers), numbers.dtype)
+    for place in range(len(numbers)):
+        found[place] = numbers[place]
+    return found
+
+
+@kernel(allocates=True)
+def double_rows(table: Any) -> Any:
+    """Give a table with twice the rows."""
+    found = np.zeros((2 * table.shape[0], table.shape[1]), table.dtype)
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            found[row, column] = table[row, column]
+    return found

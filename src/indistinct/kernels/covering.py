@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.kernels.array_types import Array
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import order_of
 
 LEAF = 8
 """A node with no more points is not divided."""
@@ -108,7 +109,7 @@ def _divide(tree: Tree, order: Array) -> int:
         ranks = np.empty(end - start, np.int64)
         for place in range(end - start):
             ranks[place] = points[part[place], widest]
-        by_rank = np.argsort(ranks)
+        by_rank = order_of(ranks)
         for place in range(end - start):
             order[start + place] = part[by_rank[place]]
         middle = (start + end) // 2

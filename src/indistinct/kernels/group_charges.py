@@ -5,13 +5,13 @@ Points and boxes are those of ``closed_boxes``.
 
 from __future__ import annotations
 
-import heapq
 from typing import Any
 
 import numpy as np
 
 from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import drop_first, order_of, push
 
 NEARLY = 1e-12
 """Rounding that is no difference."""
@@ -28,17 +28,19 @@ def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: 
     OUT  duals      (points,) float64
     """
     duals = np.full(len(counts), np.inf)
-    order = np.argsort(box_costs, kind="mergesort")
+    order = order_of(box_costs)
     top = np.empty(k)
-    waiting = [(0.0, 0) for _ in range(0)]
-    following = 0
-    while following < len(order) or len(waiting) > 0:
-        if len(waiting) == 0 or (following < len(order) and box_costs[order[following]] <= waiting[0][0]):
+    levels, waiting = np.empty(len(order)), np.empty(len(order), np.int64)
+    following, number = 0, 0
+    while following < len(order) or number > 0:
+        if number == 0 or (following < len(order) and box_costs[order[following]] <= levels[0]):
             box = order[following]
             level = box_costs[box]
             following += 1
         else:
-            level, box = heapq.heappop(waiting)
+            level, box = levels[0], waiting[0]
+            drop_first(levels, waiting, number)
+            number -= 1
         group = members[starts[box] : starts[box + 1]]
         rising = 0
         for point in group:
@@ -50,7 +52,8 @@ def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: 
         if rising < k:
             full = (k * box_costs[box] - _largest_sum(group, duals, counts, k - rising, top)) / rising
         if full > level + NEARLY:
-            heapq.heappush(waiting, (full, box))
+            push(full, box, levels, waiting, number)
+            number += 1
             continue
         for point in group:
             if duals[point] == np.inf:
@@ -159,7 +162,10 @@ def best_groups(
         end = group_starts[groups]
         rows = 0
         is_needed = False
-        for place in np.argsort(-duals[group], kind="mergesort"):
+        falling = np.empty(len(group))
+        for place in range(len(group)):
+            falling[place] = -duals[group[place]]
+        for place in order_of(falling):
             point = group[place]
             taken = min(counts[point], room - rows)
             if duals[point] <= box_costs[box]:
@@ -172,7 +178,8 @@ def best_groups(
             rows += taken
             is_needed |= not is_served[point]
         if is_needed:
-            is_served[group_points[group_starts[groups] : end]] = True
+            for place in range(group_starts[groups], end):
+                is_served[group_points[place]] = True
             chosen[groups] = box
             groups += 1
             group_starts[groups] = end

@@ -45,7 +45,7 @@ def kernel(
     ``@kernel(rows="keys")``. Where these are ``few`` it runs as it is written, so that nobody waits for numba because
     of a small table. Both ways give the same, number by number.
 
-    A kernel makes no array, unless it says ``allocates=True``: its code is kept so that it runs without numba, where
+    A kernel makes no array, unless it says ``allocates=True``. Its code is kept so that it runs without numba, where
     that can be done (``machine_code.py``). To call it so takes some microseconds more; so after many calls it is called
     as numba does, and if it names its rows, as soon as another kernel needs numba anyway.
 
@@ -68,7 +68,7 @@ def kernel(
 
 
 class Kernel:
-    """A function that is compiled when that pays; what numba's own have, such as ``stats``, it has as well."""
+    """A function that is compiled when that pays."""
 
     def __init__(self, function: Callable[..., Any], place: int | None, few: int, allocates: bool = False) -> None:
         update_wrapper(self, function)
@@ -78,19 +78,19 @@ class Kernel:
         self._few = few
         self._allocates = allocates
         self._budget = Budget() if place is None else WithoutNumba.budget
-        self._codes: dict[Kind, Callable[[list[Any]], Any] | None] | None = None if allocates else {}
-        """What runs without numba, by the types of arguments; None where a type is not served, and for all."""
+        self._codes: dict[Kind, Callable[[list[Any]], Any] | None] = {}
+        """What runs without numba, by the types of arguments; None where a type is not served."""
         self._compiled: Any = None
         self._run: Callable[..., Any] = self._choose
 
     def __call__(self, *given: Any) -> Any:
         return self._run(*given)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by whoever copies or inspects it
-            raise AttributeError(name)
-        self._run = self._compile()
-        return getattr(self._run, name)
+    @property
+    def stats(self) -> Any:
+        """What numba says of its cache; from now on the kernel runs under numba."""
+        self._run = compiled = self._compile()
+        return compiled.stats
 
     @property
     def _numba_type_(self) -> Any:
@@ -101,14 +101,14 @@ class Kernel:
     def _choose(self, *given: Any) -> Any:
         if _interpreter.is_busy:  # called by a kernel that runs as it is written
             return self._function(*given)
-        is_at_hand = self._codes is not None and WithoutNumba.is_used
-        if is_at_hand or self._place is None or Interpreter.is_slow or _number(given[self._place]) > self._few:
+        is_at_hand = WithoutNumba.is_used or Interpreter.is_slow
+        if is_at_hand or self._place is None or _number(given[self._place]) > self._few:
             return self._run_compiled(given)
         return _interpreter.run(self._function, given)
 
     def _run_compiled(self, given: tuple[Any, ...]) -> Any:
         """Run the machine code by itself if that can be done, else under numba, which is loaded for it."""
-        if self._codes is not None and self._budget.calls_left > 0:
+        if self._budget.calls_left > 0:
             kind, words = flatten(given)
             if kind is not None:
                 if kind not in self._codes:
@@ -134,7 +134,7 @@ class Kernel:
                     _tell()
                     _name_functions_apart()
                     with _without_collecting():
-                        found = make_code(self._function, given, _sources())
+                        found = make_code(self._function, given, _sources(), self._allocates)
         return None if found is None else found.load(kind)
 
     def _compile(self) -> Any:

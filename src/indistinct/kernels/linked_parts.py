@@ -13,6 +13,8 @@ from importlib import import_module  # numba tells no types of what is used here
 from inspect import signature
 from typing import Any
 
+from indistinct.kernels.own_memory import runtime
+
 
 @cache
 def part_type(function: Callable[..., Any], allocates: bool) -> Any:
@@ -108,6 +110,8 @@ def _keep(part: Part) -> Part:
 @cache
 def _libraries() -> tuple[Any, Any]:
     """Give the kinds of libraries: that of a part, which is only linked, and that of a whole kernel."""
+    from llvmlite import binding
+
     codegen: Any = import_module("numba.core.codegen")
 
     class PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -122,6 +126,8 @@ def _libraries() -> tuple[Any, Any]:
             self._finalized = True
 
     class WholeLibrary(PartLibrary):
-        _optimize_final_module = codegen.JITCodeLibrary._optimize_final_module
+        def _optimize_final_module(self) -> None:
+            self._final_module.link_in(binding.parse_assembly(runtime()))
+            codegen.JITCodeLibrary._optimize_final_module(self)
 
     return PartLibrary, WholeLibrary

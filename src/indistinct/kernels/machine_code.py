@@ -1,8 +1,8 @@
-"""Machine code of kernels that own no memory: kept on disk beside numba's cache, and run without numba.
+"""Machine code of kernels: kept on disk beside numba's cache, and run without numba.
 
-To load numba takes longer than to search a million rows. The code of a kernel that allocates nothing needs none of it:
-LLVM, which comes with numba, loads the code, and the kernel is called as numba would call it, with the address and the
-shape of each array.
+To load numba takes longer than to search a million rows. The code of a kernel needs none of it: LLVM, which comes with
+numba, loads the code, and the kernel is called as numba would call it, with the address and the shape of each array.
+Arrays that it makes lie in memory of the C library (``own_memory.py``).
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import struct
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from platform import machine
 from tempfile import NamedTemporaryFile
@@ -25,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.kernels.linked_parts import whole_library
+from indistinct.kernels.own_memory import as_array
 
 Function = Callable[..., Any]
 Kind = tuple[Any, ...]
@@ -33,8 +37,8 @@ ROWS_FIRST, COLUMNS_FIRST, OWN_DATA = 1, 2, 4
 """NumPy's flags of an array: how its cells lie, which is both ways if it has one row; and who owns its memory."""
 NOT_ASKED = ~(OWN_DATA | COLUMNS_FIRST)
 """No kernel asks for these if cells lie row by row."""
-NUMBERS = {"int64": "q", "float64": "d"}
-"""What a kernel may give, beside nothing and tuples of these: by numba's name, and by that of ``memoryview``."""
+NUMBERS = {"int64": "q", "float64": "d", "bool": "?"}
+"""What a kernel may give, beside nothing, arrays and tuples of these: by numba's name, and by that of ``struct``."""
 LETTERS = {int: "q", np.int64: "q", float: "d", np.float64: "d", bool: "?", np.bool_: "?"}
 """Numbers that a kernel may be given."""
 LLVM_TYPES = {"q": "i64", "d": "double", "?": "i8"}
@@ -46,11 +50,10 @@ C_TYPES: dict[str, Any] = {
 }
 SUCCEEDED = (0, -2)
 """What numba's functions give that give something, or nothing; all else is an error."""
-NEVER_CALLED = "NRT_MemInfo_call_dtor"
-"""Frees what numba allocated, of which there is nothing; so it is never called, but code that has slices names it."""
+C_LIBRARY = ("malloc", "free", "memcmp", "memcpy", "memmove", "memset")
 INSTRUCTIONS = (
-    "abs assume copysign ctlz ctpop cttz exp fabs floor fshl fshr lifetime log masked mem smax smin umax umin vector"
-    " x86.atomic"
+    "abs assume copysign ctlz ctpop cttz exp fabs floor fshl fshr lifetime log masked mem sadd smax smin smul sqrt ssub"
+    " uadd umax umin umul usub vector x86.atomic"
 )
 HARMLESS = tuple(f"llvm.{name}" for name in INSTRUCTIONS.split())
 """What else code may call: what LLVM makes instructions of, or calls of the C library."""
@@ -61,9 +64,8 @@ class MachineCode(NamedTuple):
 
     name: str
     """What the function is called in it."""
-    returns: str
-    """What it gives, a letter of ``NUMBERS`` each."""
-    gives_tuple: bool
+    returns: Any
+    """What it gives: nothing, a letter of ``NUMBERS``, an array's type and dimensions, or a list of these."""
     code: bytes
 
     def load(self, kind: Kind) -> Callable[[Sequence[Any]], Any]:
@@ -72,20 +74,43 @@ class MachineCode(NamedTuple):
         # a Python integer, given as an address, need not be made an object first
         types = [C_TYPES[one] for one in _llvm_types(kind)]
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
-        fields = [(f"r{n}", ctypes.c_double if one == "d" else ctypes.c_int64) for n, one in enumerate(self.returns)]
-        result: Any = type("Result", (ctypes.Structure,), {"_fields_": [*fields, ("told", ctypes.c_void_p)]})
-        told, name, gives_tuple = result.told.offset, self.name, self.gives_tuple
+        form = _letters(self.returns).replace("?", "?0q")  # whatever stands after it begins at a word
+        told, unpack = struct.calcsize(form), struct.Struct(form).unpack_from
+        result = ctypes.c_char * (told + 8)
+        name, read = self.name, _reader(self.returns)
 
         def call(words: Sequence[Any]) -> Any:
             found = result()  # each thread has its own
             address = ctypes.addressof(found)
             if run(address, address + told, *words) not in SUCCEEDED:
                 raise RuntimeError(f"the machine code of {name} failed")
-            if not fields:
-                return None
-            return tuple([getattr(found, field) for field, _ in fields]) if gives_tuple else found.r0
+            return read(unpack(found))
 
         return call
+
+
+def _letters(returns: Any) -> str:
+    """Give the words of what a kernel gives, a letter of ``struct`` each."""
+    if returns is None or isinstance(returns, str):
+        return returns or ""
+    if isinstance(returns[0], int):
+        return "q" * (5 + 2 * returns[0])
+    return "".join(map(_letters, returns))
+
+
+def _reader(returns: Any) -> Callable[[Sequence[Any]], Any]:
+    """Give what makes Python's objects of those words."""
+    if returns is None:
+        return lambda _: None
+    if isinstance(returns, str):
+        return itemgetter(0)
+    if isinstance(returns[0], int):
+        return partial(as_array, returns[1])
+    if all(isinstance(one, str) for one in returns):
+        return tuple
+    ends = list(accumulate(len(_letters(one)) for one in returns))
+    parts = [(slice(*ends), _reader(one)) for *ends, one in zip([0, *ends], ends, returns, strict=False)]
+    return lambda words: tuple([read(words[span]) for span, read in parts])
 
 
 def find_code(function: Function, kind: Kind, sources: str) -> MachineCode | None:
@@ -97,20 +122,19 @@ def find_code(function: Function, kind: Kind, sources: str) -> MachineCode | Non
             header, _, code = path.read_bytes().partition(b"\n")
             about = json.loads(header)
             if about["made_for"] == _made_for(sources) and about["digest"] == sha256(code).hexdigest():
-                return MachineCode(about["name"], about["returns"], about["gives_tuple"], code)
+                return MachineCode(about["name"], about["returns"], code)
     return None
 
 
-def make_code(function: Function, given: Sequence[Any], sources: str) -> MachineCode | None:
+def make_code(function: Function, given: Sequence[Any], sources: str, allocates: bool = False) -> MachineCode | None:
     """Compile a function for the types of some arguments and keep its code; None if it can only run under numba."""
     kind, _ = flatten(given)
-    made = _compile(function, given, kind) if is_possible() and kind is not None else None
+    made = _compile(function, given, kind, allocates) if is_possible() and kind is not None else None
     if made is None or kind is None:
         return None
     about = {
         "name": made.name,
         "returns": made.returns,
-        "gives_tuple": made.gives_tuple,
         "made_for": _made_for(sources),
         "digest": sha256(made.code).hexdigest(),
     }
@@ -202,7 +226,7 @@ def _processor() -> str:
     return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
 
 
-def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCode | None:
+def _compile(function: Function, given: Sequence[Any], kind: Kind, allocates: bool) -> MachineCode | None:
     """Compile a function; None if its code would need anything that is not there without numba."""
     from numba import typeof
     from numba.core import errors
@@ -215,6 +239,7 @@ def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCod
     target.refresh()
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+    flags.nrt = allocates
     kinds = tuple(map(typeof, given))
     try:
         whole = whole_library(function.__qualname__)
@@ -224,17 +249,31 @@ def _compile(function: Function, given: Sequence[Any], kind: Kind) -> MachineCod
     except errors.NumbaError:  # such as one that allocates, which takes numba's runtime
         return None
     library, name, returned = made.library, made.fndesc.llvm_func_name, made.signature.return_type
-    gives_tuple = hasattr(returned, "types")
-    returns = [str(one) for one in (returned.types if gives_tuple else [returned]) if str(one) != "none"]
     called = [one.name for one in library._final_module.functions if one.is_declaration]
-    needs_nothing = all(one == NEVER_CALLED or one.startswith(HARMLESS) for one in called)
+    needs_nothing = all(one in C_LIBRARY or one.startswith(HARMLESS) for one in called)
     arguments = [str(one.type) for one in library.get_function(name).arguments]
     arguments = ["ptr" if one.endswith("*") else one for one in arguments]  # older LLVM says what is there
     is_called_so = arguments == ["ptr", "ptr", *_llvm_types(kind)]
-    if not needs_nothing or not is_called_so or not set(returns) <= set(NUMBERS):
+    try:
+        returns = _describe(returned)
+    except KeyError:
         return None
-    code = library._codegen._tm.emit_object(library._final_module)
-    return MachineCode(name, "".join(NUMBERS[one] for one in returns), gives_tuple, code)
+    if not needs_nothing or not is_called_so or "??" in _letters(returns):  # two share a word
+        return None
+    return MachineCode(name, returns, library._codegen._tm.emit_object(library._final_module))
+
+
+def _describe(kind: Any) -> Any:
+    """Say what a kernel gives, by numba's type."""
+    if str(kind) == "none":
+        return None
+    if hasattr(kind, "types"):
+        return [_describe(one) for one in kind.types]
+    if hasattr(kind, "ndim"):
+        from numba.np.numpy_support import as_dtype
+
+        return [kind.ndim, as_dtype(kind.dtype).str]
+    return NUMBERS[str(kind)]
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -260,8 +299,6 @@ def _load_function(name: str, code: bytes) -> int:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    if "numba" not in sys.modules:
-        binding.add_symbol(NEVER_CALLED, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value)
     target = binding.Target.from_default_triple().create_target_machine(jit=True)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
     engine.add_object_file(binding.ObjectFileRef.from_data(code))

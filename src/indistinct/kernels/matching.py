@@ -8,6 +8,7 @@ import numpy as np
 
 from indistinct.kernels.array_types import Array
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import highest_of, order_of
 
 NOBODY = -1
 
@@ -94,7 +95,7 @@ def people_that_fit(
     OUT  people   (number,) int64
     """
     found = np.empty(len(persons), np.int64)
-    last = np.full(persons.max() + 1 if len(persons) else 0, NOBODY, np.int64)
+    last = np.full(highest_of(persons) + 1, NOBODY, np.int64)
     people = np.zeros(number, np.int64)
     for row in range(len(labels)):
         group = groups[row]
@@ -128,7 +129,7 @@ def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Arr
     taken = np.zeros(originals, np.int64)
     owner = np.full(first_unit[originals], NOBODY, np.int64)
     left = wanted.copy()
-    for row in np.argsort(choices, kind="mergesort"):
+    for row in order_of(choices):
         number = _candidates(labels[row], source, covers, found)
         for place in range(number):
             if left[row] == 0:

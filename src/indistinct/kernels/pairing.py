@@ -6,6 +6,7 @@ import numpy as np
 
 from indistinct.kernels.array_types import Array
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import order_of
 
 NOBODY = -1
 
@@ -31,7 +32,7 @@ def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, bac
     for left in range(number):
         degrees[left] = starts[left + 1] - starts[left]
         owner[starts[left] : starts[left + 1]] = left
-    for left in np.argsort(degrees, kind="mergesort"):
+    for left in order_of(degrees):
         for pair in range(starts[left], starts[left + 1]):
             share = min(lefts[left], room[rights[pair]])
             paired[pair] += share

@@ -11,6 +11,7 @@ import numpy as np
 
 from indistinct.kernels.array_types import FloatArray, IntArray
 from indistinct.kernels.kernel import kernel
+from indistinct.kernels.ordering import total_of
 from indistinct.kernels.rule_kinds import CLOSE, DISTINCT, ENTROPY, LIKE, NEAR, ORDERED, RECURSIVE, SHARES, TOLERANCE
 from indistinct.kernels.value_counts import find_limits, is_diverse
 
@@ -132,7 +133,7 @@ def least_lost(
         if rules[place, 0] == SHARES or rules[place, 0] == LIKE or rules[place, 0] == NEAR:
             find_limits(rules[place], limits[place], largest, unused, highs[place])
             present[place] = find_limits(rules[place], limits[place], fewest, lows[place], unused)
-    lost, sum_of_lost = np.zeros(number, np.int64), all_rows - rows.sum()
+    lost, sum_of_lost = np.zeros(number, np.int64), all_rows - total_of(rows)
     for group in range(number):
         kept = rows[group]
         for place in range(rules.shape[0]):

@@ -110,8 +110,12 @@ def unsafe_rows(cells: Any, span: Any, least: int, rules: Any, most: int) -> Any
     if small > most:
         return small
     is_gone, gone = np.zeros(groups[0].shape[0], np.bool_), 0
-    if (rules[0][:, 0] < FIRST_OF_TABLE).any():
+    asks_alone, asks_table = False, False
+    for place in range(rules[0].shape[0]):
+        asks_alone |= rules[0][place, 0] < FIRST_OF_TABLE
+        asks_table |= rules[0][place, 0] >= FIRST_OF_TABLE
+    if asks_alone:
         gone = find_unsafe(groups, rules[0], rules[1], most - small, is_gone, ALONE)
-    if gone <= most - small and (rules[0][:, 0] >= FIRST_OF_TABLE).any():
+    if gone <= most - small and asks_table:
         gone = find_unsafe(groups, rules[0], rules[1], most - small, is_gone, UNTIL_NONE)
     return small + gone
