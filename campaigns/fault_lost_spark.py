@@ -1,7 +1,8 @@
 """Spark that ends in the middle of a command: its Java, a Python worker of it, or the command itself is killed.
 
 Each case has a Spark of its own, on this machine. The moment is the n-th request that the command sends to Java, drawn
-at random, or a little later, while Spark works on it; a worker is killed when one is seen. The next run has no fault.
+at random, or a little later, while Spark works on it, or a moment of its start; a worker is killed when one is seen.
+After a command that was killed, and after one in five others, it is run again without a fault.
 """
 
 from __future__ import annotations
@@ -34,13 +35,17 @@ LONGEST_DELAY = 0.4
 """Seconds within which a request that is under way is met."""
 LONGEST_END = 60.0
 """Seconds that Java has to end when its command is gone."""
-HARMLESS = (".so", ".lck")
-"""How files end that Java leaves when it is killed: programs that it unpacks, and their locks."""
+LONGEST_START = 4.0
+"""Seconds within which a Java that starts is met."""
+LONGEST_RUN = 400.0
+"""Seconds on the wall after which a command hangs: half a minute of work, on a machine that may be busy."""
+AT_START = 0
+"""The number of no request: Java is starting."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Who is killed, how, and when: at the n-th request, after so many seconds."""
+    """Who is killed, how, and when: so many seconds after the n-th request, or after Java was started."""
 
     whom: str
     ending: str
@@ -100,18 +105,27 @@ def lost_spark(stage: Stage, place: Path, dice: random.Random) -> list[str]:
     whom = dice.choice([JAVA, JAVA, WORKER, COMMAND])
     delay = dice.choice([0.0, dice.uniform(0, LONGEST_DELAY)])
     loss = Loss(whom, dice.choice(ENDINGS[whom]), dice.randint(1, asked), delay)
-    ended = fault_server.run(scene.command, place, setup=_struck(loss, place))
+    if whom != WORKER and dice.random() < 0.15:
+        loss = Loss(whom, loss.ending, AT_START, dice.uniform(0, LONGEST_START))
+    ended = fault_server.run(scene.command, place, setup=_struck(loss, place), longest=LONGEST_RUN)
     found = [] if _is_over(place) else ["Java lives on"]
     found += _wrong_end(ended, loss) + scene.check(scene, stage.template, place)
     if ended.code >= 0:
         found += left(stage, place, scene.goal)
-    more = [] if scene.goal == MADE else ["--replace"]
-    again = fault_server.run([*scene.command, *more], place, setup=_meeting(place, lambda number: None))
-    if again.code:
-        found.append(f"the next run left with {again.code}: {again.said[-300:]}")
-    found += left(stage, place, scene.goal) + _left_by_java(place)
-    where = f"{scene.name}, {loss.ending} to {whom} {delay:.2f} s after request {loss.number} of {asked}"
+    if ended.code < 0 or dice.random() < 0.2:
+        found += _wrong_next_run(stage, scene, place)
+    found += _left_by_java(place)
+    where = f"{scene.name}, {loss.ending} to {whom} {loss.delay:.2f} s after request {loss.number} of {asked}"
     return [f"{where}: {what}" for what in found]
+
+
+def _wrong_next_run(stage: Stage, scene: Scene, place: Path) -> list[str]:
+    """Run the command once more, and find what is wrong then: it must succeed, and sweep what a killed one left."""
+    more = [] if scene.goal == MADE else ["--replace"]
+    setup = _meeting(place, lambda number: None)
+    again = fault_server.run([*scene.command, *more], place, setup=setup, longest=LONGEST_RUN)
+    found = [f"the next run left with {again.code}: {again.said[-300:]}"] if again.code else []
+    return found + left(stage, place, scene.goal)
 
 
 def _wrong_end(ended: Ended, loss: Loss) -> list[str]:
@@ -123,10 +137,8 @@ def _wrong_end(ended: Ended, loss: Loss) -> list[str]:
 
 
 def _left_by_java(place: Path) -> list[str]:
-    """Find what Java left where it puts files by itself: no file with rows, whoever was killed."""
-    files = [path for path in (place / "java").rglob("*") if path.is_file()]
-    harmless = [path for path in files if path.suffix in HARMLESS or path.parent.name.startswith("hsperfdata")]
-    return [f"Java left {path.name}" for path in files if path not in harmless]
+    """Find what Java left where it puts files by itself: nothing, whoever was killed."""
+    return [f"Java left {path.name}" for path in (place / "java").rglob("*") if path.is_file()]
 
 
 def _times_asked(stage: Stage, scene: Scene) -> int:
@@ -138,7 +150,7 @@ def _times_asked(stage: Stage, scene: Scene) -> int:
         def note(number: int) -> None:
             log.write_text(str(number), "ascii")
 
-        ended = fault_server.run(scene.command, place, setup=_meeting(place, note))
+        ended = fault_server.run(scene.command, place, setup=_meeting(place, note), longest=LONGEST_RUN)
         if ended.code:
             raise RuntimeError(f"the clean run left with {ended.code}: {ended.said}")
         stage.counts[scene.name] = int(log.read_text("ascii"))
@@ -155,7 +167,21 @@ def _struck(loss: Loss, place: Path) -> Setup:
             else:
                 loss.strike()
 
-    return _meeting(place, meet)
+    setup = _meeting(place, meet)
+
+    def setup_and_begin() -> None:
+        setup()
+        threading.Thread(target=_strike_at_start, args=(loss, place), daemon=True).start()
+
+    return setup_and_begin if loss.number == AT_START else setup
+
+
+def _strike_at_start(loss: Loss, place: Path) -> None:
+    """Strike when there is a Java, and a while later."""
+    while (process := java()) is None:
+        time.sleep(0.005)
+    (place / "java.pid").write_text(str(process), "ascii")
+    loss.strike()
 
 
 def _meeting(place: Path, meet: Callable[[int], None]) -> Setup:

@@ -81,9 +81,9 @@ def warm(commands: list[list[str]], folder: Path) -> None:
         os.chdir(home)
 
 
-def run(arguments: list[str], folder: Path, *, setup: Setup | None = None) -> Ended:
+def run(arguments: list[str], folder: Path, *, setup: Setup | None = None, longest: float = LONGEST) -> Ended:
     """Run a command to its end, in a fork."""
-    return wait_for(start(arguments, folder, setup=setup), folder)
+    return wait_for(start(arguments, folder, setup=setup), folder, longest)
 
 
 def start(arguments: list[str], folder: Path, *, setup: Setup | None = None) -> int:
@@ -249,9 +249,9 @@ def _trace(child: int, options: list[str]) -> subprocess.Popen[bytes]:
     return tracer
 
 
-def wait_for(child: int, folder: Path) -> Ended:
+def wait_for(child: int, folder: Path, longest: float = LONGEST) -> Ended:
     """Wait for a fork; one that hangs is stopped."""
-    until = time.monotonic() + LONGEST
+    until = time.monotonic() + longest
     hung = False
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)

@@ -10,6 +10,8 @@ from typing import NoReturn
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 received: list[int] = []
 """The signals that arrived, in their order."""
+_heeded: set[int] = set()
+"""Those that end a command."""
 
 
 def listen() -> None:
@@ -19,15 +21,14 @@ def listen() -> None:
         # who starts a command with nohup wants it to outlive the terminal
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+            _heeded.add(number)
     sys.unraisablehook = _show_unless_ended
 
 
 def finish() -> None:
     """Let nothing but a kill disturb what is cleaned up at the very end."""
-    for name in ENDING:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is _end:
-            signal.signal(number, signal.SIG_IGN)
+    for number in _heeded:  # also where Spark has put a handler of its own before ours
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _show_unless_ended(wrong: sys.UnraisableHookArgs) -> None:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from indistinct.engine.arrays import NOWHERE, integers, numbers
 from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, LocalPlan, Plan, added_up
 from indistinct.engine.rows import Encoded
+from indistinct.engine.spark.failures import let_go, telling_errors
 from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
 from indistinct.engine.spark.recoding import placed_rows, recoded_by_column, recoded_locally, shuffled_rows
-from indistinct.engine.spark.session import let_go, spark_errors
 from indistinct.engine.spark.source import join_rows, make_encoding, strings
 from indistinct.errors import TableError
 
@@ -29,6 +29,7 @@ ESTIMATE = 0.02
 """The relative error of estimated numbers of tuples."""
 
 
+@telling_errors
 class SparkEncoded(Encoded):
     """The distinct tuples of keys of a frame: on the driver if they are few, else stored in Spark."""
 
@@ -115,10 +116,9 @@ class SparkEncoded(Encoded):
 
     def recode_in_fragments(self, plan: FragmentPlan) -> tuple[Rows, pa.Table]:
         self.refuse_closed()
-        with spark_errors(self.name):
-            pieces = self._source.keep(pieces_of_fragments(self._source, self._made, plan))
-            groups = groups_of_pieces(self._source, pieces, plan)
-            frame = rows_of_pieces(self._source, self._made, pieces, plan)
+        pieces = self._source.keep(pieces_of_fragments(self._source, self._made, plan))
+        groups = groups_of_pieces(self._source, pieces, plan)
+        frame = rows_of_pieces(self._source, self._made, pieces, plan)
         released = self._release(frame, int(numbers(groups["n"]).sum()), plan.columns)
         let_go(pieces)
         return released, groups
@@ -182,8 +182,7 @@ class SparkEncoded(Encoded):
 
     def _release(self, frame: DataFrame, expected: int, columns: Sequence[str]) -> SparkRows:
         """Return released rows in random order, computed and kept; raise if they are not those that were counted."""
-        with spark_errors(self.name):
-            kept = self._source.keep(shuffled_rows(frame, expected).toDF(*columns))
+        kept = self._source.keep(shuffled_rows(frame, expected).toDF(*columns))
         rows = self._table.derive(kept)
         if rows.count() != expected:
             rows.close()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.engine.formats import FORMATS, load_format
 from indistinct.engine.formats.parquet import Parquet
+from indistinct.engine.spark.failures import spark_errors
 from indistinct.engine.spark.rows import SparkRows
-from indistinct.engine.spark.session import find_session, spark_errors, spark_path
+from indistinct.engine.spark.session import find_session, spark_path
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 def open_spark_frame(frame: Any) -> SparkRows:
     """Return the rows of a DataFrame of Spark, classic or Connect, where they are."""
-    return SparkRows(frame, "the spark table")
+    name = "the spark table"
+    with spark_errors(name):
+        return SparkRows(frame, name)
 
 
 def open_in_spark(

@@ -25,7 +25,8 @@ from indistinct.engine.plans import (
 from indistinct.engine.rows import Rows
 from indistinct.engine.spark.cells import FLOATING, PLAIN, Cell, text_of
 from indistinct.engine.spark.encoded import SparkEncoded
-from indistinct.engine.spark.session import let_go, spark_errors, spark_path
+from indistinct.engine.spark.failures import let_go, spark_errors, telling_errors
+from indistinct.engine.spark.session import spark_path
 from indistinct.engine.spark.source import SparkSource, eligible, has_text, plain_strings, strings
 from indistinct.errors import OutputError, TableError
 
@@ -38,6 +39,7 @@ MOST_TUPLES = 20_000_000
 ROWS_PER_BATCH = 10_000
 
 
+@telling_errors
 class SparkRows(Rows):
     """A DataFrame of Spark, classic or Connect. Its rows stay in Spark; dictionaries and counts come to the driver.
 
@@ -69,8 +71,7 @@ class SparkRows(Rows):
         return SparkRows(self.source.given, self.name, max_tuples=max_tuples)
 
     def with_names(self, names: Mapping[str, str]) -> SparkRows:
-        with spark_errors(self.name):
-            frame = self.source.given.toDF(*(names.get(column, column) for column in self.columns()))
+        frame = self.source.given.toDF(*(names.get(column, column) for column in self.columns()))
         return SparkRows(frame, self.name, max_tuples=self.max_tuples)
 
     def with_missing(self, texts: Mapping[str, Sequence[str]], left_out: Mapping[str, Sequence[str]]) -> SparkRows:
@@ -82,28 +83,22 @@ class SparkRows(Rows):
             for number, column in enumerate(self.columns())
         ]
         out = " OR ".join(has_text(source.cell(column), some) for column, some in left_out.items() if some)
-        with spark_errors(self.name):
-            frame = source.frame.where(f"NOT ({out or 'false'})").selectExpr(*cells).toDF(*self.columns())
+        frame = source.frame.where(f"NOT ({out or 'false'})").selectExpr(*cells).toDF(*self.columns())
         return SparkRows(frame, self.name, max_tuples=self.max_tuples)
 
     def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> SparkRows:
         source, frame = self.source, self.source.frame
         cells = {number: f"x{number}" for number in range(len(self.columns()))}
-        with spark_errors(self.name):
-            for place, (column, own) in enumerate(labels.items()):
-                cell, number = source.cell(column), self.columns().index(column)
-                listed = pa.table(
-                    {"text": strings([text or "" for text in own]), f"l{place}": strings(list(own.values()))}
-                )
-                key = f"CAST(try_cast(text AS {cell.kind}) AS STRING)" if not cell.has_common_keys else "text"
-                known = source.send(listed).selectExpr(f"coalesce({key}, '') AS k{place}", f"l{place}")
-                frame = frame.selectExpr("*", f"{cell.key} AS k{place}").join(known, f"k{place}", "left")
-                whole = are_whole(own.values())
-                is_own = whole is not None and (
-                    cell.kind in FLOATING or (whole and cell.kind in PLAIN and cell.is_number)
-                )
-                cells[number] = f"CAST(l{place} AS {cell.kind})" if is_own else f"l{place}"
-            told = frame.selectExpr(*(f"{cell} AS x{number}" for number, cell in cells.items())).toDF(*self.columns())
+        for place, (column, own) in enumerate(labels.items()):
+            cell, number = source.cell(column), self.columns().index(column)
+            listed = pa.table({"text": strings([text or "" for text in own]), f"l{place}": strings(list(own.values()))})
+            key = f"CAST(try_cast(text AS {cell.kind}) AS STRING)" if not cell.has_common_keys else "text"
+            known = source.send(listed).selectExpr(f"coalesce({key}, '') AS k{place}", f"l{place}")
+            frame = frame.selectExpr("*", f"{cell.key} AS k{place}").join(known, f"k{place}", "left")
+            whole = are_whole(own.values())
+            is_own = whole is not None and (cell.kind in FLOATING or (whole and cell.kind in PLAIN and cell.is_number))
+            cells[number] = f"CAST(l{place} AS {cell.kind})" if is_own else f"l{place}"
+        told = frame.selectExpr(*(f"{cell} AS x{number}" for number, cell in cells.items())).toDF(*self.columns())
         rows = SparkRows(told, self.name, max_tuples=self.max_tuples)
         rows._kept, self._kept = self._kept, None
         self.close()
@@ -131,10 +126,9 @@ class SparkRows(Rows):
         if not columns:
             return max(0, self.count() - other.count())
         names = [f"k{position}" for position in range(len(columns))]
-        with spark_errors(self.name):
-            mine, theirs = self._comparable(other, columns)
-            signed = mine.selectExpr("*", "1 AS sign").union(theirs.selectExpr("*", "-1 AS sign"))
-            surplus = signed.groupBy(*names).agg({"sign": "sum"}).toDF(*names, "n").where("n > 0")
+        mine, theirs = self._comparable(other, columns)
+        signed = mine.selectExpr("*", "1 AS sign").union(theirs.selectExpr("*", "-1 AS sign"))
+        surplus = signed.groupBy(*names).agg({"sign": "sum"}).toDF(*names, "n").where("n > 0")
         return self.source.total(surplus)
 
     def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
@@ -221,16 +215,15 @@ class SparkRows(Rows):
         whose = [f"{self.source.cell(column).key} AS p{number}" for number, column in enumerate(person)]
         names = [f"p{number}" for number in range(len(person))]
         row = f"concat({_with_lengths(keys)})"
-        with spark_errors(self.name):
-            rows = self.source.frame.selectExpr(*whose, f"{row} AS row").groupBy(*names)
-            listed = rows.agg({"row": "collect_list"}).toDF(*names, "rows")
-            ordered = "transform(array_sort(rows), one -> concat(length(one), ':', one))"
-            digest = f"sha2(concat(size(rows), '|', array_join({ordered}, '')), 256) AS digest"
-            profiles = listed.selectExpr(*names, digest)
-            own = [f"x{number} AS x{number}" for number in range(len(self.columns()))]
-            told = self.source.frame.selectExpr(*whose, *own).join(profiles, names)
-            shown = [f"x{number}" for number in range(len(self.columns()))]
-            return SparkRows(told.select(*shown, "digest").toDF(*self.columns(), name), self.name)
+        rows = self.source.frame.selectExpr(*whose, f"{row} AS row").groupBy(*names)
+        listed = rows.agg({"row": "collect_list"}).toDF(*names, "rows")
+        ordered = "transform(array_sort(rows), one -> concat(length(one), ':', one))"
+        digest = f"sha2(concat(size(rows), '|', array_join({ordered}, '')), 256) AS digest"
+        profiles = listed.selectExpr(*names, digest)
+        own = [f"x{number} AS x{number}" for number in range(len(self.columns()))]
+        told = self.source.frame.selectExpr(*whose, *own).join(profiles, names)
+        shown = [f"x{number}" for number in range(len(self.columns()))]
+        return SparkRows(told.select(*shown, "digest").toDF(*self.columns(), name), self.name)
 
     def with_pseudonyms(self, person: Sequence[str], key: bytes, name: str) -> SparkRows:
         block = key.ljust(64, b"\0")
@@ -239,11 +232,8 @@ class SparkRows(Rows):
         message = f"encode(concat({_with_lengths(texts)}), 'UTF-8')"
         hmac = f"sha2(concat({outer}, unhex(sha2(concat({inner}, {message}), 256))), 256)"
         left = [number for number, column in enumerate(self.columns()) if column not in person]
-        with spark_errors(self.name):
-            told = self.source.frame.selectExpr(
-                *(f"x{number}" for number in left), f"substr({hmac}, 1, 32) AS pseudonym"
-            )
-            rows = SparkRows(told.toDF(*(self.columns()[number] for number in left), name), self.name)
+        told = self.source.frame.selectExpr(*(f"x{number}" for number in left), f"substr({hmac}, 1, 32) AS pseudonym")
+        rows = SparkRows(told.toDF(*(self.columns()[number] for number in left), name), self.name)
         rows._kept, self._kept = self._kept, None
         self.close()
         return rows

@@ -1,21 +1,27 @@
-"""Spark sessions: how one is found or made, and its errors as ours, without the cells that Spark's messages quote."""
+"""Spark sessions: how one is found or made, what it puts on the disk and says meanwhile, and how it ends."""
 
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
+import signal
 import subprocess  # nosec B404 # nothing is started here: it names the Java that PySpark has started
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from indistinct.engine.rows import usable_threads
-from indistinct.errors import IndistinctError, MissingExtraError, TableError
+from indistinct.engine.spark.failures import spark_errors, under_way
+from indistinct.errors import MissingExtraError, TableError
 from indistinct.whole_files import make_private_folder, remove_private_folder
 
 if TYPE_CHECKING:
@@ -28,8 +34,10 @@ SETTINGS: dict[str, bool | float | int | str | None] = {
     "spark.ui.showConsoleProgress": "false",
 }
 """Of a session that is made here; one that is given, or that runs already, is left as it is."""
-LONGEST_DEATH = 1.0
-"""Seconds that a Java which was killed takes to go."""
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+"""Signals that may end what Spark computes for us."""
+MOST_CANCELLED = 60
+"""How often jobs are cancelled after a signal, each half second, while somebody still waits for one."""
 LONGEST_END = 20.0
 """Seconds that Spark's Java has to end by itself, with the program that started it."""
 
@@ -68,27 +76,137 @@ def find_session(engine: object, master: str | None, memory_limit: str | None, t
             builder = builder.config("spark.driver.memory", _java_size(memory_limit))
     # Nothing of pandas is used here, so it does not matter that Spark has not been tried with the newest one.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    with spark_errors("Spark"):
-        return _with_private_disk(builder) if is_local else builder.getOrCreate()
+    with spark_errors("Spark"), _heeding_signals() as sessions, _hushed_bridge():
+        made: SparkSession = _with_private_disk(builder) if is_local else builder.getOrCreate()
+        sessions.append(made)
+        return made
 
 
 def _with_private_disk(builder: Any) -> SparkSession:
     """Make a session on this machine that puts what it shuffles and spills, rows of the table, in a private folder.
 
-    Spark would put it where everybody may read it, and leave it there if it is killed. The folder goes with this
-    process, or is removed by the next one. Whoever names other disks in ``SPARK_LOCAL_DIRS`` has them used.
+    Spark would put it where everybody may read it, and leave it there if it is killed, and so would Java with the
+    libraries that it unpacks. The folder goes with this process, or is removed by the next one. Whoever names other
+    disks in ``SPARK_LOCAL_DIRS`` has them used for rows.
     """
-    if "SPARK_LOCAL_DIRS" in os.environ:
-        made: SparkSession = builder.getOrCreate()
-        return made
     folder = make_private_folder()
     try:
-        made = builder.config("spark.local.dir", str(folder)).getOrCreate()
+        if "SPARK_LOCAL_DIRS" not in os.environ:
+            builder = builder.config("spark.local.dir", str(folder))
+        with _unpacking_in(folder), _ending_what_fails():
+            made: SparkSession = builder.getOrCreate()
     except BaseException:
         remove_private_folder(folder)
         raise
     atexit.register(_end, made, folder)
     return made
+
+
+@contextmanager
+def _unpacking_in(folder: Path) -> Iterator[None]:
+    """Have a Java that starts meanwhile unpack its libraries in a folder, if they can be run from there."""
+    can_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC if hasattr(os, "ST_NOEXEC") else True
+    before = os.environ.get("SPARK_SUBMIT_OPTS")
+    if can_run:  # first, so that a folder which somebody has named there or in Spark's settings is the one
+        quoted = re.sub(r'(["\\])', r"\\\1", str(folder))
+        os.environ["SPARK_SUBMIT_OPTS"] = f'"-Djava.io.tmpdir={quoted}" {before or ""}'.rstrip()
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ["SPARK_SUBMIT_OPTS"] = before
+        else:
+            os.environ.pop("SPARK_SUBMIT_OPTS", None)
+
+
+@contextmanager
+def _ending_what_fails() -> Iterator[None]:
+    """End a Java that is started meanwhile if no session comes of it: PySpark would forget it, or take it for whole."""
+    from pyspark import SparkContext, java_gateway
+
+    starting: Any = java_gateway
+    plain, started = starting.Popen, []
+
+    def start(*given: Any, **named: Any) -> Any:
+        started.append(plain(*given, **named))
+        return started[-1]
+
+    starting.Popen = start
+    try:
+        yield
+    except BaseException:
+        for java in started:
+            with java:
+                java.kill()
+            SparkContext._gateway = SparkContext._jvm = None
+        raise
+    finally:
+        starting.Popen = plain
+
+
+@contextmanager
+def _heeding_signals() -> Iterator[list[Any]]:
+    """Have signals do what they did before a session was made, once they have ended what the session computes.
+
+    PySpark puts a handler of its own in the place of that for Ctrl-C. It asks Java on the connection that just
+    waits for an answer, which fails; and nobody else hears of the signal.
+    """
+    sessions: list[Any] = []
+    if threading.current_thread() is not threading.main_thread():  # others may not, and PySpark does not
+        yield sessions
+        return
+    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for made in sessions:  # by a thread, which has a connection of its own
+            threading.Thread(target=_cancel, args=(made,), daemon=True).start()
+        handler = before[number]
+        if callable(handler):
+            handler(number, frame)
+
+    try:
+        yield sessions
+    finally:
+        for number, handler in before.items():
+            if callable(handler) and sessions:
+                signal.signal(number, end)
+            elif handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+def _cancel(made: Any) -> None:
+    """End what a session computes, if it lives; again while somebody waits for it, who may just have begun."""
+    with suppress(Exception), warnings.catch_warnings():
+        for _ in range(MOST_CANCELLED):
+            made.sparkContext.cancelAllJobs()
+            time.sleep(0.5)
+            if not under_way:
+                return
+
+
+@contextmanager
+def _hushed_bridge() -> Iterator[None]:
+    """Keep the bridge to Java from printing tracebacks of what is raised as well: a Java that is gone, an interrupt."""
+    logging.getLogger().addFilter(_is_not_the_bridges)
+    bridge = logging.getLogger("py4j")
+    if bridge.level == logging.NOTSET:
+        bridge.setLevel(logging.CRITICAL)
+    yield
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    server = getattr(getattr(context, "_active_spark_context", None), "_accumulatorServer", None)
+    if server is not None:
+        plain = server.handle_error
+
+        def handle_error(request: Any, address: Any) -> None:
+            if not isinstance(sys.exc_info()[1], (EOFError, OSError)):
+                plain(request, address)
+
+        server.handle_error = handle_error
+
+
+def _is_not_the_bridges(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parts[-2:] != ("py4j", "java_gateway.py")
 
 
 def _end(made: Any, folder: Path) -> None:
@@ -97,7 +215,7 @@ def _end(made: Any, folder: Path) -> None:
     java = getattr(gateway, "proc", None)
     if isinstance(java, subprocess.Popen) and java.stdin is not None:  # else it has started us, as spark-submit does
         for step in (made.stop, gateway.shutdown, java.stdin.close):  # the last alone ends a Java that is busy
-            with suppress(*_errors(), OSError), warnings.catch_warnings():
+            with suppress(Exception), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that Java is gone already
                 step()
         try:
@@ -144,78 +262,3 @@ def spark_path(path: str | os.PathLike[str]) -> str:
     if "://" in text or text.startswith(("dbfs:", "/Volumes/")):
         return text
     return text.replace("/dbfs/", "dbfs:/", 1) if text.startswith("/dbfs/") else f"file://{os.path.abspath(text)}"
-
-
-@contextmanager
-def spark_errors(table: str) -> Iterator[None]:
-    """Raise Spark's errors as a TableError that says what went wrong, without a cell."""
-    try:
-        yield
-    except IndistinctError:
-        raise
-    except Exception as error:
-        if not isinstance(error, _errors()) and not _java_is_gone(error):
-            raise
-        raise TableError(f"{table}: {explain(error)}") from None
-
-
-def let_go(frame: Any) -> None:
-    """Have Spark forget a frame that it stores; a Spark that has ended has forgotten it."""
-    with suppress(*_errors()):
-        frame.unpersist()
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    return PySparkException, Py4JError, ConnectionError
-
-
-def _java_is_gone(error: Exception) -> bool:
-    """Tell whether the Java that this process started has ended: then Spark fails in words that say something else.
-
-    An error that Java itself tells comes from one that lives; after others, one that was killed has a moment to go.
-    """
-    from pyspark import SparkContext
-
-    java = getattr(SparkContext._gateway, "proc", None)
-    if not isinstance(java, subprocess.Popen):
-        return False
-    is_javas = any(getattr(error, name, None) is not None for name in ("java_exception", "_origin"))
-    try:
-        java.wait(0 if is_javas else LONGEST_DEATH)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def explain(error: Any) -> str:
-    """Return what went wrong and what to do, without the cells that Spark's own message may quote."""
-    message = str(error)
-    is_lost = isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
-    if is_lost or "GATEWAY_EXITED" in message or _java_is_gone(error):
-        return (
-            "Spark has ended in the middle: its Java process is gone, stopped from outside or for want of memory; "
-            "give it more with --memory, or spark.driver.memory, and try again in a new process"
-        )
-    if "Python worker exited" in message:
-        return (
-            "a Python process of Spark ended in the middle, stopped from outside or for want of memory; give it "
-            "more with spark.executor.pyspark.memory, and try again"
-        )
-    if "maxResultSize" in message:
-        return (
-            "the answer of Spark is larger than spark.driver.maxResultSize; raise it, or lower max_tuples so that "
-            "columns are generalized before they are counted"
-        )
-    if "OutOfMemoryError" in message or "exit code 137" in message:
-        return "not enough memory; raise spark.driver.memory or spark.executor.memory"
-    if "No space left" in message:
-        return "a disk of Spark is full; free space in spark.local.dir, which is in TMPDIR or SPARK_LOCAL_DIRS"
-    if "PATH_NOT_FOUND" in message or "TABLE_OR_VIEW_NOT_FOUND" in message:
-        return "no such file or table; Spark reads Parquet files, folders of them, and tables of its catalog"
-    if "PYTHON_VERSION_MISMATCH" in message or "No module named" in message:
-        return "the Python of the executors must be the driver's, with pyarrow; set PYSPARK_PYTHON"
-    name = getattr(error, "getCondition", lambda: None)() or type(error).__name__
-    return f"Spark cannot read or compute it ({name}); Spark's own log says more"

@@ -22,7 +22,7 @@ from indistinct.engine.number_texts import cell_texts
 from indistinct.engine.plans import OPERATORS, Condition, Counts
 from indistinct.engine.rows import check_names
 from indistinct.engine.spark.cells import FLOATING, Cell, literal
-from indistinct.engine.spark.session import let_go, spark_errors
+from indistinct.engine.spark.failures import let_go
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class SparkSource:
         self.given = frame
         self.names = tuple(frame.columns)
         check_names(name, self.names)
-        with spark_errors(name):
-            self.kinds = dict(frame.dtypes)
+        self.kinds = dict(frame.dtypes)
         self.frame = frame.toDF(*(f"x{position}" for position in range(len(self.names))))
 
     @property
@@ -69,31 +68,26 @@ class SparkSource:
     def keys(self, columns: Sequence[str], names: Sequence[str], where: str = "true") -> DataFrame:
         """Return the keys of some columns; without columns, rows of nothing."""
         cells = [f"{self.cell(column).key} AS {name}" for column, name in zip(columns, names, strict=True)]
-        with spark_errors(self.name):
-            return self.frame.where(where).selectExpr(*cells or ["1 AS nothing"])
+        return self.frame.where(where).selectExpr(*cells or ["1 AS nothing"])
 
     def keyed_rows(self, encoding: Encoding, own: Iterable[str]) -> DataFrame:
         """Return the eligible rows: k0, k1, … are keys of encoded columns, o0, o1, … cells in their own type."""
         keys = [f"{self.cell(column).key} AS k{position}" for position, column in enumerate(encoding.columns)]
         cells = [f"{self.cell(column).own} AS o{position}" for position, column in enumerate(own)]
-        with spark_errors(self.name):
-            return self.frame.where(encoding.where).selectExpr(*[*keys, *cells] or ["1 AS n"])
+        return self.frame.where(encoding.where).selectExpr(*[*keys, *cells] or ["1 AS n"])
 
     def send(self, table: pa.Table) -> DataFrame:
         """Return a table of the driver as a frame, sent to every executor unless it is large."""
-        with spark_errors(self.name):
-            frame = self.session.createDataFrame(plain_strings(table))
-            return frame.hint("broadcast") if len(table) <= MOST_BROADCAST else frame
+        frame = self.session.createDataFrame(plain_strings(table))
+        return frame.hint("broadcast") if len(table) <= MOST_BROADCAST else frame
 
     def collect(self, frame: DataFrame) -> pa.Table:
         """Return what a frame holds; it must not be as large as the rows."""
-        with spark_errors(self.name):
-            return frame.toArrow()
+        return frame.toArrow()
 
     def rows_of(self, frame: DataFrame) -> int:
         """Return how many rows a frame has."""
-        with spark_errors(self.name):
-            return int(frame.count())
+        return int(frame.count())
 
     def total(self, frame: DataFrame) -> int:
         """Return the sum of the column n."""
@@ -285,9 +279,8 @@ def make_encoding(source: SparkSource, columns: Sequence[str], where: Sequence[C
     cells = [source.cell(column) for column in columns]
     condition = eligible(where, source.cell)
     names = [f"k{position}" for position in range(len(cells))]
-    with spark_errors(source.name):
-        keys = source.keys(columns, names, condition)
-        tuples = keys.groupBy(*names).count().where("count > 0").toDF(*names, "n")
+    keys = source.keys(columns, names, condition)
+    tuples = keys.groupBy(*names).count().where("count > 0").toDF(*names, "n")
     few = source.collect(tuples.limit(FEW_TUPLES + 1))
     is_few = len(few) <= FEW_TUPLES
     if not is_few:
