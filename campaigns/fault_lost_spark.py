@@ -31,6 +31,12 @@ SPARK = [TABLE, "--engine", "spark", "--threads", "1"]
 JAVA, WORKER, COMMAND = "Java", "a worker", "the command"
 ENDINGS = {JAVA: ["SIGKILL", "SIGKILL", "SIGTERM"], WORKER: ["SIGKILL"], COMMAND: ["SIGKILL", "SIGTERM", "SIGINT"]}
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK_SPARK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""Of a few rows, to compile a query takes longer than to run it."""
 LONGEST_DELAY = 0.4
 """Seconds within which a request that is under way is met."""
 LONGEST_END = 60.0
@@ -192,6 +198,8 @@ def _meeting(place: Path, meet: Callable[[int], None]) -> Setup:
 
         (place / "java").mkdir(exist_ok=True)
         os.environ["JAVA_TOOL_OPTIONS"] = f"{QUICK_JAVA} -Djava.io.tmpdir={place / 'java'}"
+        settings = " ".join(f"--conf {name}={value}" for name, value in QUICK_SPARK.items())
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"{settings} pyspark-shell"
         plain, count = ClientServerConnection.send_command, [0]
 
         def send_command(this: Any, command: str) -> Any:

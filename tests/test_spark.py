@@ -498,6 +498,7 @@ import sys, warnings
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
 import pyarrow.parquet, indistinct as ix
 from pyspark.sql import SparkSession
+from indistinct.engine import open_table
 from indistinct.policy.policy_file import read_policy
 address, folder = sys.argv[1:]
 session = SparkSession.builder.remote(address).getOrCreate()
@@ -508,6 +509,16 @@ with ix.anonymize(frame, policy, algorithm="regroup") as release:
     assert type(release.table) is type(frame)
     assert ix.verify(release.table, policy, original=frame).passed
 print("released", release.facts["released"])
+
+def killed(batches):
+    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield from batches
+
+try:
+    open_table(frame.mapInArrow(killed, frame.schema)).count()
+except ix.TableError as error:
+    print(error)
 """
 
 
@@ -521,6 +532,17 @@ def test_frames_of_spark_connect_are_released_as_well(spark: Any, tmp_path: Path
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "released 12" in done.stdout
+    assert "the spark table: a Python process of Spark ended in the middle" in done.stdout
+
+
+def test_a_python_process_that_is_killed_is_told_as_such(spark: Any) -> None:
+    def killed(batches: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from batches
+
+    frame = spark.range(3)
+    with pytest.raises(TableError, match="a Python process of Spark ended in the middle"):
+        open_table(frame.mapInArrow(killed, frame.schema)).count()
 
 
 # The driver.
