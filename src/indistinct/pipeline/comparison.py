@@ -20,7 +20,8 @@ from indistinct.errors import (
     MissingExtraError,
     PolicyError,
 )
-from indistinct.pipeline.stages import Counted, count, recode, recount, refuse_unable
+from indistinct.pipeline.refusals import refuse_unable
+from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
 from indistinct.policy.given_policy import one_policy

@@ -8,16 +8,8 @@ from typing import Any
 from indistinct.algorithms import Algorithm
 from indistinct.draws import Seed
 from indistinct.engine import use_table
-from indistinct.pipeline.stages import (
-    choose_algorithm,
-    count,
-    made_with,
-    recode,
-    recount,
-    refuse_other_levels,
-    refuse_without_ledger,
-    search,
-)
+from indistinct.pipeline.refusals import refuse_other_levels, refuse_without_ledger
+from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, search
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.given_policy import any_policy
 from indistinct.release import Release

@@ -15,9 +15,15 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.population import count_with_population
 from indistinct.linkage.telling_columns import Dependency, find_dependencies, unseen_pairs
-from indistinct.pipeline.refused_tables import refuse_repeated_people, refused_cells
+from indistinct.pipeline.refusals import (
+    refuse_bad_key,
+    refuse_broken_promises,
+    refuse_other_levels,
+    refuse_repeated_people,
+    refuse_undrawn,
+    refused_cells,
+)
 from indistinct.pipeline.several_tables import check_tables
-from indistinct.pipeline.stages import refuse_bad_key, refuse_broken_promises, refuse_other_levels, refuse_undrawn
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.given_policy import any_policy
 from indistinct.privacy import KAnonymity

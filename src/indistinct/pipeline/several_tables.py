@@ -15,7 +15,7 @@ from indistinct.counting.joined_tables import JoinedCount, count_tables
 from indistinct.draws import Seed
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
-from indistinct.pipeline.refused_tables import refused_cells
+from indistinct.pipeline.refusals import refused_cells
 from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
 from indistinct.policy import Person, TablesPolicy
 from indistinct.proof.tables_verdict import refuse_other_engines

@@ -17,14 +17,23 @@ from indistinct.algorithms.stated_bound import state_bound
 from indistinct.counting import FrequencyList, encode_eligible, read_as_declared, telling_of_compilation
 from indistinct.draws import SECURE, Draws, Seed
 from indistinct.engine import Encoded, Rows
-from indistinct.errors import InfeasibleError, PolicyError, TableError
+from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
-from indistinct.pipeline.refused_tables import refuse_repeated_people, refused_cells
+from indistinct.pipeline.refusals import (
+    refuse_bad_key,
+    refuse_broken_promises,
+    refuse_repeated_people,
+    refuse_seed,
+    refuse_unable,
+    refuse_undrawn,
+    refuse_without_ledger,
+    refused_cells,
+)
 from indistinct.policy import Person, Policy, TablesPolicy
 from indistinct.recoding import Recoding
 from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.pseudonyms import PseudonymKey, read_key, refuse_unrepeatable
+from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.release import count_and_hide_people
 from indistinct.released.manifest import policy_digest
 from indistinct.watch import Watch
@@ -83,7 +92,7 @@ def count(
     """
     policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
     if seed is not None:
-        _refuse_seed(rows, policy)
+        refuse_seed(rows, policy)
     watch.report("count")
     refuse_broken_promises(policy)
     refuse_bad_key(policy)  # before the work
@@ -104,39 +113,6 @@ def count(
             raise task.infeasible(task.budget)
         opened.pop_all()
     return Counted(encoded, task, None if read is rows else read)
-
-
-def refuse_broken_promises(policy: Policy) -> None:
-    """Raise with everything in a policy that would make the promise of one of its models untrue."""
-    asked = [model.objections_to for model in policy.privacy if hasattr(model, "objections_to")]
-    if mistakes := [mistake for objections_to in asked for mistake in objections_to(policy)]:
-        raise PolicyError(mistakes)
-
-
-def refuse_without_ledger(policy: Policy) -> None:
-    """Raise if pseudonyms should be those of earlier releases, though no ledger keeps their key."""
-    if policy.stable_pseudonyms:
-        names = ", ".join(map(repr, policy.stable_pseudonyms))
-        raise PolicyError(
-            f"stable: the pseudonyms of {names} are to be the same in all releases, and only a ledger keeps their key "
-            "and knows what those releases reveal together; release with one (--ledger), or drop stable"
-        )
-
-
-def refuse_bad_key(policy: Policy) -> None:
-    """Raise if the key of the pseudonyms of people cannot be read, is too short, or others could know it."""
-    if policy.links_rows and isinstance(policy.person, Person):
-        read_key(policy.person)
-
-
-def _refuse_seed(rows: Rows, policy: Policy) -> None:
-    """Raise if the release of a table cannot be drawn again from a seed."""
-    if rows.kind == "spark":
-        raise TableError("seed: rows that Spark holds have no order to begin with; leave the seed out, or use DuckDB")
-    if policy.pseudonym_columns:
-        refuse_unrepeatable(policy.person)
-    if policy.is_drawn:
-        raise PolicyError("seed: differential privacy holds only for draws that nobody can repeat; leave the seed out")
 
 
 def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy | TablesPolicy) -> Draws:
@@ -179,42 +155,6 @@ def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
 def _telling(watch: Watch) -> AbstractContextManager[None]:
     """Tell whoever waits if kernels must be compiled during the block, which happens once."""
     return telling_of_compilation(lambda: watch.report("compile"))
-
-
-def refuse_unable(task: Task, algorithm: Algorithm) -> None:
-    """Raise if an algorithm does not heed that people have several rows, that rows are linked, or levels."""
-    if task.counts_people and not declaration_of(algorithm).counts_people:
-        raise PolicyError(
-            f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
-            "mondrian or regroup"
-        )
-    if task.policy.links_rows and not declaration_of(algorithm).links_rows:
-        raise PolicyError(
-            f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
-            "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
-        )
-    refuse_undrawn(task.policy, algorithm)
-    refuse_other_levels(task.policy, algorithm)
-
-
-def refuse_undrawn(policy: Policy, algorithm: Algorithm) -> None:
-    """Raise if a policy promises how rows are drawn and the algorithm draws none."""
-    if policy.is_drawn and not declaration_of(algorithm).draws_rows:
-        raise PolicyError(
-            f"algorithm: {algorithm.name!r} draws no rows at random, which differential privacy needs; say "
-            "algorithm = 'safepub'"
-        )
-
-
-def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
-    """Raise if an algorithm does not keep to the levels that a policy demands."""
-    demanding = [name for name in policy.quasi if policy.columns[name].demands_levels]
-    if demanding and not declaration_of(algorithm).keeps_levels:
-        raise PolicyError(
-            f"columns.{demanding[0]}: the algorithm {algorithm.name!r}, as it is asked for, does not keep to min_level "
-            "and max_level; choose lattice, samarati, mingen, datafly, or mondrian or regroup with labels of the "
-            "hierarchy"
-        )
 
 
 def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Release:

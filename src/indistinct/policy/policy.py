@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.errors import PolicyError
-from indistinct.policy.about import about_mistakes
+from indistinct.policy.about import ABOUT
 from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.date_shift import DateShift
@@ -338,6 +338,22 @@ def _closest(name: str, columns: Sequence[str]) -> str:
 
     close = difflib.get_close_matches(name, columns, 1, 0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def about_mistakes(about: object) -> list[str]:
+    """List what is wrong with what was said.
+
+    >>> about_mistakes({"purpose": "a study", "who": "me"})
+    ['about.who: is not known here; say title, data, purpose, recipient, decided_by, creator, license']
+    """
+    if not isinstance(about, Mapping):
+        return [f"about: must give texts for {', '.join(ABOUT)}, got {type(about).__name__}"]
+    mistakes = [f"about.{name}: is not known here; say {', '.join(ABOUT)}" for name in about if name not in ABOUT]
+    return mistakes + [
+        f"about.{name}: must be a text, got {type(text).__name__}"
+        for name, text in about.items()
+        if name in ABOUT and not isinstance(text, str)
+    ]
 
 
 def suppression_mistakes(value: object) -> list[str]:

@@ -14,7 +14,8 @@ import indistinct
 from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.about import ABOUT, about_mistakes
+from indistinct.policy.about import ABOUT
+from indistinct.policy.policy import about_mistakes
 from indistinct.registry import MEASURES
 from indistinct.report import figures
 from indistinct.report.attack_section import attack_outcomes

@@ -1,4 +1,6 @@
-"""What of a table a policy refuses before any work: people who repeat unsaid, and cells that it cannot take."""
+"""What is refused before any work: promises that a policy cannot keep, algorithms that cannot do what it asks, and
+tables with people who repeat unsaid, or with cells that it cannot take.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,86 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from indistinct.algorithms import Algorithm, Task
+from indistinct.algorithms.algorithm import declaration_of
 from indistinct.engine import Rows
-from indistinct.errors import PolicyError
-from indistinct.policy import Policy
+from indistinct.errors import PolicyError, TableError
+from indistinct.policy import Person, Policy
 from indistinct.policy.column_names import NAMESAKES, names_people, number_people
+from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.showing.words import counted
 
 READ_AS_NUMBERS = ("intervals", "rounding")
 """Hierarchies whose labels follow from the number that a cell is, however it is written."""
+
+
+def refuse_broken_promises(policy: Policy) -> None:
+    """Raise with everything in a policy that would make the promise of one of its models untrue."""
+    asked = [model.objections_to for model in policy.privacy if hasattr(model, "objections_to")]
+    if mistakes := [mistake for objections_to in asked for mistake in objections_to(policy)]:
+        raise PolicyError(mistakes)
+
+
+def refuse_without_ledger(policy: Policy) -> None:
+    """Raise if pseudonyms should be those of earlier releases, though no ledger keeps their key."""
+    if policy.stable_pseudonyms:
+        names = ", ".join(map(repr, policy.stable_pseudonyms))
+        raise PolicyError(
+            f"stable: the pseudonyms of {names} are to be the same in all releases, and only a ledger keeps their key "
+            "and knows what those releases reveal together; release with one (--ledger), or drop stable"
+        )
+
+
+def refuse_bad_key(policy: Policy) -> None:
+    """Raise if the key of the pseudonyms of people cannot be read, is too short, or others could know it."""
+    if policy.links_rows and isinstance(policy.person, Person):
+        read_key(policy.person)
+
+
+def refuse_seed(rows: Rows, policy: Policy) -> None:
+    """Raise if the release of a table cannot be drawn again from a seed."""
+    if rows.kind == "spark":
+        raise TableError("seed: rows that Spark holds have no order to begin with; leave the seed out, or use DuckDB")
+    if policy.pseudonym_columns:
+        refuse_unrepeatable(policy.person)
+    if policy.is_drawn:
+        raise PolicyError("seed: differential privacy holds only for draws that nobody can repeat; leave the seed out")
+
+
+def refuse_unable(task: Task, algorithm: Algorithm) -> None:
+    """Raise if an algorithm does not heed that people have several rows, that rows are linked, or levels."""
+    if task.counts_people and not declaration_of(algorithm).counts_people:
+        raise PolicyError(
+            f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
+            "mondrian or regroup"
+        )
+    if task.policy.links_rows and not declaration_of(algorithm).links_rows:
+        raise PolicyError(
+            f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
+            "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
+        )
+    refuse_undrawn(task.policy, algorithm)
+    refuse_other_levels(task.policy, algorithm)
+
+
+def refuse_undrawn(policy: Policy, algorithm: Algorithm) -> None:
+    """Raise if a policy promises how rows are drawn and the algorithm draws none."""
+    if policy.is_drawn and not declaration_of(algorithm).draws_rows:
+        raise PolicyError(
+            f"algorithm: {algorithm.name!r} draws no rows at random, which differential privacy needs; say "
+            "algorithm = 'safepub'"
+        )
+
+
+def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
+    """Raise if an algorithm does not keep to the levels that a policy demands."""
+    demanding = [name for name in policy.quasi if policy.columns[name].demands_levels]
+    if demanding and not declaration_of(algorithm).keeps_levels:
+        raise PolicyError(
+            f"columns.{demanding[0]}: the algorithm {algorithm.name!r}, as it is asked for, does not keep to min_level "
+            "and max_level; choose lattice, samarati, mingen, datafly, or mondrian or regroup with labels of the "
+            "hierarchy"
+        )
 
 
 def refuse_repeated_people(rows: Rows, policy: Policy) -> None:
