@@ -30,6 +30,7 @@ import pytest
 
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.engine.duckdb import recoding, session
+from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.errors import OutputError, TableError
 
 NAMES = ("name", "age", 'the "best" zip', "select", "größe")
@@ -574,6 +575,7 @@ def test_the_released_order_is_random_and_stays() -> None:
 def test_a_write_that_lacks_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_text("a\n1\n", "utf-8")
     with open_table(tmp_path / "t.csv") as rows:
+        assert isinstance(rows, DuckRows)
         copied = {"execute.side_effect": duckdb.OutOfMemoryException("could not allocate block of size 1")}
         monkeypatch.setattr(rows.source.session, "_connection", Mock(**copied))
         with pytest.raises(OutputError, match="raise memory_limit") as raised:
