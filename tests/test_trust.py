@@ -78,7 +78,7 @@ REASONED = {
     "a name that the session counts up, or one of a table that it made": {
         *("source.relation", "self.relation", "relation", "self._source.relation", "self.source.relation"),
         *("self._made.coded", "self._read.dictionary", "encoding.dictionary", "dictionary", "coded", "placed", "table"),
-        *("told", "released", "view", "theirs", "stored", "self._stored", "unordered", "labels", "database"),
+        *("told", "released", "view", "theirs", "stored", "self.apart", "unordered", "labels", "database"),
         *("schema", "self._schema", "stored[0]", "own", "encoding.relation", "self.stored", "self.line", "fold.stored"),
         *("fold.line", "stack.enter_context(self._source.session.registered_table(pa.table(data)))"),
         "given.enter_context(source.session.registered_table(_days_of_people(plan.shifts)))",
@@ -86,7 +86,7 @@ REASONED = {
     },
     "a name made of a letter and a number: g1, l0, k2": {
         *("name", "name_of", "names", "names[column]", "alias", "place_of[column]", "self._groups"),
-        "self._groups[release]",
+        *("self._groups[release]", "by", "_as_texts(names)", "_as_texts(cells)"),
     },
     "SQL that was made of quoted names by whoever calls": {
         *("cells", "cell", "clause", "condition", "encoding.where[0]", "query", "mine", "more", "apart", "text"),
@@ -105,7 +105,7 @@ REASONED = {
             "size",
         ),
         *("columns", "self.shown[column]", "encoding.number_of_rows", "self._made.number_of_rows", "self._cells()"),
-        *("self.layout.scan_lines(NO_CELL)", "self._read(types, f'{delimited}{line_end}')"),
+        *("layout.scan_lines(NO_CELL)", "fold.rows", "self._read(types, f'{delimited}{line_end}')"),
         "replace(self, path=path, blank_lines=0)._read(types, delimited, header=False)",
     },
     "a type, as DuckDB itself writes it": {"types[column]", "stored[column]", "kind"},

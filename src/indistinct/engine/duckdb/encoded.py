@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.recoding import LINE, divided_tables, recoded_by_column, recoded_locally
+from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.duckdb.source import Encoding, code_type, make_encoding, with_codes
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
@@ -141,7 +141,7 @@ class DuckEncoded(Encoded):
         if self._made.rows < folding.SAMPLED_ROWS:
             cells = [f"{sql} AS {quote(column)}" for column, sql in shown.items()]
             return self._table.derive(cells, stored.table, typed)
-        return self._table.derive_released(shown, stored.table, typed, LINE if stored.has_lines else None)
+        return self._table.derive_released(shown, typed, stored)
 
     def divide(self, plan: ClassPlan) -> dict[str, Rows]:
         self.refuse_closed()

@@ -5,7 +5,7 @@ Every function here makes a table of the session and returns its name; tables on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -39,6 +39,8 @@ class Stored(NamedTuple):
     """The columns that are ENUMs made here, which are released as text."""
     has_lines: bool = False
     """Whether there is a column ``LINE``."""
+    kinds: str | None = None
+    """The table with the cells of each line, if these stand apart: the other one then has ``LINE`` alone."""
 
 
 class Labels(NamedTuple):
@@ -55,7 +57,7 @@ def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> Sto
     shown = {column: _labels_of_column(source, encoding, column, plan, labels) for column in encoding.columns}
     unordered = _labelled_by_column(source, encoding, coded, shown, plan)
     source.session.drop(*(table for table in (labels, coded) if table not in (None, encoding.coded)))
-    unordered = _numbered_lines(source, unordered, is_folded=encoding.weight is not None)
+    unordered = _numbered_lines(source, unordered, plan.draws, is_folded=encoding.weight is not None)
     return _shuffled_rows(source, unordered, plan.draws)
 
 
@@ -67,7 +69,7 @@ def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> 
         source.session.drop(coded)
     unordered = _labelled_by_group(source, encoding, placed, plan)
     source.session.drop(placed)
-    return _shuffled_rows(source, _numbered_lines(source, unordered, is_folded=False), plan.draws)
+    return _shuffled_rows(source, _numbered_lines(source, unordered, plan.draws, is_folded=False), plan.draws)
 
 
 def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
@@ -279,8 +281,11 @@ def _days_of_people(shifts: Shifts) -> pa.Table:
     return pa.table({**codes, "days": integers(np.asarray(shifts.days, np.int64))})
 
 
-def _numbered_lines(source: DuckSource, unordered: Stored, *, is_folded: bool) -> Stored:
-    """Give rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded."""
+def _numbered_lines(source: DuckSource, unordered: Stored, draws: Draws, *, is_folded: bool) -> Stored:
+    """Give rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded.
+
+    Of text, which is written line by line, only the numbers are shuffled: the cells of each stand in another table.
+    """
     session = source.session
     if not is_folded and unordered.rows < folding.SAMPLED_ROWS:
         return unordered
@@ -291,44 +296,51 @@ def _numbered_lines(source: DuckSource, unordered: Stored, *, is_folded: bool) -
         return unordered
     names, number = ", ".join(cells), "sum(n)::BIGINT" if is_folded else "count(*)"
     kinds, lines = session.fresh("kinds"), session.fresh("lines")
+    order = f"ORDER BY {_as_texts(cells)}" if draws.repeats else ""  # so that lines are in the order of their cells
     different = session.store(
         kinds,
-        f"SELECT *, row_number() OVER () - 1 AS {LINE} "
+        f"SELECT *, row_number() OVER ({order}) - 1 AS {LINE} "
         f"FROM (SELECT {names}, {number} AS n FROM {unordered.table} GROUP BY {names})",
     )
+    are_apart = source.fold is not None
+    shown = LINE if are_apart else f"{names}, {LINE}"
     rows = session.store(
         lines,
-        f"SELECT {names}, {LINE} FROM "
-        f"(SELECT {names}, {LINE}::{code_type(different)} AS {LINE}, unnest(range(n)) FROM {kinds})",
+        f"SELECT {shown} FROM (SELECT * REPLACE ({LINE}::{code_type(different)} AS {LINE}), unnest(range(n)) "
+        f"FROM {kinds})",
     )
-    session.drop(unordered.table, kinds)
-    return Stored(lines, rows, unordered.enums, has_lines=True)
+    session.drop(unordered.table, *([] if are_apart else [kinds]))
+    return Stored(lines, rows, unordered.enums, has_lines=True, kinds=kinds if are_apart else None)
 
 
 def _shuffled_rows(source: DuckSource, unordered: Stored, draws: Draws) -> Stored:
     """Move the rows into a new table in the order of 64-bit keys, usually of the system's secure generator."""
     ordered = source.session.fresh("released")
-    table = _repeatable_order(source, unordered.table, draws)
+    table = _repeatable_order(source, unordered.table, draws, LINE if unordered.kinds is not None else None)
     with source.session.registered_table(_random_keys(unordered.rows, draws.part("order"))) as keys:
         source.session.store(ordered, f"SELECT u.* FROM {table} AS u POSITIONAL JOIN {keys} ORDER BY key")
     source.session.drop(table)
     return unordered._replace(table=ordered)
 
 
-def _repeatable_order(source: DuckSource, unordered: str, draws: Draws) -> str:
+def _repeatable_order(source: DuckSource, unordered: str, draws: Draws, by: str | None = None) -> str:
     """Move the rows into a table in the order of their cells if draws are to repeat; else leave them where they are.
 
-    Keys are given to rows by position, and without this the position follows from the source and from threads. Cells
-    are ordered as texts, since an ENUM made here has its values in any order.
+    Keys are given to rows by position, and without this the position follows from the source and from threads. The
+    order is that of the column ``by``, if it has that of the cells.
     """
     if not draws.repeats:
         return unordered
     ordered = source.session.fresh("ordered")
     names = [name for (name,) in source.session.fetch(f"SELECT column_name FROM (DESCRIBE {unordered})")]
-    by = ", ".join(f"{name}::VARCHAR NULLS FIRST" for name in names)
-    source.session.execute(f"CREATE TABLE {ordered} AS SELECT * FROM {unordered} ORDER BY {by}")
+    source.session.execute(f"CREATE TABLE {ordered} AS SELECT * FROM {unordered} ORDER BY {by or _as_texts(names)}")
     source.session.drop(unordered)
     return ordered
+
+
+def _as_texts(names: Iterable[str]) -> str:
+    """Return the SQL of an order of cells as texts, since an ENUM made here has its values in any order."""
+    return ", ".join(f"{name}::VARCHAR NULLS FIRST" for name in names)
 
 
 def _random_keys(rows: int, draws: Draws) -> pa.RecordBatchReader:

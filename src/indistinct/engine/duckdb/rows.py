@@ -17,6 +17,7 @@ from indistinct.engine.duckdb.folding import StoredRows
 from indistinct.engine.duckdb.moving_dates import moment_sql
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
+from indistinct.engine.duckdb.recoding import LINE, Stored
 from indistinct.engine.duckdb.session import NO_MEMORY, Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource, eligible
 from indistinct.engine.formats import format_to_write
@@ -26,7 +27,7 @@ from indistinct.errors import OutputError, TableError
 
 
 class DuckRows(Rows):
-    """A table, view or scan in a DuckDB session. ``views``, the last first, and the table ``stored`` are its own."""
+    """A table, view or scan in a DuckDB session. ``views``, the last first, and the tables ``stored`` are its own."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class DuckRows(Rows):
         relation: str,
         origin: Origin,
         typed: frozenset[str] | None = None,
-        stored: str | None = None,
+        stored: tuple[str, ...] = (),
         views: tuple[str, ...] = (),
         max_tuples: int | None = None,
     ) -> None:
@@ -76,17 +77,17 @@ class DuckRows(Rows):
     def derive(self, cells: Sequence[str], stored: str, typed: frozenset[str]) -> DuckRows:
         """Return these cells of a stored table as rows of the same kind; they own the table."""
         view = self.source.session.create_view(f"SELECT {', '.join(cells)} FROM {stored}")
-        return DuckRows(self.source.session, view, self._origin, typed & self._typed, stored, (view,))
+        return DuckRows(self.source.session, view, self._origin, typed & self._typed, (stored,), (view,))
 
-    def derive_released(
-        self, shown: Mapping[str, str], stored: str, typed: frozenset[str], line: str | None
-    ) -> DuckRows:
-        """Return the cells r0, r1, … of a stored table as rows of the same kind; ``line`` has the kind of each row."""
+    def derive_released(self, shown: Mapping[str, str], typed: frozenset[str], stored: Stored) -> DuckRows:
+        """Return the cells r0, r1, … of stored rows, as they are shown, as rows of the same kind, which own them."""
         session = self.source.session
+        view = session.fresh("source")
+        fold = StoredRows(view, session, stored.table, shown, LINE if stored.has_lines else None, stored.kinds)
         cells = ", ".join(f"{sql} AS {quote(column)}" for column, sql in shown.items())
-        view = session.create_view(f"SELECT {cells} FROM {stored}")
-        origin = replace(self._origin, fold=StoredRows(view, session, stored, shown, line))
-        return DuckRows(session, view, origin, typed & self._typed, stored, (view,))
+        session.execute(f"CREATE VIEW {view} AS SELECT {cells} FROM {fold.rows}")
+        tables = (stored.table, *([] if stored.kinds is None else [stored.kinds]))
+        return DuckRows(session, view, replace(self._origin, fold=fold), typed & self._typed, tables, (view,))
 
     def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> DuckRows:
         session, source = self.source.session, self.source
@@ -115,7 +116,7 @@ class DuckRows(Rows):
             f"SELECT {', '.join(cells)} FROM (SELECT *, {', '.join(keys)} FROM {source.relation}) AS r{joins}"
         )
         typed = self._typed - {column for column, kind in types.items() if kind == "VARCHAR"}
-        rows = DuckRows(session, view, self._origin, typed, told, (view, *self._views), self.max_tuples)
+        rows = DuckRows(session, view, self._origin, typed, (told,), (view, *self._views), self.max_tuples)
         self._views = ()
         self.close()
         return rows
@@ -321,7 +322,7 @@ class DuckRows(Rows):
         left = [column for column in self.columns() if column not in columns]
         session.execute(f"CREATE VIEW {view} AS SELECT {', '.join(map(quote, left))} FROM {relation}")
         rows = DuckRows(session, view, self._origin, self._typed - set(columns), self._stored, (view, *self._views))
-        self._stored, self._views = None, ()
+        self._stored, self._views = (), ()
         self.close()
         return rows
 
@@ -335,8 +336,7 @@ class DuckRows(Rows):
         if session.is_open:
             for view in self._views:
                 session.execute(f"DROP VIEW {view}")
-            if self._stored is not None:
-                session.execute(f"DROP TABLE {self._stored}")
+            session.drop(*self._stored)
 
     def _count_unmatched_rows(self, mine: str, theirs: str, columns: Sequence[str]) -> int:
         """Return the rows of one query beyond those of another, as multisets: one grouping instead of EXCEPT ALL."""

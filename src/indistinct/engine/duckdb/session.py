@@ -179,10 +179,10 @@ class Session:
         with self._errors():
             return self._connection.sql(sql, params=list(parameters)).to_arrow_table()
 
-    def stream(self, sql: str) -> pa.RecordBatchReader:
-        """Return the rows of a query as a stream that never holds them all."""
+    def stream(self, sql: str, rows: int = 100_000) -> pa.RecordBatchReader:
+        """Return the rows of a query as a stream that never holds them all, so many at a time."""
         with self._errors():
-            return self._connection.sql(sql).to_arrow_reader(100_000)
+            return self._connection.sql(sql).to_arrow_reader(rows)
 
     @contextmanager
     def registered_table(self, data: object) -> Iterator[str]:

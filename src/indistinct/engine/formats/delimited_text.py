@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,7 +18,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.folding import Folded, StoredRows, rows_repeat
+from indistinct.engine.duckdb.folding import Folded, StoredRows
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
@@ -34,8 +35,8 @@ SAMPLE_LINES = 200
 # The longest line there may be. A quarter of DuckDB's own choice: as fast, and leaves room under a small memory limit.
 BUFFER_BYTES = 8_000_000
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-NO_CELL = "\x01"
-"""Stands between cells where a line is one; a file that holds it is not folded."""
+LINES_AT_ONCE = 8192
+"""So many lines are written together; their text stays in the processor's cache."""
 NO_NAME = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Signs of text that is read in a wrong encoding, in which the whole table may be one line."""
 CELL = re.compile(r"\s*([+-]?[0-9]+([.,][0-9]+)*|[0-9]{1,4}([-/.][0-9]{1,4}){2}([ T].*)?|\S+@\S+\.\S+)\s*")
@@ -100,10 +101,11 @@ def _write_lines(source: DuckSource, fold: StoredRows, path: Path, delimiter: st
     ((number,),) = session.fetch(f"SELECT max({fold.line}) + 1 FROM {fold.stored}")
     if len(lines) != number or any(b"\r" in line for line in (header, *lines)):
         return False
+    texts = np.array(lines, np.object_)
     with path.open("wb") as file:
         file.write(header)
-        for batch in session.stream(f"SELECT {fold.line} FROM {fold.stored}"):
-            file.write(b"".join(map(lines.__getitem__, np.from_dlpack(batch.column(0)).tolist())))
+        for batch in session.stream(f"SELECT {fold.line} FROM {fold.stored}", LINES_AT_ONCE):
+            file.write(b"".join(texts[np.from_dlpack(batch.column(0))].tolist()))
     return True
 
 
@@ -163,11 +165,7 @@ class TextFile:
 
 @dataclass(slots=True)
 class RepeatedLines:
-    """The lines of a text file, which are its rows unless a cell holds a line break.
-
-    Lines are grouped as they are, and what is left goes to a file in the private folder, each with its number before
-    it. That is parsed like the file itself.
-    """
+    """The lines of a text file, which are its rows unless a cell holds a line break."""
 
     relation: str
     session: Session
@@ -177,47 +175,13 @@ class RepeatedLines:
     def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
         """Return the folded rows with all their columns."""
         if not self._made:
-            try:
-                self._made.append(self._make())
-            except TableError:  # a file that is not in order: whoever parses it says what is wrong, and where
-                self._made.append(None)
+            is_small = self.layout.path.stat().st_size < folding.SAMPLED_ROWS
+            # an empty line may be a row, or a name several lines
+            is_other = len(self.layout.names) == 1 or self.layout.line_end is not None
+            self._made.append(None)  # also of a file that is not in order: whoever parses it says what is wrong
+            with suppress(TableError):
+                self._made[0] = None if is_small or is_other else folding.fold_lines(self.session, self.layout)
         return self._made[0]
-
-    def _make(self) -> Folded | None:
-        lines, layout, session = self.layout.scan_lines(NO_CELL), self.layout, self.session
-        if len(layout.names) == 1 or layout.line_end is not None:  # an empty line may be a row, or a name several lines
-            return None
-        if layout.path.stat().st_size < folding.SAMPLED_ROWS or not rows_repeat(session, lines, ["line"]):
-            return None
-        table, path = session.fresh("lines"), session.folder / f"{session.fresh('lines')}.csv"
-        session.execute(f"CREATE TABLE {table} AS SELECT line, count(*) AS n FROM {lines} GROUP BY line")
-        try:
-            if not self._are_rows(table):
-                return None
-            numbered = f"SELECT n || {literal(layout.delimiter)} || line FROM {table} WHERE line <> ''"
-            session.execute(
-                f"COPY ({numbered}) TO {literal(str(path))} "
-                f"(FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER {literal(NO_CELL)})"
-            )
-        finally:
-            session.drop(table)
-        weight = "n"
-        while weight in layout.names:
-            weight += "_"
-        return Folded(session.create_view(layout.scan_counted(path, weight)), weight)
-
-    def _are_rows(self, table: str) -> bool:
-        """Tell whether lines are the whole file, byte by byte, and whether each of them is a row.
-
-        A cell holds a line break only if some line has an odd number of quotation marks.
-        """
-        marks = "length(line) - length(replace(line, '\"', ''))"
-        odd, lines, letters = self.session.fetch(
-            f"SELECT count(*) FILTER (WHERE ({marks}) % 2 = 1), sum(n), coalesce(sum(n * strlen(line)), 0) FROM {table}"
-        )[0]
-        before, line_end = self.layout.measure_header()
-        missing = self.layout.path.stat().st_size - (before + int(letters) + int(lines) * line_end)
-        return bool(odd == 0 and missing in (0, -line_end))  # the last line may do without its end
 
 
 def read_layout(path: Path, folder: Path, delimiter: str | None, encoding: str | None) -> TextFile:
