@@ -164,7 +164,7 @@ class MutantRuns:
         try:
             while True:
                 limit = GRACE + PATIENCE * (self.reached.seconds[tests[done]] if done < len(tests) else 1.0)
-                ready, _, _ = select.select([reading], [], [], limit)
+                ready, _, _ = select.select([reading], [], [], limit * _crowd())
                 told = os.read(reading, 1) if ready else b"h"
                 if told == b"+":
                     done += 1
@@ -238,6 +238,11 @@ def _end_with_parent() -> None:
     """Let this fork be killed when the process ends that made it: a mutant may run for ever."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _crowd() -> float:
+    """Give how many processes share a processor now, at least 1: who waits for it does not hang."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _is_cache(value: object) -> bool:

@@ -3,13 +3,14 @@
     python -m campaigns mutants --minutes 25 --seed 0          a random sample of all mutants, as far as time allows
     python -m campaigns mutants --inputs 1000000               all of them
     python -m campaigns mutants --inputs 50 --set rooms=privacy --set tests=tests/test_models.py
-    HYPOTHESIS_PROFILE=ci python -m campaigns mutants --set only=survivors.txt     those that an earlier run named
+    python -m campaigns mutants --set only=campaigns/survivors.json     those that no test caught before
 
 ``--set slow=no`` leaves out the slow tests, ``--set servers=yes`` takes those that need a PostgreSQL server, ``--set
-wall=30`` ends it after so many minutes on the wall, and ``--set survivors=FILE`` writes the names of those that no test
-caught. ``--set fates=FILE`` runs it in parts: each fate is kept there, what was caught is not met again as long as its
+wall=30`` ends it after so many minutes on the wall, and ``--set survivors=FILE`` writes those that no test caught.
+``--set fates=FILE`` runs it in parts: each fate is kept there, what was caught is not met again as long as its
 function stays as it was, and all of them are counted. Mutants that change nothing anybody could notice stand in
-equivalent_mutants.json with the reason, and are counted apart.
+equivalent_mutants.json with the reason, and are counted apart. Those that somebody could notice and no test catches
+stand in survivors.json, each with what would show it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from campaigns.running import Options, Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.json")
+SURVIVORS = Path(__file__).with_name("survivors.json")
 ROOMS = ("proof", "privacy", "recoding", "ledger", "studio/guard.py")
 CAUGHT = (KILLED, HUNG)
 ENOUGH = 0.95
@@ -58,11 +60,11 @@ def run(options: Options) -> Outcome:
     every = [mutant for room in rooms for path in _modules(room) for mutant in mutants_of(path, package)]
     options.dice(0).shuffle(every)
     if "only" in options.more:
-        named = set(Path(options.more["only"]).read_text("utf-8").splitlines())
-        every = [mutant for mutant in every if mutant.name in named]
+        named = reasons(Path(options.more["only"]))
+        every = [mutant for mutant in every if mutant.key in named]
     if options.case is not None:
         every = every[options.case : options.case + 1]
-    equivalent = known_equivalent()
+    equivalent, survivors = reasons(EQUIVALENT), reasons(SURVIVORS)
     kept = Path(options.more["fates"]) if "fates" in options.more else None
     before = {} if kept is None else earlier_fates(kept, every)
     waiting = [mutant for mutant in every if mutant.key not in before or before[mutant.key].fate not in CAUGHT]
@@ -83,8 +85,10 @@ def run(options: Options) -> Outcome:
             if kept is not None:
                 keep(kept, fates[-1])
             if fates[-1].fate in (SURVIVED, UNREACHED):
-                is_known = mutant.key in equivalent
-                print(f"{case}: {fates[-1].fate}{' (equivalent)' if is_known else ''}: {mutant.name}", flush=True)
+                known = " (equivalent)" if mutant.key in equivalent else " (listed)" if mutant.key in survivors else ""
+                print(f"{case}: {fates[-1].fate}{known}: {mutant.name}", flush=True)
+        if runs.left_out:
+            outcome.notes["tests that did not do"] = ", ".join(runs.left_out)
         slow = "" if runs.with_slow else ", without the slow ones"
         outcome.notes["tests"] = f"{len(runs.items)} in the profile {os.environ['HYPOTHESIS_PROFILE']}{slow}"
 
@@ -99,8 +103,9 @@ def run(options: Options) -> Outcome:
         fates = list((before | {fate.mutant.key: fate for fate in fates}).values())
     judge(outcome, fates, len(every), equivalent)
     if "survivors" in options.more:
-        alive = [fate.mutant.name for fate in fates if fate.fate in (SURVIVED, UNREACHED)]
-        Path(options.more["survivors"]).write_text("".join(f"{name}\n" for name in alive), "utf-8")
+        alive = {fate.mutant.key for fate in fates if fate.fate in (SURVIVED, UNREACHED)} - equivalent.keys()
+        listed = {key: survivors.get(key, "") for key in sorted(alive)}
+        Path(options.more["survivors"]).write_text(json.dumps(listed, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return outcome
 
 
@@ -166,9 +171,9 @@ def keep(kept: Path, fate: Fate) -> None:
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
-def known_equivalent() -> dict[str, str]:
-    """Give the mutants that nobody could notice, each with the reason."""
-    found: dict[str, str] = json.loads(EQUIVALENT.read_text("utf-8"))
+def reasons(listed: Path) -> dict[str, str]:
+    """Give the mutants of a list, each with the reason why it stands there."""
+    found: dict[str, str] = json.loads(listed.read_text("utf-8"))
     return found
 
 

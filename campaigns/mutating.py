@@ -144,10 +144,10 @@ def plant(mutant: Mutant, package: Path, live: Live) -> bool:
         function
         for function in live.get((str(path), mutant.function), [])
         if function.__code__.co_firstlineno == changed.co_firstlineno
-        and function.__code__.co_freevars == changed.co_freevars
+        and changed.co_freevars in ((), function.__code__.co_freevars)
     ]
-    for function in fitting:
-        function.__code__ = changed
+    for function in fitting:  # one that asks for super() no more must still seem to
+        function.__code__ = changed.replace(co_freevars=function.__code__.co_freevars)
     return bool(fitting)
 
 

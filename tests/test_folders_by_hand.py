@@ -162,9 +162,12 @@ def test_files_and_policies_that_are_others(folders: dict[str, Path], saying: An
         files = json.loads((folders[form] / "manifest.json").read_text("utf-8"))["files"]
         assert wrong(ix.verify(saying(form, files=dict.fromkeys(files, "0" * 64)))) == {"file": words}
         saying(form)
-        stricter = replace(FORMS[form][0], one_row_per_person=True)
-        found = wrong(ix.verify(folders[form], stricter))
-        assert found["policy"] == "the release was made for another policy"
+        stricter = replace(FORMS[form][0], privacy=(ix.KAnonymity(2),), suppressed_rows="blank", max_suppression=0.5)
+        judged = ix.verify(folders[form], stricter, suppressed=2)
+        assert wrong(judged)["policy"] == "the release was made for another policy"
+        assert "manifest" not in wrong(judged)  # what another policy would leave open is not held against it
+        limit = "2 of 8 rows suppressed, 4 allowed" if form == "two tables" else "2 of 6 rows suppressed, 3 allowed"
+        assert judged.checks[-1].detail == limit  # two tables have no blank rows
     (folders["one table"] / "more").write_text("x")
     strange = wrong(ix.verify(folders["one table"]))["file"]
     (folders["one table"] / "more").unlink()
@@ -216,8 +219,14 @@ def test_people_of_rows_that_say_whose_they_are_are_counted_in_groups() -> None:
         by_group = [check.detail for check in count_people(released, policy, ("id",))]
         linked = replace(policy, person={"column": "id", "release": "pseudonym"})
         by_profile = [check.detail for check in count_people(released, linked, ("id",))]
+        few = replace(policy, privacy=(ix.KAnonymity(4, known=1),))
+        (by_column,) = count_people(released, few, ("id",))
+    assert by_column.detail == "any one of 2 quasi columns is shared by at least 4 people; 2 sets of columns counted"
     assert by_group == ["2 groups, the smallest of 4 people"] * 2
     assert by_profile == ["1 profile, the smallest of 4 people"] * 2
+    with open_table(table(id=list("aabbc"), age=list("12121"), sex=["m"] * 5, ill=["x"] * 5)) as released:
+        (uneven,) = count_people(released, replace(linked, privacy=(ix.KAnonymity(1),)), ("id",))
+    assert uneven.detail == "2 profiles, the smallest of 1 person"
 
 
 def test_people_who_are_stated_are_those_of_the_pseudonyms() -> None:
@@ -242,6 +251,8 @@ def test_exchanged_pseudonyms_are_found_with_the_original() -> None:
     assert wrong(ix.verify(rows, policy, original=TWICE)) == {}
     exchanged = rows.set_column(2, "ill", pa.array(list("xxyyxyxy")))  # the same rows, under other pseudonyms
     assert set(wrong(ix.verify(exchanged, policy, original=TWICE))) == {"linked rows"}
+    unnamed = rows.set_column(3, "pseudonym", pa.array([None, *(who * 32 for who in "abbccdd")]))
+    assert wrong(ix.verify(unnamed, policy))["pseudonyms in pseudonym"] == "1 values are none"
     short = rows.set_column(3, "pseudonym", pa.array(["Ann"] * 8))
     assert wrong(ix.verify(short, policy))["pseudonyms in pseudonym"] == "1 values are none"
     assert "columns" in wrong(ix.verify(rows.drop_columns(["pseudonym"]), policy))

@@ -7,16 +7,19 @@ import http.client
 import json
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 
 import indistinct as ix
 from indistinct.counting import Groups
-from indistinct.engine import ABSENT, HISTORY, KEY, PERSON, ROW, STATE, ValueCounts
+from indistinct.engine import ABSENT, HISTORY, KEY, PERSON, ROW, STATE, RowHistories, ValueCounts
+from indistinct.engine.plans import PlacedRows
 from indistinct.errors import LedgerError, OutputError, RefusedError, VerificationError
 from indistinct.ledger import terms as terms_module
 from indistinct.ledger.again import History, _refuse_other_ways, _still_promised, with_internal_columns
@@ -262,6 +265,8 @@ def test_changed_files_are_found(files: Files) -> None:
     (folder / "release" / "table.csv").mkdir()
     with pytest.raises(VerificationError, match="cannot be read"):
         files.path(one, "release/table.csv")
+    unnamed = replace(one, files={"\ud800": DIGEST})
+    assert files._wrong(unnamed, "\ud800") == "'\\ud800' is the name of no file"
     folder.rename(files.folder / "away")
     assert files.findings(one) == ["its files are missing"]
     folder.symlink_to(files.folder / "away")
@@ -327,6 +332,11 @@ def test_what_was_left_over_is_found_by_its_age(files: Files) -> None:
     assert aside.name.endswith(".swept")
     assert not (files.folder / other.place).exists()
     assert aside.name in {path.name for path in files.left_over([one.place], older_than=-10)}
+    gone = Mock(path="gone", stat=Mock(side_effect=FileNotFoundError))
+    there = Mock(path="there", stat=Mock(return_value=Mock(st_mtime=0)))
+    gone.name = there.name = PLACE
+    with patch.object(os, "scandir", lambda _: nullcontext([gone, there])):
+        assert files.left_over([]) == [Path("there")]  # the other one was adopted or removed in the meantime
 
 
 # Witnesses
@@ -438,7 +448,9 @@ def test_a_server_may_not_answer_without_end(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(witness, "MOST_BYTES", 67)
     assert asked.heads() == [(0, START)]  # as many bytes as there may be
     monkeypatch.setattr(http.client, "HTTPSConnection", Answer)
+    monkeypatch.delattr(http.client, "HTTPConnection")
     assert witness_at("https://example.org/heads").heads() == [(0, START)]
+    monkeypatch.setattr(http.client, "HTTPConnection", Answer, raising=False)
     monkeypatch.setattr(Answer, "said", f"0 {START}\n".encode() * 2)
     with pytest.raises(LedgerError, match="answers more than heads take"):
         asked.heads()
@@ -533,6 +545,7 @@ def test_where_a_ledger_is(tmp_path: Path) -> None:
         ("database is locked", "was busy for 60 seconds"),
         ("canceling statement due to lock timeout", "was busy for 60 seconds"),
         ("attempt to write a readonly database", "may be read here, but not be written"),
+        *((sign, "does not answer") for sign in database.SILENT),
         ("disk full", "the ledger x: disk full"),
     ],
 )
@@ -1062,6 +1075,43 @@ def test_cells_are_judged_by_their_values() -> None:
     tree = replace(PLAIN, columns={**PLAIN.columns, "ill": ix.sensitive(ix.levels([["a", "*"], ["b", "*"]]))})
     asked = replace(tree, privacy=[ix.TCloseness(1, "hierarchical")])
     assert judge_together(Cells([[0], [1]], [1, 1], [[{"a": 1}, {"b": 1}]]), [0], [asked]).passed  # type: ignore[arg-type]
+    several = judged(Cells([[0]], [3], [[{"a": 1, "b": 1, "c": 1}]]), [ix.LDiversity(2)])
+    assert several.passed  # three values in one cell, and not a value in three cells
+
+
+class CellsOfRows(RowHistories):
+    """Two cells by hand: one of three rows of two people, one of two rows of a person who cannot be recognised."""
+
+    def __init__(self) -> None:
+        """Nothing is opened."""
+
+    def cells(self) -> tuple[Any, Any]:
+        return np.array([[0], [1]]), np.array([2, 1])
+
+    def rows_in(self, release: int, columns: Sequence[str]) -> Any:
+        texts = dict.fromkeys(columns, ("x", "y", "z"))
+        values = {name: np.array([0, 1, 1, 2, 2]) for name in columns}
+        return PlacedRows(np.array([0, 1, 1, 2, 2]), np.array([0, 0, 0, 1, 1]), values, texts)
+
+    def persons_in(self, is_chosen: Any) -> Any:
+        return np.concatenate([own for own, chosen in zip(([0, 1], [2]), is_chosen, strict=True) if chosen] or [[]])
+
+    def people_in(self, is_chosen: Any) -> int:
+        return len(self.persons_in(is_chosen))
+
+    def unrecognised_people(self) -> Any:
+        return np.array([2])
+
+
+def test_cells_of_rows_are_judged_in_people() -> None:
+    tree = replace(PLAIN, columns={**PLAIN.columns, "ill": ix.sensitive(ix.levels([[name, "*"] for name in "xyz"]))})
+    for model, at_risk in ((ix.KAnonymity(1), 1), (ix.LDiversity(2), 1), (ix.KAnonymity(3), 3)):
+        for policy in (PLAIN, tree):
+            found = judge_together(CellsOfRows(), [0], [replace(policy, privacy=[model])])
+            assert (found.people, found.unrecognised, found.at_risk) == (3, 1, at_risk)
+            assert [failure.people for failure in found.failures] == ([] if model == ix.KAnonymity(1) else [at_risk])
+    far = ix.TCloseness(0.4, "hierarchical")
+    assert judge_together(CellsOfRows(), [0], [replace(tree, privacy=[far])]).failures != ()
 
 
 def test_cells_keep_their_signatures() -> None:

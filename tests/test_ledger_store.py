@@ -1399,6 +1399,11 @@ def test_a_guard_that_does_nothing_is_noticed(tmp_path: Path) -> None:
 
 def test_a_postgres_guard_that_is_gone_is_noticed(postgres_url: str, tmp_path: Path) -> None:
     with Store.create(postgres_url, folder=tmp_path / "store") as store:
+        with pytest.raises(ix.LedgerError, match="holds a ledger already"):
+            Store.create(postgres_url, folder=tmp_path / "other")
+        with store._database.writing() as connection:
+            limits = [f"SHOW {name}" for name in ("lock_timeout", "idle_in_transaction_session_timeout")]
+            assert [connection.exec_driver_sql(limit).scalar() for limit in limits] == ["1min", "1min"]
         assert store.verify().passed
         with store._database.writing() as connection:
             connection.execute(text("ALTER TABLE indistinct_entries DISABLE TRIGGER indistinct_entries_kept"))

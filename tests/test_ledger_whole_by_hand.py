@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,23 +11,27 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 import indistinct as ix
 import indistinct.ledger
+from indistinct.engine import KEY
 from indistinct.errors import LedgerError, RefusedError
-from indistinct.ledger import adding
+from indistinct.ledger import adding, offer
 from indistinct.ledger import ledger as module
-from indistinct.ledger.again import with_internal_columns
+from indistinct.ledger.again import History, with_internal_columns
 from indistinct.ledger.history import Earlier
 from indistinct.ledger.offer import pseudonym_key
 from indistinct.ledger.store import database, store
 from indistinct.ledger.store.database import Database
+from indistinct.ledger.store.entry import Draft
 from indistinct.ledger.store.entry_files import Files
 from indistinct.ledger.store.spending import Spending
 from indistinct.ledger.store.store import HeadMoved
-from indistinct.ledger.store.witness import FileWitness
+from indistinct.ledger.store.witness import FileWitness, GitWitness
 from indistinct.ledger.terms import Terms, policy_text
 from indistinct.policy import Policy
+from indistinct.recoding.classes import LINK
 from indistinct.released.manifest import SIGNATURE
 
 POLICY = Policy({"name": ix.identifier(), "age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
@@ -100,11 +105,16 @@ def test_a_release_that_is_based_says_so(ledger: Any) -> None:
         assert "based" not in release.facts  # the earlier releases show no column that this one generalizes
 
 
-def test_a_release_says_which_cells_could_not_be_read(ledger: Any) -> None:
+def test_a_release_says_which_cells_could_not_be_read_and_its_salt(
+    ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     policy = replace(POLICY, columns={**POLICY.columns, "age": ix.quasi(ix.intervals(10, 100), unreadable="suppress")})
+    monkeypatch.setenv("KEY_OF_PEOPLE", "k" * 40)
+    named = replace(policy, person={"column": "name", "release": "pseudonym", "key_env": "KEY_OF_PEOPLE"})
     unread = FOUR.set_column(1, "age", [["31", "32", "45", "?"]])
-    with ledger.anonymize(unread, policy, recipient="R") as release:
+    with ledger.anonymize(unread, named, recipient="R") as release:
         assert release.facts["unreadable"] == {"age": 1}
+        assert len(release.facts["pseudonym_salt"]) == 32
 
 
 def test_releases_that_come_in_between_are_checked_as_well(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,8 +137,8 @@ def test_releases_that_come_in_between_are_checked_as_well(ledger: Any, monkeypa
         return joined_with(self, *given)
 
     monkeypatch.setattr(Earlier, "joined_with", counted)
-    ledger.anonymize(people(31, 32, 45, 46), POLICY, recipient="R").close()
-    assert joined == [(1, 2), (1, 2), (1, 2, 3)]
+    ledger.anonymize(people(31, 32, 45, 46), POLICY, recipient="R", again="consistent").close()
+    assert joined == [(1, 2), (1, 2), (1, 2, 3)]  # it holds, so it is not made anew
     joined.clear()
     ledger.anonymize(FOUR, POLICY, recipient="R").close()
     assert joined == [(1, 2, 3, 4)]  # nobody came in between, so nothing is looked at twice
@@ -166,6 +176,39 @@ def test_a_release_that_is_overtaken_is_refused_or_made_anew(ledger: Any, monkey
     assert ledger.entries[2].details["checked_against"] == [2]  # made anew, in keeping with it
 
 
+def test_rows_that_were_drawn_are_booked_and_not_joined(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = ix.Policy({"age": ix.quasi(ix.intervals(10))}, [ix.DifferentialPrivacy(1.0, 1e-4)], algorithm="safepub")
+    asked: list[Any] = []
+    assert ledger.check(None, private, recipient="R") is module.ALONE  # the table is not looked at
+    monkeypatch.setattr(module, "make_release", lambda *given, watch, **__: asked.append((*given, watch)))
+    monkeypatch.setattr(module.Ledger, "_give_drawn", lambda *given: given[1:])
+    watch = ix.Watch()
+    (_, terms, goal) = ledger.anonymize(None, private, recipient="R", watch=watch)
+    assert (terms.recipient, goal.folder, asked) == ("R", None, [(None, private, watch)])
+
+    def overspent(*_: object) -> None:
+        raise RefusedError("spent")
+
+    monkeypatch.setattr(module.Ledger, "_refuse_overspending", overspent)
+    with pytest.raises(RefusedError):
+        ledger.anonymize(None, private, recipient="R")
+    assert len(asked) == 1  # nothing was made of what the budget does not allow
+    at: Any = SimpleNamespace(head="0" * 64, _refuse_overspending=overspent, _append=lambda *given: given[5])
+    assert module.Ledger._append_drawn(at, terms, Path("x"), {"added": True}) == {"added": True}
+    with pytest.raises(RefusedError):  # what has not left the house is not given
+        module.Ledger._append_drawn(at, terms, Path("x"), {})
+    entries = [SimpleNamespace(is_drawn=is_drawn, number=number) for number, is_drawn in enumerate((True, False))]
+    at = SimpleNamespace(store=SimpleNamespace(entries=lambda source: entries, files=None))
+
+    def note(every: list[Any]) -> list[Any]:
+        asked.append(every)
+        return []
+
+    held: Any = SimpleNamespace(source="main", names_rows=False, entries_held=note)
+    module.Ledger._earlier(at, held, {})
+    assert asked[1:] == [entries[1:]]
+
+
 def test_an_entry_that_another_comes_before_is_made_after_it(
     ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,8 +239,11 @@ def test_a_release_made_before_is_entered_if_it_comes_out_the_same(ledger: Any, 
     for other in (people(31, 32, 45, 56), people(31, 32, 45, 46, 47), healthy):
         with pytest.raises(LedgerError, match="not the release of this original"):
             ledger.add(tmp_path / "old", POLICY, other, recipient="R")
-    with pytest.raises(ix.PolicyError, match=r"columns\.ill: the table has no such column"):
-        ledger.add(tmp_path / "old", POLICY, FOUR.drop_columns("ill"), recipient="R")
+    for name in ("name", "age", "ill"):
+        with pytest.raises(ix.PolicyError, match=rf"columns\.{name}: the table has no such column"):
+            ledger.add(tmp_path / "old", POLICY, FOUR.drop_columns(name), recipient="R")
+        with pytest.raises(ix.PolicyError, match=rf"columns\.{name}: the table has no such column"):
+            ledger.anonymize(FOUR.drop_columns(name), POLICY, recipient="R")
     manifest = tmp_path / "old" / "manifest.json"
     manifest.write_text(manifest.read_text("utf-8").replace('"released": 4', '"released": 5'), "utf-8")
     with pytest.raises(ix.VerificationError):
@@ -222,6 +268,49 @@ def test_keys_of_pseudonyms_are_made_where_there_are_any() -> None:
     numbered = replace(POLICY, columns={**POLICY.columns, "name": ix.identifier(pseudonym="stable")})
     keys = [pseudonym_key(Terms(numbered, "R", source), bytes(32)) for source in ("a", "b")]
     assert None not in keys
+
+
+def test_the_file_of_a_key_is_read_where_a_person_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    linked = replace(POLICY, person={"column": "name", "release": "pseudonym", "key_file": "file.key"})
+    monkeypatch.setattr("indistinct.release.pseudonyms.read_key", lambda person: person.columns[0].encode())
+    made = [pseudonym_key(Terms(linked, "R"), bytes(32)) for _ in range(2)]
+    assert all(key is not None and key.salt for key in made)
+
+
+def test_what_is_recognised_is_let_go_and_knows_what_was_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    recognised: Any = SimpleNamespace(close=lambda: closed.append("recognised"))
+    rows: Any = SimpleNamespace(recognise=lambda how: recognised, unreadable={"age": 2})
+    with offer.recognise_people(rows, "how") as given:  # type: ignore[arg-type]
+        assert (given.unreadable, closed) == ({"age": 2}, [])
+    assert closed == ["recognised"]
+
+    def refuse(*_: object) -> None:
+        raise OSError("full")
+
+    release: Any = SimpleNamespace(close=lambda: closed.append("release"))
+    with pytest.raises(OSError, match="full"):
+        module.Ledger._give_drawn(None, release, None, SimpleNamespace(write=refuse))  # type: ignore[arg-type]
+    assert closed == ["recognised", "release"]
+    known = History(path=Path("told"), based={"age": ix.suppress()})
+    assert (offer.recognition(Terms(POLICY, "R"), bytes(32), known).earlier) == Path("told")
+    assert (offer.recognition(Terms(POLICY, "R"), bytes(32), known).based) == ("age",)
+
+
+@pytest.mark.parametrize(("is_divided", "first", "group"), [(False, "table", ("age",)), (True, "quasi", [LINK])])
+def test_members_are_written_by_the_groups_that_a_release_shows(
+    monkeypatch: pytest.MonkeyPatch, is_divided: bool, first: str, group: Any
+) -> None:
+    written: list[tuple[Any, ...]] = []
+    part = SimpleNamespace(without=lambda columns: columns)
+    monkeypatch.setattr(offer, "recode_rows", lambda *_: {first: part})
+    monkeypatch.setattr(offer, "count_and_hide_people", lambda parts, *_: [])
+    recognised: Any = SimpleNamespace(write_members=lambda *given: written.append(given))
+    recoding: Any = SimpleNamespace(is_divided=is_divided)
+    counted: Any = SimpleNamespace(encoded=None)
+    parts, _ = offer.recode_recognised(recognised, counted, recoding, POLICY, Path("members"))
+    assert written == [(part, Path("members"), group, ("ill",))]
+    assert parts == {first: [KEY]}
 
 
 def test_internal_columns_keep_the_quasi_identifiers() -> None:
@@ -257,6 +346,95 @@ def test_a_folder_is_left_over_from_the_second_on(tmp_path: Path, monkeypatch: p
     assert [path.name for path in files.left_over([], 100)] == [place]
     assert files.left_over([], 101) == []
     assert files.left_over([place], 0) == []
+
+
+class Cut(Exception):
+    """What a driver says of a connection that broke; it may have no words."""
+
+
+@pytest.mark.parametrize(("words", "reason"), [("cut\nat line 2", "cut"), ("", "Cut")])
+def test_a_connection_that_breaks_off_is_told_apart(tmp_path: Path, words: str, reason: str) -> None:
+    at = Database(tmp_path / "a.db")
+    broken = rf"broke off the connection \({reason}\); try again"
+    with pytest.raises(database.BrokenOffError, match=broken), at._told_errors():
+        raise DBAPIError("SELECT", {}, Cut(words), connection_invalidated=True)
+    with pytest.raises(LedgerError, match=rf"{reason}$") as told, at._told_errors():
+        raise DBAPIError("SELECT", {}, Cut(words))
+    assert not isinstance(told.value, database.BrokenOffError)
+    with pytest.raises(IntegrityError), at._told_errors():
+        raise IntegrityError("INSERT", {}, Cut(words))
+
+
+def test_an_entry_whose_connection_breaks_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with PostgreSQL, whose server may end before a transaction, in it, or between the commit and its answer."""
+    real, at = Database.writing, ["nowhere"]
+
+    @contextmanager
+    def writing(self: Database) -> Any:
+        monkeypatch.setattr(Database, "writing", real)  # what comes after it goes well
+        if at[0] == "before":
+            raise database.BrokenOffError("before")
+        with self.writing() as connection:
+            yield connection
+            if at[0] == "inside":
+                raise database.BrokenOffError("inside")
+            if at[0] == "another writer":
+                raise IntegrityError("INSERT", {}, Cut())
+        if at[0] == "after":
+            raise database.BrokenOffError("after")
+
+    def entered(where: str) -> Any:
+        at[0] = where
+        monkeypatch.setattr(Database, "writing", writing)
+        draft = Draft(recipient="R", manifest={}, policy="p", files={}, place="ab" * 16)
+        return made.append(draft, made.head)
+
+    with store.Store.create(tmp_path / "ledger.db") as made:
+        (made.files.folder / ("ab" * 16)).mkdir()
+        for where in ("before", "inside"):
+            with pytest.raises(database.BrokenOffError, match=where):
+                entered(where)
+            assert made.entries() == []
+        with pytest.raises(HeadMoved) as moved:
+            entered("another writer")
+        assert moved.value.head == made.head
+        assert entered("after").number == 1
+        assert len(made.entries()) == 1
+        reading = Database.reading
+
+        @contextmanager
+        def silent(self: Database) -> Any:
+            if Database.writing is real:  # it broke off already
+                raise LedgerError("silence")
+            with reading(self) as connection:
+                yield connection
+
+        monkeypatch.setattr(Database, "reading", silent)
+        monkeypatch.setattr(Database, "writing", writing)
+        with pytest.raises(LedgerError, match="while entry 2 was committed, and does not answer: the entry may stand"):
+            entered("after")
+        monkeypatch.undo()
+        assert len(made.entries()) == 2
+
+
+def test_a_witness_in_git_is_a_file_and_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, asked = {"rev-parse": "true\n", "log": f"+++ b/heads\n+0 {'1' * 64}\n-x\n"}, []
+
+    def git(self: GitWitness, *words: str) -> str:
+        asked.append(words[0])
+        return said.get(words[0], "")
+
+    monkeypatch.setattr(GitWitness, "_git", git)
+    at = GitWitness(tmp_path / "heads")
+    at.refuse_occupied()
+    at.begin("0" * 64)
+    assert at.lines() == [f"0 {'1' * 64}", f"0 {'0' * 64}"]  # what it ever said, and what it says
+    assert asked == ["rev-parse", "add", "commit", "log"]
+    with pytest.raises(LedgerError, match="is there already"):
+        at.refuse_occupied()
+    said["rev-parse"] = "false"
+    with pytest.raises(LedgerError, match="in no git work tree"):
+        GitWitness(tmp_path / "other").refuse_occupied()
 
 
 def test_what_cannot_be_swept_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,6 +262,8 @@ def test_what_a_release_says_of_itself() -> None:
         **recoding.level_facts(policy_of()),
         "heights": {"age": 2, "sex": 1},
     }
+    bounded = replace(recoding, bound={"ncp": 0.5}, gap=0.25).facts(policy_of())
+    assert {name: said for name, said in bounded.items() if name not in facts} == {"bound": {"ncp": 0.5}, "gap": 0.25}
     proven = replace(recoding, is_proven=False, gap=0.25, is_cut_short=True).facts(policy_of())
     assert {name: proven[name] for name in proven.keys() - facts.keys()} == {
         "is_proven": False,
@@ -309,6 +311,9 @@ def test_a_recoding_without_a_column() -> None:
     local: Any = LocalRecoding.of_pieces(frequencies, full.as_pieces()).without_column("sex")
     assert [labels.texts for labels in local.labels] == [("1-2", "3-4")]
     assert sorted(local.sizes.tolist()) == [2, 2]
+    bounded = replace(LocalRecoding.of_pieces(frequencies, full.as_pieces()), bound={"ncp": 0.5}, gap=0.25)
+    assert [bounded.without_column(name).bound for name in ("ill", "sex")] == [{"ncp": 0.5}, None]
+    assert bounded.without_column("ill").gap == 0.25
     some_out: Any = at(frequencies, (1, 0), ("1-2", "f")).without_column("sex")
     assert some_out.labels[0].texts[some_out.codes[0, 0]] == "3-4"
     assert some_out.suppressed_rows == 2

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli.commands import app
 from indistinct.examples import save_examples
-from indistinct.proof.checks import Check, signature_check
+from indistinct.proof.checks import Check, signature_check, told_as_forged
 from indistinct.released import recount_alone
 from indistinct.released.manifest import MANIFEST, SIGNATURE, VERIFIER, file_digest
 from indistinct.released.released_tables import ReleasedTables
@@ -125,6 +125,8 @@ def test_a_table_that_cannot_be_opened_is_no_forgery(tmp_path: Path, keys: ix.Ke
     policy = ix.Policy({"age": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
     with pytest.raises(ix.TableError):
         ix.verify(tmp_path / "gone.csv", policy, key=keys.public)
+    with pytest.raises(ix.TableError, match="no folder"), told_as_forged(pa.table({}), keys.public):
+        raise ix.TableError("no folder")
 
 
 def test_another_key_is_refused(signed: Path, tmp_path: Path) -> None:
@@ -447,3 +449,5 @@ def test_a_manifest_that_changes_while_it_is_verified_is_not_signed(signed: Path
     assert signature_check(other, keys.public) == Check(
         "signature", False, "the manifest changed while it was verified"
     )
+    strangers = Ed25519PublicKey.from_public_bytes(bytes(32))  # that it is another's signature is said first
+    assert signature_check(other, strangers) == signature_check(released, strangers)

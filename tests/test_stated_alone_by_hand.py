@@ -191,6 +191,9 @@ def test_heights_and_names_are_those_of_the_hierarchies_that_are_stated() -> Non
     names = MANIFEST["level_names"]
     assert stated(level_names=names | {"sex": NOTE}) == "level_names of 'sex' is not what its hierarchy calls the level"
     assert stated(level_names=..., node=None) != ""
+    assert stated(drawn={"k": 5}) == "drawn is not what the policy asks for"
+    turned = dict(reversed(policy_described(POLICY).items()))
+    assert statements._without_algorithm(turned) == statements._without_algorithm(policy_described(POLICY))
 
 
 def test_a_manifest_may_state_checks_that_its_reader_cannot_make() -> None:

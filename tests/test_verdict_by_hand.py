@@ -112,6 +112,28 @@ def test_only_what_the_policy_asks_for_is_looked_at() -> None:
     assert [one.known for one in few.known] == [1]
 
 
+def test_columns_are_called_what_the_policy_calls_them() -> None:
+    named = replace(POLICY, columns=COLUMNS | {"sex": ix.quasi(ix.suppress(), rename="gender")})
+    assert failing(BY_COLUMN.rename_columns(["age", "gender", "ill"]), named) == {}
+    assert failing(BY_COLUMN, named)["columns"].startswith("'sex' should be called 'gender'")
+
+
+def test_people_of_a_population_are_counted_under_the_labels() -> None:
+    people = table(age=list("1123"), sex=list("mmmf"))
+    (_, (k_map, (passed, detail))) = judged(BY_COLUMN, replace(POLICY, privacy=(ix.KMap(1, people),))).items()
+    assert (k_map.partition(" ")[0], passed, detail) == ("k-map", True, "2 groups, the smallest of 3 rows")
+    (told,) = failing(BY_COLUMN, replace(POLICY, privacy=(ix.KMap(2, people),))).values()
+    assert told == "1 of 2 groups fail, 3 rows in them"
+
+
+def test_of_drawn_rows_nobody_says_how_many_had_to_go() -> None:
+    drawn = ix.Policy(
+        {"age": ix.quasi(AGES), "sex": ix.quasi(ix.suppress())}, [ix.DifferentialPrivacy(5.0, 0.1)], algorithm="safepub"
+    )
+    original = ORIGINAL.select(["age", "sex"])
+    assert "least suppression" not in judged(BY_COLUMN.select(["age", "sex"]), drawn, original=original)
+
+
 def test_what_a_caller_says_is_taken_before_what_a_release_states() -> None:
     released: Any = SimpleNamespace(said={"node": {"age": 1}, "suppressed": 3})
     assert _Claims(None, None, None).or_stated_by(released) == _Claims(3, {"age": 1}, False)
@@ -243,6 +265,10 @@ def test_rows_that_were_left_blank() -> None:
     assert failing(other, blank, original=ORIGINAL, is_local=False) == {
         "truthful": "1 released rows generalize no row of the original, one to one"
     }
+    elsewhere = table(age=["1-2"] * 4 + [None] * 2, sex=[*"mmmf", None, None], ill=list("xyzxyz"))
+    assert failing(elsewhere, replace(blank, privacy=(ix.KAnonymity(1),)), original=ORIGINAL, is_local=False) == {
+        "truthful": "1 released rows generalize no row of the original, one to one"
+    }
     bare = replace(blank, columns={name: column for name, column in COLUMNS.items() if name != "ill"})
     only = failing(rows.drop_columns("ill"), bare, original=ORIGINAL.drop_columns("ill"), is_local=False)
     assert set(only) == {"least suppression"}
@@ -302,6 +328,10 @@ def test_cells_one_by_one_and_how_many_people_are_behind_them() -> None:
         assert told["least suppression"][1].endswith("and the policy sets no limit")
         false = replace(of_people, columns=COLUMNS | {"ill": ix.other()})
         assert prove_cell_by_cell(released, source, false, 0)[0].passed
+    few = replace(of_people, privacy=(ix.KAnonymity(2, known=1),))  # which asks nothing of groups
+    with open_table(rows) as released, open_table(twice.set_column(0, "id", pa.array(["a"] * 4))) as source:
+        told = {check.name: (check.passed, check.detail) for check in prove_cell_by_cell(released, source, few, 0)}
+        assert told["people"] == (True, "each of 1 groups fits the rows of at least 1 people")
     with open_table(rows.set_column(2, "ill", pa.array(list("xyzz")))) as released, open_table(twice) as source:
         assert prove_cell_by_cell(released, source, of_people, 0) == [
             Check("truthful", False, "2 released rows generalize no row of the original, one to one")

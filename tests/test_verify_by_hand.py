@@ -343,6 +343,15 @@ def test_what_a_policy_gives_no_cause_to_state_is_refused(changed: dict[str, Any
     assert told(**changed) == words
 
 
+def test_one_person_may_be_released_alone() -> None:
+    alone = dict.fromkeys(("eligible", "released", "smallest_group"), 1) | dict.fromkeys(
+        ("lost_rows", "lost_all_rows"), 0
+    )
+    said = {"people": alone, "released": 1, "suppressed": 0, "smallest_group": 1}
+    assert statements._people_mistakes(said) == []
+    assert statements._people_mistakes(said | {"people": alone | {"smallest_profile": 2}}) != []
+
+
 def test_a_salt_goes_with_pseudonyms() -> None:
     linked = Policy(COLUMNS, [ix.KAnonymity(2)], person={"column": "who", "release": "pseudonym"})
     numbered = Policy(COLUMNS | {"no": ix.identifier(pseudonym=True)}, [ix.KAnonymity(2)])

@@ -30,7 +30,7 @@ from indistinct.proof.people_recount import (
     people_checks,
     released_people_check,
 )
-from indistinct.proof.person_trees import MICROSECONDS_A_DAY, NO_DATE, Numbers, OneTable, PersonTrees, _moment
+from indistinct.proof.person_trees import MICROSECONDS_A_DAY, NO_DATE, NOBODY, Numbers, OneTable, PersonTrees, _moment
 from indistinct.proof.tuples import Tuples
 from indistinct.recoding.people_facts import PeopleFacts
 
@@ -250,6 +250,30 @@ def test_rows_of_a_class_that_stand_together_are_noticed() -> None:
     assert said(apart, apart[:-1]) == []
 
 
+def test_bags_have_each_value_as_often_as_a_class_has_it() -> None:
+    """Three people are linked to x twice and y, four to x three times and y: these are not the same bags."""
+    policy = Policy({"age": ix.quasi(AGES), "ill": ix.sensitive()}, [ix.LDiversity(2)])
+    with (
+        opened(age=list("1234567"), class_id=list("1112222")) as quasi,
+        opened(ill=list("xxyxxxy"), class_id=list("1112222")) as sensitive,
+    ):
+        told = two_tables._join_check(quasi, sensitive, policy, 4)
+    assert told.detail == "3 people are linked to a bag of sensitive values that fewer than 4 share"
+    assert not told.passed
+
+
+def test_columns_are_laid_out_one_after_another() -> None:
+    columns = [
+        truth._Column(ints(0, 1, 1), ints(0), [ints(0, 1)], 2),
+        truth._Column(ints(2, 0, 1), ints(0), [ints()], 3),
+    ]
+    labels, originals, covers = truth._lay_out(columns)
+    assert labels.tolist() == [[0, 1]]
+    assert originals[1].tolist() == [0, 3]  # where the counts of each column begin
+    assert originals[2].tolist() == [0, 1, 3, 0, 1, 2, 3]
+    assert (covers[0].tolist(), covers[1].tolist()) == ([0, 1], [1, 0])
+
+
 def test_people_by_the_classes_of_their_tuple() -> None:
     """Tuple 0 stands in class a alone, tuple 1 in a and b, twice in each, tuple 2 three times in a and once in b."""
     found = counts([0, 1, 1, 2, 2], [0, 0, 1, 0, 1], [5, 2, 2, 3, 1], ["a", "b"])
@@ -353,6 +377,7 @@ def test_two_tables_against_the_original() -> None:
             opened(class_id=zeros, ill=list(ills)) as sensitive,
         ):
             checks = two_tables.prove_two_tables({"quasi": quasi, "sensitive": sensitive}, source, policy, claimed)
+        assert checks[0].passed is checks[0].detail.endswith("and sensitive values that can be theirs")
         return [(check.name, check.passed) for check in checks]
 
     assert found("123", "bac") == [("truthful", True), ("suppression limit", True)]
@@ -790,6 +815,13 @@ def test_models_of_the_whole_table_see_what_others_leave() -> None:
     assert greatest_safe_set(own, own.counts, policy).tolist() == [True, True, True, True, False]
 
 
+def test_people_who_are_gone_hide_nobody() -> None:
+    of_people = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)], person="id")
+    own = tuples([0, 0], [0, 1], [1, 1])
+    assert greatest_safe_set(own, own.counts, of_people).all()
+    assert not greatest_safe_set(own, ints(1, 0), of_people).any()
+
+
 def test_what_the_whole_table_is_asked_takes_out_groups_as_well() -> None:
     policy = Policy({"age": ix.quasi(AGES), "ill": ix.sensitive()}, [ix.TCloseness(0.1)])
     apart = tuples([0, 0, 1, 1, 2, 2], [0] * 6, [1] * 6, [0, 1, 0, 1, 2, 2])
@@ -798,6 +830,9 @@ def test_what_the_whole_table_is_asked_takes_out_groups_as_well() -> None:
     assert greatest_safe_set(alike, alike.counts, policy).all()
     with pytest.raises(ix.PolicyError, match="needs a hierarchy"):
         greatest_safe_set(alike, alike.counts, replace(policy, privacy=(ix.TCloseness(0.1, "hierarchical"),)))
+    tree = ix.levels([["a", "*"], ["b", "*"], ["c", "*"]])
+    near = Policy({"age": ix.quasi(AGES), "ill": ix.sensitive(tree)}, [ix.TCloseness(0.1, "hierarchical")])
+    assert greatest_safe_set(alike, alike.counts, near).all()
 
 
 def suppression(ages: Sequence[Cell], suppressed: int, *models: ix.PrivacyModel, **more: Any) -> Check:
@@ -836,6 +871,11 @@ def test_no_more_rows_are_suppressed_than_must_be() -> None:
     of_people = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)], person="id")
     with opened(age=list("1122"), id=list("aabc")) as general:  # one person has both rows of a group
         assert [least_suppression_check(general, of_people, rows).passed for rows in (0, 2)] == [False, True]
+    with opened(age=list("331122"), id=list("aabcde")) as general:  # one person goes, and two to hide her among
+        assert least_suppression_check(general, of_people, 4).passed
+    profiles = replace(of_people, person=Person("id", release="pseudonym"))
+    with opened(age=list("1212"), id=list("aabc")) as general:  # two are in each group, and nobody has all her rows
+        assert [least_suppression_check(general, profiles, rows).passed for rows in (0, 4)] == [False, True]
     assert suppression(ages, 1, person="id").passed
     assert suppression(ages, 3, person="id").passed
     assert not suppression(ages, 2, person="id").passed
@@ -889,6 +929,13 @@ def test_moments_are_read_or_there_is_none(monkeypatch: pytest.MonkeyPatch) -> N
         assert _moment("1970-01-02", None) == MICROSECONDS_A_DAY  # of no zone, whatever the clock here shows
     time.tzset()
     assert _moment("soon", None) == _moment("1970-01-02", "%d.%m.%Y") == _moment(None, None) == NO_DATE
+
+
+def test_rows_of_nobody_have_no_first_date() -> None:
+    nobody: Any = SimpleNamespace(number=0, first_moments=ints())
+    rows: Any = SimpleNamespace(persons=ints(NOBODY, NOBODY))
+    found = person_trees.PersonTrees._since_first(nobody, rows, ints(MICROSECONDS_A_DAY, NO_DATE))
+    assert found.tolist() == [0, NOBODY]
 
 
 MOVED = Policy(

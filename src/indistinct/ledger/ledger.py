@@ -122,7 +122,6 @@ class Ledger:
         terms = Terms(policy, recipient, source, purpose, key, colluding, again, review)
         self._refuse_overspending(terms)
         if policy.is_drawn:
-            watch = watch or Watch()
             release = make_release(table, policy, algorithm=chosen, watch=watch, **reading)
             return self._give_drawn(release, terms, goal)
         with use_table(table, **reading) as given, as_declared(given, policy) as rows:

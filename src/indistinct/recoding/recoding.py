@@ -319,11 +319,10 @@ class Recoding(ABC):
 
     def people_facts(self, policy: Policy) -> PeopleFacts | None:
         """Say how many people are released and left out; None where each row is of somebody else."""
-        if self.frequencies.entries.persons is None:
-            return None
         people = self.frequencies.base.people
-        tree = None if people is None else people.tree
-        return PeopleFacts.of(self.frequencies.entries, self.as_pieces(), is_linked=policy.links_rows, tree=tree)
+        if people is None:
+            return None
+        return PeopleFacts.of(self.frequencies.entries, self.as_pieces(), is_linked=policy.links_rows, tree=people.tree)
 
     def suppressed_as_one(self) -> Groups:
         """Give all suppressed rows as one group, with their sensitive values."""

@@ -162,15 +162,16 @@ class Database:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection that no other writer has at the same time; commit at the end, or nothing if it raises."""
-        with self._told_errors(), self._engine.connect() as connection:
-            if self.path is not None:
-                connection = connection.execution_options(begin="BEGIN IMMEDIATE")
-            with connection.begin():
-                if self.path is None:
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
-                    connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{GONE_AFTER}s'")
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": WRITERS_LOCK})
-                yield connection
+        with (
+            self._told_errors(),
+            self._engine.connect() as connection,
+            connection.execution_options(begin="BEGIN IMMEDIATE").begin(),  # which SQLite alone looks at
+        ):
+            if self.path is None:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+                connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{GONE_AFTER}s'")
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": WRITERS_LOCK})
+            yield connection
 
     def close(self) -> None:
         """Let go of the database."""
