@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 import indistinct
+
+gc.disable()  # what is read of a page stays until the end; to look at it again and again takes a fifth of the time
 
 project = "indistinct"
 author = "The indistinct developers"
