@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import measuring, page, parts
+from benchmarks.setting import Setting, say
 
 HERE = Path(__file__).resolve().parent
 
@@ -38,10 +39,10 @@ def main(arguments: list[str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     content = json.loads(results.read_text("utf-8")) if results.exists() else {"parts": {}}
     for name in parts.chosen(asked.parts):
-        yardstick = measuring.yardstick(200_000 if asked.quick else 20_000_000)
+        yardstick = measuring.yardstick(2_000 if asked.quick else 20_000_000)
         machine = measuring.machine()
-        parts.say(f"{name}: the yardstick takes {yardstick:.3f} s, the load is {machine['load_at_start']}")
-        setting = parts.Setting(asked.quick, cache, yardstick)
+        say(f"{name}: the yardstick takes {yardstick:.3f} s, the load is {machine['load_at_start']}")
+        setting = Setting(asked.quick, cache, yardstick)
         figures = parts.PARTS[name](setting)
         content["parts"][name] = {"yardstick_seconds": yardstick, "machine": machine, "figures": figures}
         if setting.source:
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         # after each part, so that a run that is cut short has not measured in vain
         results.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     page.write(content, docs)
-    parts.say(f"written to {results} and {docs / 'benchmarks.md'}")
+    say(f"written to {results} and {docs / 'benchmarks.md'}")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def run_tables(setting: Setting) -> list[Figures]:
     rows = setting.sized(visits.VISITS)
     tables = clinic(rows * visits.PATIENTS // visits.VISITS, rows)
     found = []
-    for name in ALGORITHMS:
+    for name in setting.few(ALGORITHMS):
         release, taken = measuring.best_of(
             lambda name=name: ix.anonymize(tables, policy(), algorithm=name),  # type: ignore[misc]
             fewest=0,

@@ -35,11 +35,11 @@ def run_invariance(setting: Setting) -> list[Figures]:
     found = []
     for number, (sensitive, m) in enumerate(CASES[:1] if setting.is_quick else CASES):
         table, policy = _table(setting.adult, sensitive), _policy(sensitive, m)
-        if number == 0:
+        if number == 0 and not setting.is_quick:
             for effort in EFFORTS:
                 with ix.anonymize(table.slice(0, 2_000), policy, algorithm=ix.MInvariant(effort=effort)):
                     pass  # compiles
-        bound = _bound(table, policy, m, 0.5 if setting.is_quick else BOUND_SECONDS)
+        bound = _bound(table, policy, m, 0.1 if setting.is_quick else BOUND_SECONDS)
         for effort in EFFORTS:
             started = time.process_time()
             with ix.anonymize(table, policy, algorithm=ix.MInvariant(effort=effort)) as release:
@@ -49,7 +49,7 @@ def run_invariance(setting: Setting) -> list[Figures]:
     order = np.random.default_rng(0).permutation(len(table))
     first = min(FIRST, len(table) // 2)
     gone, new = int(SHARE_GONE * first), int(SHARE_NEW * first)
-    for effort in EFFORTS:
+    for effort in setting.few(EFFORTS):
         algorithm = ix.MInvariant(effort=effort)
         with TemporaryDirectory() as folder, ix.Ledger.create(Path(folder) / "ledger.db") as ledger:
             for name, people in (("first", order[:first]), ("second", order[gone : first + new])):

@@ -65,7 +65,7 @@ def run_models(setting: Setting) -> list[Figures]:
     setting.source = setting.source or "made-up rows, seed 0"
     counted = Counted.of(rows)
     shares = []
-    for measure, limit, seconds in COMMON:
+    for measure, limit, seconds in setting.few(COMMON):
 
         def work(measure: QualityMeasure = measure, limit: float = limit) -> object:
             return Search(counted.task(K, limit), ix.Watch()).optimum(measure)
@@ -76,7 +76,7 @@ def run_models(setting: Setting) -> list[Figures]:
     found = []
     for job in JOBS:
         task = _task(rows, job)
-        for limit, arx_seconds in zip(LIMITS, job.arx, strict=True):
+        for limit, arx_seconds in setting.few(zip(LIMITS, job.arx, strict=True), 2):
             one = _measured(task, limit) | {"model": job.name, "column": job.column, "arx_seconds": arx_seconds}
             one |= {"scale": scale, "arx_here": arx_seconds * scale}
             found.append(one)
@@ -86,8 +86,9 @@ def run_models(setting: Setting) -> list[Figures]:
 
 def run_local(setting: Setting, rows: Rows) -> list[Figures]:
     """Every model cell by cell, on Adult and CUP."""
-    jobs = JOBS[:1] if setting.is_quick else (*JOBS, *LOCAL_JOBS)
-    local_models.compile_local(_task(rows, jobs[0]))
+    jobs = setting.few((*JOBS, *LOCAL_JOBS))
+    if not setting.is_quick:
+        local_models.compile_local(_task(rows, jobs[0]))
     found = [local_models.compare_local(job.name, job.column, "Adult", _task(rows, job)) for job in jobs]
     return found + [
         local_models.compare_local(name, "INCOME", "CUP", task) for name, task in local_models.cup_tasks(setting)
@@ -117,7 +118,8 @@ def _measured(task: Task, limit: float) -> Figures:
         search = Search(Task.of(task.frequencies.afresh(), policy), ix.Watch())
         return search, search.optimum(ix.Precision())
 
-    work()  # compiles what has not been compiled
+    if not measuring.Repeating.is_off:
+        work()  # compiles what has not been compiled
     (search, optimum), time = measuring.best_of(work, fewest=2, most=5, enough_seconds=1.0)
     figures: Figures = {"max_suppression": limit, "checks": search.checks} | time.to_dict()
     recoding = getattr(optimum, "recoding", None)

@@ -45,7 +45,7 @@ PROOF_SECONDS = 240.0
 
 def run_adult(setting: Setting) -> list[Figures]:
     """The jobs on Adult."""
-    counted = Counted.of(setting.adult)
+    counted = Counted.of(setting.searched)
     ks, measures = {k for _, k, _ in arx.ADULT}, {measure for measure, _, _ in arx.ADULT}
     exhaustive = proof.Exhaustive.of(counted, ks, measures)
     found = []
@@ -60,7 +60,7 @@ def run_synthetic(setting: Setting) -> list[Figures]:
     """The jobs on synthetic populations."""
     found = []
     for rows in sorted({rows for rows, _ in arx.SYNTHETIC}):
-        counted = Counted.of(population(setting.adult, setting.sized(rows)))
+        counted = Counted.of(population(setting.searched, setting.sized(rows)))
         measures = [measure for own, measure in arx.SYNTHETIC if own == rows]
         jobs = [_job(setting, "synthetic", counted, m, K, LIMIT, arx.SYNTHETIC[rows, m]) for m in measures]
         say(f"  counting every node of {rows:,} rows")
@@ -117,7 +117,7 @@ def run_growth(setting: Setting) -> list[Figures]:
 
 def run_frontier(setting: Setting) -> list[Figures]:
     """The whole trade-off on Adult, and whether it agrees with anonymize at every k."""
-    counted = Counted.of(setting.adult)
+    counted = Counted.of(setting.searched)
     from indistinct.algorithms.frontier import DEFAULT_KS, sweep
 
     ks = [k for k in DEFAULT_KS if k <= len(setting.adult)]
@@ -173,7 +173,8 @@ def _from_file_to_file(setting: Setting, rows: int) -> Figures:
         write_csv(made, table)
     write_policy(made, K, LIMIT, policy_path)
     # as after an installation, Python keeps the bytecode of modules; the first run makes it
-    environment = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(setting.folder / "bytecode")}
+    environment = {"PYTHONDONTWRITEBYTECODE": ""}
+    environment |= {} if setting.is_quick else {"PYTHONPYCACHEPREFIX": str(setting.folder / "bytecode")}
     runs: list[Figures] = []
     for _ in range(1 if setting.is_quick else 4 if rows <= 1_000_000 else 2):
         with TemporaryDirectory(dir=setting.folder) as name:
@@ -234,13 +235,16 @@ def run_start(setting: Setting) -> list[Figures]:
 
         again = 1 if setting.is_quick else 5
         small = release("samarati", "lattice")
-        for run, command in (("--help", ["--help"]), ("schema", ["schema"]), ("eleven rows", small)):
+        short = (("--help", ["--help"]), ("schema", ["schema"]), ("eleven rows", small))
+        for run, command in setting.few(short):
             if not setting.is_quick:
                 run_command(command, scratch / "log", environment)
             add(run, command, again)
         algorithms = ("lattice", "mondrian", "regroup")  # nothing is compiled for one that was for another
-        for algorithm in algorithms[:1] if setting.is_quick else algorithms:
+        for algorithm in setting.few(algorithms):
             add(f"{algorithm}, first", release("adult", algorithm), 1, algorithm)
+            if setting.is_quick:
+                break
             add(f"{algorithm}, again", release("adult", algorithm), again if algorithm == "lattice" else 1, algorithm)
     return found
 

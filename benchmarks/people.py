@@ -46,7 +46,7 @@ def run_people(setting: Setting) -> list[Figures]:
             lists[counts_people] = policy, FrequencyList.count(encoded, policy)
     found = []
     # one after the other for each algorithm: what else the machine does then weighs on both alike
-    for (name, algorithm), counts_people in product(ALGORITHMS.items(), lists):
+    for (name, algorithm), counts_people in product(setting.few(ALGORITHMS.items(), 2), lists):
         policy, frequencies = lists[counts_people]
         one = _table(table) | {"kind": "groups", "algorithm": name, "counts_people": counts_people}
         one |= _searched(setting, frequencies, policy, algorithm) | _released(table, policy, algorithm)
@@ -57,7 +57,7 @@ def run_people(setting: Setting) -> list[Figures]:
             f"  {name}, {'people' if counts_people else 'rows'}: {one['cpu_seconds']:.2f} s CPU, "
             f"ncp {one['ncp']:.4f}, {one['groups_below_k']:,} of {one['groups']:,} groups below {K} people"
         )
-    for name in LINKING:
+    for name in setting.few(LINKING):
         one = _table(table) | {"kind": "profiles", "algorithm": name} | _linked(table, ALGORITHMS[name])
         if one["smallest_profile"] < K:
             raise AssertionError(f"{name} left a profile that {one['smallest_profile']} people share")
@@ -142,7 +142,7 @@ def section(figures: list[Figures]) -> str:
         return ""
     one = figures[0]
     by_mode = {(f["algorithm"], f["counts_people"]): f for f in figures if f["kind"] == "groups"}
-    lines = [_group_line(name, by_mode[name, False], by_mode[name, True]) for name in ALGORITHMS]
+    lines = [_group_line(name, by_mode[name, False], by_mode[name, True]) for name, people in by_mode if people]
     heads = ["algorithm", "rows: CPU, s", "people: CPU, s", "ratio", "goal", "precision", "ncp", "suppressed rows"]
     heads += ["groups", "too small"]
     linked_heads = ["algorithm", "CPU, s", "wall, s", "goal, s", "patients kept", "rows kept", "profiles"]

@@ -17,7 +17,7 @@ EPSILONS = (0.5, 1.0, 2.0)
 
 def run_private(setting: Setting) -> list[Figures]:
     """Score every node for some ε, and work out what the exponential mechanism is expected to keep."""
-    counted = Counted.of(setting.adult)
+    counted = Counted.of(setting.searched)
     plain = counted.task(K, LIMIT)
     best = ix.Lattice().run(plain, ix.Watch())
     found = [
@@ -29,9 +29,9 @@ def run_private(setting: Setting) -> list[Figures]:
             "best": MEASURES["precision"]().value(best),
         }
     ]
-    for epsilon in EPSILONS:
+    for epsilon in setting.few(EPSILONS):
         model = ix.DifferentialPrivacy(epsilon, DELTA if not setting.is_quick else 0.1)
-        columns = policy(setting.adult, K, LIMIT).columns
+        columns = policy(setting.searched, K, LIMIT).columns
         task = Task.of(plain.frequencies, ix.Policy(columns, [model], algorithm="safepub"))
         found.append(_drawn(task, model))
         say(f"  ε = {epsilon:g}: k = {model.k}, {found[-1]['expected']:.4f} expected, {found[-1]['best']:.4f} at best")

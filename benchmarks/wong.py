@@ -209,7 +209,7 @@ def run_wong(setting: Setting) -> list[Figures]:
         table, setting.source = made_up(200), "made-up rows"
     else:
         table, setting.source = load(setting.folder)
-    number = 30 if setting.is_quick else QUERIES
+    number = 5 if setting.is_quick else QUERIES
     asked = cases(table.num_rows, setting.is_quick)
     found: list[Figures] = []
     for d, n in sorted({(case.d, case.n) for case in asked}):

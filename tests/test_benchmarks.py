@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,38 +22,40 @@ def modules():
     """Give the modules of the benchmark, which is no part of the package."""
     sys.path.insert(0, str(ROOT))
     try:
-        from benchmarks import adult, arx, data, measuring, page, parts, peers, proof, visits
+        from benchmarks import __main__ as command
+        from benchmarks import adult, arx, data, guessing, measuring, parts, peers, proof, visits
     finally:
         sys.path.remove(str(ROOT))
     return {
         module.__name__.rpartition(".")[2]: module
-        for module in (adult, arx, data, measuring, page, parts, peers, proof, visits)
+        for module in (command, adult, arx, data, guessing, measuring, parts, peers, proof, visits)
     }
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def run(modules):
+    """Give what runs the command of the benchmark."""
+
+    def main(*arguments: str) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.chdir(ROOT)
+            patched.setenv("INDISTINCT_DATA", "")
+            patched.setattr(modules["measuring"].Repeating, "is_off", False)
+            modules["__main__"].main([*arguments])
+
+    return main
+
+
+@pytest.fixture(scope="module")
+def quick(run, tmp_path_factory):
     """Run every part quickly, and give the folder of the results."""
     folder = tmp_path_factory.mktemp("benchmark")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--quick", "--output", str(folder), "--cache", str(folder / "cache")],
-        cwd=ROOT,
-        env=os.environ | {"INDISTINCT_DATA": "", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    run("--quick", "--output", str(folder), "--cache", str(folder / "cache"))
     return folder
 
 
 def test_the_page_of_guesses_has_the_figures_that_were_measured(modules):
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks import guessing
-    finally:
-        sys.path.remove(str(ROOT))
+    guessing = modules["guessing"]
     content = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
     figures = content["parts"]["guessing"]["figures"]
     assert [one["release"] for one in figures] == list(guessing.RELEASES)
@@ -118,43 +118,19 @@ def test_a_quick_run_writes_a_page_that_warns_and_charts_that_can_be_read(quick)
         ElementTree.fromstring((quick / name).read_text("utf-8"))
 
 
-def test_figures_of_other_parts_stay(quick, modules, tmp_path):
+def test_figures_of_other_parts_stay(run, tmp_path):
     results = tmp_path / "results.json"
     results.write_text(json.dumps({"parts": {"start": {"yardstick_seconds": 1, "machine": MACHINE}}}))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "benchmarks",
-            "wide",
-            "--quick",
-            "--output",
-            str(tmp_path),
-            "--cache",
-            str(quick / "cache"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert list(json.loads(results.read_text("utf-8"))["parts"]) == ["start", "wide"]
+    run("anytime", "--quick", "--output", str(tmp_path), "--cache", str(tmp_path))
+    assert list(json.loads(results.read_text("utf-8"))["parts"]) == ["start", "anytime"]
 
 
 @pytest.mark.parametrize("arguments", [["quickly"], ["--quick"]])
-def test_mistakes_are_told(arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert "error" in done.stderr
+def test_mistakes_are_told(run, arguments, capsys):
+    with pytest.raises(SystemExit) as told:
+        run(*arguments)
+    assert told.value.code == 2
+    assert "error" in capsys.readouterr().err
 
 
 def test_the_hierarchies_are_whole(modules):
