@@ -30,6 +30,7 @@ from benchmarks import (
     proof,
     sharpening,
     spark,
+    start,
     wong,
 )
 from benchmarks.adult import Rows
@@ -204,51 +205,6 @@ def _from_file_to_file(setting: Setting, rows: int) -> Figures:
     return best
 
 
-def run_start(setting: Setting) -> list[Figures]:
-    """Short commands, and the first run on a larger table, which compiles, beside the second one."""
-    from indistinct.examples import save_examples
-
-    found: list[Figures] = []
-    with TemporaryDirectory(dir=setting.folder) as folder:
-        scratch = Path(folder)
-        save_examples(scratch)
-        adult = population(setting.adult, setting.sized(30_000))
-        write_csv(adult, scratch / "adult.csv")
-        write_policy(adult, K, LIMIT, scratch / "adult.toml")
-        # As after an installation: Python keeps the bytecode of modules, and numba has compiled nothing yet. A quick
-        # run need not compile.
-        environment = {"PYTHONDONTWRITEBYTECODE": ""}
-        environment |= {} if setting.is_quick else {"PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
-
-        def release(name: str, algorithm: str) -> list[str]:
-            policy_path, table = str(scratch / f"{name}.toml"), str(scratch / f"{name}.csv")
-            return ["anonymize", policy_path, table, "--algorithm", algorithm, "-o", str(scratch / name), "--replace"]
-
-        def add(run: str, command: list[str], times: int, kept: str = "any") -> None:
-            own = environment | ({} if setting.is_quick else {"NUMBA_CACHE_DIR": str(scratch / kept)})
-            runs = [run_command(command, scratch / "log", own) for _ in range(times)]
-            best = min(runs, key=lambda one: one.cpu)
-            found.append(
-                {"run": run, "cpu_seconds": best.cpu, "wall_seconds": best.wall, "peak_bytes": best.peak_bytes}
-            )
-            say(f"  {run}: {best.cpu:.2f} s CPU, {best.wall:.2f} s")
-
-        again = 1 if setting.is_quick else 5
-        small = release("samarati", "lattice")
-        short = (("--help", ["--help"]), ("schema", ["schema"]), ("eleven rows", small))
-        for run, command in setting.few(short):
-            if not setting.is_quick:
-                run_command(command, scratch / "log", environment)
-            add(run, command, again)
-        algorithms = ("lattice", "mondrian", "regroup")  # nothing is compiled for one that was for another
-        for algorithm in setting.few(algorithms):
-            add(f"{algorithm}, first", release("adult", algorithm), 1, algorithm)
-            if setting.is_quick:
-                break
-            add(f"{algorithm}, again", release("adult", algorithm), again if algorithm == "lattice" else 1, algorithm)
-    return found
-
-
 PARTS = {
     "adult": run_adult,
     "synthetic": run_synthetic,
@@ -262,7 +218,7 @@ PARTS = {
     "huge": limits.run_huge,
     "spark": spark.run_spark,
     "link": link.run_link,
-    "start": run_start,
+    "start": start.run_start,
     "wong": wong.run_wong,
     "ledger": ledger.run_ledger,
     "local": local.run_local,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import indistinct.kernels.kernel
-from indistinct.kernels import linked_parts, machine_code, own_memory
+from indistinct.kernels import linked_parts, machine_code, own_memory, shipped_code
 from indistinct.kernels.kernel import Interpreter, WithoutNumba, kernel
 
 USE = (
@@ -31,7 +31,7 @@ SMALL, LARGE = USE % 20, USE % 2000
 
 def environment_of(cache, **more):
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    return environment | {"NUMBA_CACHE_DIR": str(cache)} | more
+    return environment | {"NUMBA_CACHE_DIR": str(cache), "INDISTINCT_COMPILE": "1"} | more
 
 
 def run(code, cache, **more):
@@ -120,7 +120,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     room.mkdir(parents=True)
     (room.parent / "__init__.py").touch()
     (room / "__init__.py").touch()
-    for module in (indistinct.kernels.kernel, linked_parts, machine_code, own_memory):
+    for module in (indistinct.kernels.kernel, linked_parts, machine_code, own_memory, shipped_code):
         (room / Path(module.__file__).name).write_bytes(Path(module.__file__).read_bytes())
     (room / "above.py").write_text(
         "from indistinct.kernels.below import twice\nfrom indistinct.kernels.kernel import kernel\n\n"

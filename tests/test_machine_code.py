@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
-from indistinct.kernels import counting, grouping, machine_code, own_memory
+from indistinct.kernels import counting, grouping, machine_code, own_memory, shipped_code
 from indistinct.kernels.kernel import _interpreter
 from indistinct.kernels.machine_code import find_code, flatten, make_code
 
@@ -158,3 +159,30 @@ def test_code_that_is_damaged_or_of_other_sources_is_not_loaded(cache):
         assert find_code(kernel._function, kind, "sources") is None
     path.write_bytes(whole)
     assert find_code(kernel._function, kind, "sources") is not None
+
+
+def test_shipped_code_is_used_only_where_it_is_safe(cache, tmp_path, monkeypatch):
+    """The processor has what it asks for, the sources are those it was made of, and it is whole."""
+    folder = tmp_path / "compiled"
+    monkeypatch.setattr(shipped_code, "FOLDER", folder)
+    monkeypatch.setenv(machine_code.SHIP, str(folder))
+    kernel: Any = counting.rows_in_small
+    given = sample(1)[kernel]
+    kind, words = flatten(given)
+    made = make_code(kernel._function, given, "sources")
+    (path,) = folder.iterdir()
+    shutil.rmtree(cache)
+    is_served = shipped_code.is_served.__wrapped__
+    monkeypatch.setattr(machine_code, "is_served", is_served)
+    found = find_code(kernel._function, kind, "sources")
+    if found is None:
+        pytest.skip("an older processor")
+    assert found == made
+    assert found.load(kind)(words) == written(kernel, given)[0]
+    assert find_code(kernel._function, kind, "changed sources") is None
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert find_code(kernel._function, kind, "sources") is None
+    path.write_bytes(whole)
+    monkeypatch.setattr(shipped_code, "FEATURES", [*shipped_code.FEATURES, "no processor has it"])
+    assert find_code(kernel._function, kind, "sources") is None

@@ -29,9 +29,13 @@ import numpy as np
 
 from indistinct.kernels.linked_parts import whole_library
 from indistinct.kernels.own_memory import as_array
+from indistinct.kernels.shipped_code import is_served, shipped_for, shipped_path
 
 Function = Callable[..., Any]
 Kind = tuple[Any, ...]
+
+SHIP = "INDISTINCT_SHIP_KERNELS"
+"""Names a folder to which all that is compiled goes, to come with the package: ``scripts/compile_kernels.py``."""
 
 ROWS_FIRST, COLUMNS_FIRST, OWN_DATA = 1, 2, 4
 """NumPy's flags of an array: how its cells lie, which is both ways if it has one row; and who owns its memory."""
@@ -67,6 +71,12 @@ class MachineCode(NamedTuple):
     returns: Any
     """What it gives: nothing, a letter of ``NUMBERS``, an array's type and dimensions, or a list of these."""
     code: bytes
+
+    def to_bytes(self, made_for: str) -> bytes:
+        """Give the code with what is to be known of it, as ``read_code`` takes it."""
+        about = {"name": self.name, "returns": self.returns, "made_for": made_for}
+        about["digest"] = sha256(self.code).hexdigest()
+        return json.dumps(about).encode() + b"\n" + self.code
 
     def load(self, kind: Kind) -> Callable[[Sequence[Any]], Any]:
         """Give what runs it; arguments are given as ``flatten`` gives them."""
@@ -117,12 +127,23 @@ def find_code(function: Function, kind: Kind, sources: str) -> MachineCode | Non
     """Give the machine code of a function for arguments of some types, from the disk; None if it is not there."""
     if not is_possible():
         return None
+    if is_served():
+        path = shipped_path(_name(function), _kind_text(kind))
+        if (found := read_code(path, shipped_for(sources))) is not None:
+            return found
     for path in _paths(function, kind):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            header, _, code = path.read_bytes().partition(b"\n")
-            about = json.loads(header)
-            if about["made_for"] == _made_for(sources) and about["digest"] == sha256(code).hexdigest():
-                return MachineCode(about["name"], about["returns"], code)
+        if (found := read_code(path, _made_for(sources))) is not None:
+            return found
+    return None
+
+
+def read_code(path: Path, made_for: str) -> MachineCode | None:
+    """Read code from a file; None if it is not there, not whole, or made for something else."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        header, _, code = path.read_bytes().partition(b"\n")
+        about = json.loads(header)
+        if about["made_for"] == made_for and about["digest"] == sha256(code).hexdigest():
+            return MachineCode(about["name"], about["returns"], code)
     return None
 
 
@@ -132,16 +153,12 @@ def make_code(function: Function, given: Sequence[Any], sources: str, allocates:
     made = _compile(function, given, kind, allocates) if is_possible() and kind is not None else None
     if made is None or kind is None:
         return None
-    about = {
-        "name": made.name,
-        "returns": made.returns,
-        "made_for": _made_for(sources),
-        "digest": sha256(made.code).hexdigest(),
-    }
     for path in _paths(function, kind):
         with suppress(OSError):
-            _write(path, json.dumps(about).encode() + b"\n" + made.code)
+            _write(path, made.to_bytes(_made_for(sources)))
             break
+    if (folder := os.environ.get(SHIP)) is not None:
+        _write(Path(folder) / shipped_path(_name(function), _kind_text(kind)).name, made.to_bytes(shipped_for(sources)))
     return made
 
 
@@ -190,11 +207,15 @@ def _llvm_types(kind: Kind) -> list[str]:
 def _paths(function: Function, kind: Kind) -> list[Path]:
     """Give where the code may lie, the best place first: numba's rules."""
     name = sha256(f"{_kind_text(kind)} {_processor()}".encode()).hexdigest()[:16]
-    file = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{name}.code"
+    file = f"{_name(function)}-{name}.code"
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         return [Path(folder) / "indistinct" / file]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return [Path(function.__code__.co_filename).parent / "__pycache__" / file, home / "indistinct" / file]
+
+
+def _name(function: Function) -> str:
+    return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
 
 def _kind_text(kind: Kind) -> str:
