@@ -193,8 +193,8 @@ def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, P
     return request.getfixturevalue("postgres_url"), tmp_path / "store"
 
 
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Of a Java that lives for minutes: it compiles little and collects garbage in one thread."""
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+"""Of a Java that lives for minutes: it compiles little, collects garbage in one thread and trusts Spark's classes."""
 
 
 @pytest.fixture(scope="session")
