@@ -78,14 +78,16 @@ def wrong_release(scene: Scene, before: Path, after: Path) -> list[str]:
     return [f"{scene.goal} is not whole: {ended.said[-300:]}"] if ended.code else []
 
 
+IN_FRAGMENTS = Scene(
+    "a release in fragments",
+    ["anonymize", "policy.toml", *SPARK, "--algorithm", "mondrian", "--max-tuples", "20", "-o", GOAL],
+    GOAL,
+    wrong_release,
+)
+"""The scene in which Spark has Python processes."""
 SCENES = [
     Scene("a release", ["anonymize", "policy.toml", *SPARK, "-o", GOAL], GOAL, wrong_release),
-    Scene(
-        "a release in fragments",
-        ["anonymize", "policy.toml", *SPARK, "--algorithm", "mondrian", "--max-tuples", "20", "-o", GOAL],
-        GOAL,
-        wrong_release,
-    ),
+    IN_FRAGMENTS,
     Scene("a proof", ["verify", "policy.toml", MADE, "--original", *SPARK], MADE, wrong_release),
 ]
 
@@ -106,9 +108,10 @@ def prepare(folder: Path) -> None:
 
 def lost_spark(stage: Stage, place: Path, dice: random.Random) -> list[str]:
     """End a part of Spark, or the command that uses it, and find what is wrong afterwards."""
-    scene = dice.choice(SCENES)
+    scene, whom = dice.choice(SCENES), dice.choice([JAVA, JAVA, WORKER, COMMAND])
+    if whom == WORKER:
+        scene = IN_FRAGMENTS
     asked = _times_asked(stage, scene)
-    whom = dice.choice([JAVA, JAVA, WORKER, COMMAND])
     delay = dice.choice([0.0, dice.uniform(0, LONGEST_DELAY)])
     loss = Loss(whom, dice.choice(ENDINGS[whom]), dice.randint(1, asked), delay)
     if whom != WORKER and dice.random() < 0.15:
