@@ -186,3 +186,12 @@ def test_shipped_code_is_used_only_where_it_is_safe(cache, tmp_path, monkeypatch
     path.write_bytes(whole)
     monkeypatch.setattr(shipped_code, "FEATURES", [*shipped_code.FEATURES, "no processor has it"])
     assert find_code(kernel._function, kind, "sources") is None
+
+
+def test_arrays_of_all_kinds_are_given_by_their_address() -> None:
+    whole = np.arange(12, dtype=np.int32).reshape(3, 4)
+    fixed = whole.copy()
+    fixed.setflags(write=False)
+    for array in (whole, whole[1:], whole.T, whole[:, 1], fixed, whole[:0], np.zeros(0), np.ones(1, np.bool_)):
+        _, words = flatten((array,))
+        assert words[2:5] == [array.size, array.itemsize, array.__array_interface__["data"][0]]

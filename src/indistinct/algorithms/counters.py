@@ -347,7 +347,7 @@ def _entries_by_person(frequencies: FrequencyList, enough: int) -> tuple[Any, An
 
 def is_plain(values: LabelValues) -> bool:
     """Tell whether all labels of a level have the same number, so that sums over rows need no labels."""
-    return all(np.ptp(numbers) == 0 for levels in values for numbers in levels if len(numbers))
+    return all((numbers == numbers[0]).all() for levels in values for numbers in levels if len(numbers))
 
 
 def possible_groups(frequencies: FrequencyList, node: Node) -> int:
@@ -357,22 +357,26 @@ def possible_groups(frequencies: FrequencyList, node: Node) -> int:
 
 def _chunks(frequencies: FrequencyList) -> list[Chunk]:
     """Give the chunks with the smallest tables of which there are few enough."""
-    laid_out = [_chunks_of(frequencies, bits) for bits in CHUNK_BITS]
-    return next((chunks for chunks in laid_out if len(chunks) <= counting.FUSED_CHUNKS), laid_out[-1])
-
-
-def _chunks_of(frequencies: FrequencyList, most_bits: int) -> list[Chunk]:
-    """Group neighbouring columns of a word as long as their fields have few enough bits together."""
     layout = frequencies.base.layout
+    fields = zip(layout.words.tolist(), layout.masks.tolist(), layout.shifts.tolist(), strict=True)
+    columns = [Chunk((column,), word, shift, mask.bit_length()) for column, (word, mask, shift) in enumerate(fields)]
+    columns.sort(key=lambda one: one.word)  # in their order within a word
+    for most_bits in CHUNK_BITS:
+        chunks = _join_neighbours(columns, most_bits)
+        if len(chunks) <= counting.FUSED_CHUNKS:
+            break
+    return chunks
+
+
+def _join_neighbours(columns: Sequence[Chunk], most_bits: int) -> list[Chunk]:
+    """Group neighbouring columns of a word as long as their fields have few enough bits together."""
     chunks: list[Chunk] = []
-    for word in range(layout.number_of_words):
-        for column in np.flatnonzero(layout.words == word):
-            bits, shift = int(layout.masks[column]).bit_length(), int(layout.shifts[column])
-            last = chunks[-1] if chunks and chunks[-1].word == word else None
-            if last is not None and last.bits + bits <= most_bits:
-                chunks[-1] = Chunk((*last.columns, int(column)), word, last.shift, last.bits + bits)
-            else:
-                chunks.append(Chunk((int(column),), word, shift, bits))
+    for one in columns:
+        last = chunks[-1] if chunks else None
+        if last is not None and last.word == one.word and last.bits + one.bits <= most_bits:
+            chunks[-1] = Chunk((*last.columns, *one.columns), one.word, last.shift, last.bits + one.bits)
+        else:
+            chunks.append(one)
     return chunks
 
 

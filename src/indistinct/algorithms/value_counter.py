@@ -37,20 +37,23 @@ class Aspect:
     def of(cls, frequencies: FrequencyList, column: str, rules: Sequence[ValueRule], dtype: Any) -> Aspect:
         """Tally a column by the codes that the rules share."""
         tally = frequencies.base.tallies[column]
-        codes = rules[0].codes_of(len(tally.texts))
-        ways, number = len(codes), int(codes.max(initial=-1)) + 1
-        groups, counts = np.tile(tally.groups, ways), np.tile(tally.counts, ways)
-        coded = Tally.of(groups, codes[:, tally.values].ravel(), counts, [None] * number)
+        number, coded = len(tally.texts), tally
+        if rules[0].codes is not None:
+            codes = rules[0].codes_of(number)
+            ways, number = len(codes), int(codes.max(initial=-1)) + 1
+            groups, counts = np.tile(tally.groups, ways), np.tile(tally.counts, ways)
+            coded = Tally.of(groups, codes[:, tally.values].ravel(), counts, [None] * number)
         limits = np.ones((len(rules), number))
         for place, rule in enumerate(rules):
             if rule.limits is not None:
                 limits[place] = rule.limits
-        starts = np.searchsorted(coded.groups, np.arange(len(frequencies.base) + 1))
+        starts = np.zeros(len(frequencies.base) + 1, np.int64)
+        np.cumsum(np.bincount(coded.groups, minlength=len(frequencies.base)), out=starts[1:])
         return cls(
             np.array([(KINDS[rule.kind], rule.number, rule.second) for rule in rules], np.float64),
             limits,
             np.append(coded.totals, frequencies.rows),
-            (starts.astype(np.int64), coded.values.astype(np.int32), coded.counts.astype(dtype)),
+            (starts, coded.values.astype(np.int32), coded.counts.astype(dtype)),
         )
 
     @property

@@ -37,8 +37,9 @@ Kind = tuple[Any, ...]
 SHIP = "INDISTINCT_SHIP_KERNELS"
 """Names a folder to which all that is compiled goes, to come with the package: ``scripts/compile_kernels.py``."""
 
-ROWS_FIRST, COLUMNS_FIRST, OWN_DATA = 1, 2, 4
-"""NumPy's flags of an array: how its cells lie, which is both ways if it has one row; and who owns its memory."""
+ROWS_FIRST, COLUMNS_FIRST, OWN_DATA, WRITABLE = 1, 2, 4, 1024
+"""NumPy's flags of an array: how its cells lie, which is both ways if it has one row; who owns its memory; and whether
+it may be changed."""
 NOT_ASKED = ~(OWN_DATA | COLUMNS_FIRST)
 """No kernel asks for these if cells lie row by row."""
 NUMBERS = {"int64": "q", "float64": "d", "bool": "?"}
@@ -170,7 +171,7 @@ def flatten(given: Sequence[Any]) -> tuple[Kind | None, list[Any]]:
         if type(one) is np.ndarray:
             flags = one.flags.num
             kinds.append((one.dtype, one.ndim, flags & (NOT_ASKED if flags & ROWS_FIRST else ~OWN_DATA)))
-            words += 0, 0, one.size, one.itemsize, one.__array_interface__["data"][0], *one.shape, *one.strides
+            words += 0, 0, one.size, one.itemsize, _address_of(one, flags), *one.shape, *one.strides
         elif (letter := LETTERS.get(type(one))) is not None:
             kinds.append(letter)
             words.append(int(one) if letter == "?" else one)
@@ -183,6 +184,13 @@ def flatten(given: Sequence[Any]) -> tuple[Kind | None, list[Any]]:
         else:
             return None, []
     return tuple(kinds), words
+
+
+def _address_of(array: Any, flags: int) -> int:
+    """Give where the cells of an array begin; NumPy itself takes seven times as long to say it, each call again."""
+    if flags & WRITABLE and flags & ROWS_FIRST and array.size:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return int(array.__array_interface__["data"][0])
 
 
 @cache
