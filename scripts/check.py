@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
@@ -51,9 +52,9 @@ def main(arguments: list[str]) -> int:
         covered = [*TESTS, "--cov=indistinct", "--cov-branch", "--cov-report=", *more]
         return run_in_order([covered, *coverage_reports()])
     if not asked.all:
-        return run_in_order(LINT) or run_beside(TYPES, [[*TESTS, *more]])
+        return run_in_order(LINT) or run_beside([TYPES], lambda: run([*TESTS, *more]))
     # What is collected once lies compiled for all workers, which would else do it at the same time, each for itself.
-    return run_in_order(LINT) or run_beside(COLLECT, [TYPES, SAFETY]) or run([*TESTS, *more])
+    return run_in_order(LINT) or run_beside([TYPES, SAFETY], lambda: run_quietly([COLLECT]) or run([*TESTS, *more]))
 
 
 def coverage_reports() -> list[list[str]]:
@@ -71,20 +72,27 @@ def install_peer() -> None:
         run(["pip", "install", "-q", "--no-deps", PEER])
 
 
-def run_in_order(commands: list[list[str]]) -> int:
+def run_in_order(commands: list[list[str]], to: IO[str] | None = None) -> int:
     """Run commands until one fails, and give its exit code."""
-    return next((code for command in commands if (code := run(command))), 0)
+    return next((code for command in commands if (code := run(command, to))), 0)
 
 
-def run_beside(quiet: list[str], shown: list[list[str]]) -> int:
-    """Run a command beside others, show what it said if it failed, and fail if one of them does."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said, ThreadPoolExecutor(1) as pool:
-        beside = pool.submit(run, quiet, said)
-        code = run_in_order(shown)
-        if beside.result():
+def run_beside(quiet: list[list[str]], act: Callable[[], int]) -> int:
+    """Run commands beside what takes longer, and fail if one of them does."""
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(run_quietly, quiet)
+        code = act()
+        return code or beside.result()
+
+
+def run_quietly(commands: list[list[str]]) -> int:
+    """Run commands until one fails, show what they said only then, and give its exit code."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        code = run_in_order(commands, said)
+        if code:
             said.seek(0)
             show(said.read())
-    return code or beside.result()
+    return code
 
 
 def run(command: list[str], to: IO[str] | None = None) -> int:
