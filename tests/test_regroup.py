@@ -16,6 +16,9 @@ from indistinct.algorithms.annealing import Annealing
 from indistinct.algorithms.regroup import Regroup, group_tuples
 from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList
+from indistinct.kernels import regrouping
+from indistinct.kernels.near_tuples import NOBODY
+from indistinct.kernels.parcel_groups import FREE, GROUP, LENDER, RANDOM, TUPLE
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
 from indistinct.watch import Watch
@@ -294,6 +297,61 @@ def test_a_time_limit_is_kept_and_shared_between_what_is_never_joined():
     assert Watch().part(0.5).time_limit is None
     assert Watch().share_of_time() == 0.0
     assert Watch(time_limit=0).share_of_time() == 1.0
+
+
+class Capturing:
+    """Stands in for the annealing, and keeps what it would be given."""
+
+    def run(self, k, loose, groups, prices, work, watch):
+        self.state = loose, groups, prices, work
+
+
+def most_promising(space, loose, groups, work):
+    """The group near the pool that costs most, less what it would cost to join the first one; by its rows alone."""
+    state, columns = int(groups.counters[RANDOM]), np.argsort(space.sizes, kind="stable")
+
+    def draw(choices):
+        nonlocal state
+        state = state * 48271 % (2**31 - 1)
+        return choices[state % len(choices)]
+
+    pool = work.pool[: work.counters[regrouping.POOL]].tolist()
+    taken = work.logged[: work.counters[regrouping.LOG]].tolist()
+    first = loose.ranks[groups.parcels[work.taken[: work.taken_to[0, 0]], TUPLE]]
+    found, most = NOBODY, -np.inf
+    for _ in range(regrouping.TRIES):
+        tuple_ = groups.parcels[draw(pool), TUPLE]
+        other = draw(loose.near[loose.near_at[tuple_] : loose.near_at[tuple_ + 1]])
+        group = groups.parcels[draw(range(loose.parcel_at[other], loose.parcel_at[other + 1])), GROUP]
+        joined = np.empty((len(first) + 1, len(columns)), np.int64)
+        joined[:, columns] = np.vstack([first, loose.ranks[other]])
+        widened = space.run_costs(joined.min(axis=0)[None], joined.max(axis=0)[None])[0]
+        if group != NOBODY and group not in taken and groups.costs[group] > 0:
+            promise = regrouping.DEAR * groups.costs[group] - widened
+            if promise > most + 1e-12:
+                found, most = group, promise
+    return found
+
+
+def test_what_is_taken_apart_next_is_dear_and_fits():
+    frequencies = synthetic(400, 5, sizes=(3, 8, 40))
+    space, captured, k = Space.of(frequencies, NCP()), Capturing(), 3
+    group_tuples(space, k, Watch(), captured)
+    loose, groups, prices, work = captured.state
+    chosen = []
+    for group in np.flatnonzero((groups.costs > 0) & (groups.facts[:, LENDER] == NOBODY))[:20].tolist():
+        work.counters[[regrouping.POOL, regrouping.LOG, regrouping.APART]] = 0
+        work.counters[regrouping.TURN] += 1
+        work.counters[regrouping.FREE_BEFORE] = groups.counters[FREE]
+        regrouping.take_apart(group, k, groups, work)
+        for _ in range(2):
+            expected = most_promising(space, loose, groups, work)
+            chosen.append(regrouping.neighbour(loose, groups, prices, work))
+            assert chosen[-1] == expected
+            if expected != NOBODY:
+                regrouping.take_apart(expected, k, groups, work)
+        regrouping.undo(k, groups, work)
+    assert len(set(chosen) - {NOBODY}) > 10
 
 
 @pytest.mark.parametrize("effort", [-1, 1.5, True, "much"])

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
@@ -233,17 +234,17 @@ def _parcel_size(k: int) -> int:
     return max(1, k // PARCELS)
 
 
-def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> IntArray:
+def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> NDArray[np.int32]:
     """Divide the rows of each loose tuple into parcels; the last may be smaller."""
     number = np.diff(parcel_at)
-    parcels = np.full((int(parcel_at[-1]), 4), NOBODY, np.int64)
+    parcels = np.full((int(parcel_at[-1]), 4), NOBODY, np.int32)
     parcels[:, TUPLE] = np.repeat(np.arange(len(counts)), number)
     parcels[:, SIZE] = _parcel_size(k)
     parcels[parcel_at[1:] - 1, SIZE] = counts - (number - 1) * _parcel_size(k)
     return parcels
 
 
-def _without_groups(parcels: IntArray, width: int, spare: IntArray, k: int) -> Groups:
+def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> Groups:
     """Give a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed."""
     most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + 1
     facts = np.full((most, 5), NOBODY, np.int64)

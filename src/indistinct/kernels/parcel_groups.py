@@ -53,7 +53,7 @@ class Groups(NamedTuple):
     ``boxes``     (groups, words) int32: low and high per column; for a set the number of values, then their bits
     ``facts``     (groups, 5) int64: ROWS, HEAD, LENDER, SEEN, LOGGED; a free group has no rows
     ``costs``     (groups,) float64: what a row of the group costs
-    ``parcels``   (parcels, 4) int64: TUPLE, SIZE, GROUP, NEXT
+    ``parcels``   (parcels, 4) int32: TUPLE, SIZE, GROUP, NEXT
     ``spare``     (tuples,) int64: the rows that a home can still lend
     ``free``      (groups,) int64: a stack of free groups
     ``counters``  (3,) int64: FREE, RANDOM, TICK

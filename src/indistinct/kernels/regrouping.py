@@ -42,8 +42,8 @@ POOL, LOG, APART, TURN, FREE_BEFORE = range(5)
 MOST_APART = 4
 """At most so many groups are taken apart together."""
 
-TRIES = 4
-"""The next group to take apart is the costliest of so many."""
+TRIES, DEAR = 8, 0.5
+"""The next group to take apart is the most promising of so many; what it costs counts so much."""
 
 LARGE = 4
 """Of a group of more than LARGE * k rows only a part, of 2 k rows or a little more, is taken."""
@@ -107,7 +107,7 @@ def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, pric
     work.counters[FREE_BEFORE] = groups.counters[FREE]
     before = take_apart(group, k, groups, work)
     for _ in range(draw(MOST_APART, groups.counters)):
-        other = neighbour(loose, groups, work)
+        other = neighbour(loose, groups, prices, work)
         if other != NOBODY:
             before += take_apart(other, k, groups, work)
     most = before + TOLERANCE * (1.0 + before) + slack
@@ -121,20 +121,26 @@ def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, pric
 
 
 @kernel
-def neighbour(loose: Loose, groups: Groups, work: Work) -> int:
-    """Give the costliest of a few groups near the pool, or NOBODY."""
-    _, parcel_at, near_at, near, _, _ = loose
-    _, facts, costs, parcels, _, _, counters = groups
-    found = NOBODY
+def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
+    """Give the most promising of a few groups near the pool, or NOBODY: a dear one that fits the first taken apart.
+
+    It fits if the tuple by which it was found widens the labels of the first group little.
+    """
+    ranks, parcel_at, near_at, near, _, _ = loose
+    boxes, facts, costs, parcels, _, _, counters = groups
+    columns, numbers = prices
+    found, most = NOBODY, -np.inf
     for _ in range(TRIES):
         tuple_ = parcels[work.pool[draw(work.counters[POOL], counters)], TUPLE]
         if near_at[tuple_] < near_at[tuple_ + 1]:
-            other = near[near_at[tuple_] + draw(near_at[tuple_ + 1] - near_at[tuple_], counters)]
+            other = np.int64(near[near_at[tuple_] + draw(near_at[tuple_ + 1] - near_at[tuple_], counters)])
             parcel = parcel_at[other] + draw(parcel_at[other + 1] - parcel_at[other], counters)
             group = parcels[parcel, GROUP]
             is_new = group != NOBODY and facts[group, LOGGED] != work.counters[TURN]
-            if is_new and costs[group] > (0.0 if found == NOBODY else costs[found]):
-                found = group
+            if is_new and costs[group] > 0.0:
+                promise = DEAR * costs[group] - cost_with(work.logged[0], other, ranks, boxes, columns, numbers)
+                if promise > most:
+                    found, most = group, promise
     return found
 
 
