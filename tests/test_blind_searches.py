@@ -94,7 +94,8 @@ def test_searches_that_draw_say_so_unless_they_have_a_seed_of_their_own() -> Non
         ("regroup", False, False, {}, "not blind, though no model asks about sensitive values"),
         ("regroup", False, False, {"ledger_head": "0" * 64}, ""),
         ("anatomy", True, True, {}, ""),
-        ("anatomy", True, False, {}, ""),  # with a seed of its own
+        ("anatomy", True, False, {"options": {"seed": 5}}, ""),
+        ("anatomy", True, False, {}, "not randomised, though its algorithm draws"),
         ("safepub", True, True, {}, ""),
         ("safepub", True, False, {}, "not randomised, though its algorithm draws"),
         ("of-others", True, True, {}, ""),

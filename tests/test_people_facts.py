@@ -112,7 +112,7 @@ def test_a_release_of_one_row_a_person_says_nothing_of_people() -> None:
         assert "people" not in repr(release)
 
 
-def test_a_manifest_has_the_people_and_one_without_them_still_verifies(tmp_path: Path) -> None:
+def test_a_manifest_has_the_people_and_one_without_them_fails(tmp_path: Path) -> None:
     with ix.anonymize(VISITS, POLICY) as release:
         release.write(tmp_path / "out")
     path = tmp_path / "out" / "manifest.json"
@@ -121,7 +121,8 @@ def test_a_manifest_has_the_people_and_one_without_them_still_verifies(tmp_path:
     assert ix.verify(tmp_path / "out", POLICY, original=VISITS).passed
     del said["people"]
     path.write_text(json.dumps(said), "utf-8")
-    assert ix.verify(tmp_path / "out", POLICY, original=VISITS).passed
+    found = ix.verify(tmp_path / "out", POLICY, original=VISITS)
+    assert [check.detail for check in found.checks if not check.passed] == ["lacks people"]
 
 
 def test_anonymize_shows_people(tmp_path: Path) -> None:

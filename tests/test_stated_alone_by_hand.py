@@ -13,15 +13,14 @@ import pytest
 
 import indistinct as ix
 from indistinct.errors import TableError
-from indistinct.policy.stated_policy import is_stated_policy
+from indistinct.policy.stated_policy import is_stated_policy, stated_policy
 from indistinct.proof import stated_search, statements
 from indistinct.proof.checks import Check, Recount
-from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_search import form_mistakes, option_mistakes
-from indistinct.proof.stated_verdict import _comes_out_otherwise, _is_check, _words_without_policy, verdict_mistakes
+from indistinct.proof.stated_verdict import _is_check, verdict_mistakes
 from indistinct.recoding.classes import NOT_PROTECTED
 from indistinct.released.manifest import policy_described
-from test_verify_by_hand import COLUMNS_CHECK, FOUND, MANIFEST, POLICY, numbers, told, verdict
+from test_verify_by_hand import COLUMNS_CHECK, FOUND, MANIFEST, NOT_THOSE, POLICY, TWO, K, numbers, told, verdict
 
 NOTE = "Ann has it"
 DIGEST = "0" * 64
@@ -160,7 +159,7 @@ def alone(folder: Path, into: Path, *path: str | int, value: Any) -> str:
 
 
 def test_a_recipient_finds_no_remark_in_a_policy(folder: Path, tmp_path: Path) -> None:
-    assert alone(folder, tmp_path, "format", value=1) == ""
+    assert alone(folder, tmp_path, "format", value=2) == ""
     for path in (("columns", "age", "note"), ("columns", "zip", "role"), ("algorithm",), ("privacy", 0, "model")):
         assert "no policy that can be read" in alone(folder, tmp_path, "policy", *path, value=NOTE)
 
@@ -171,17 +170,22 @@ def test_a_recipient_finds_no_remark_in_levels_and_checks(folder: Path, tmp_path
     assert alone(folder, tmp_path, "level_names", "zip", value=NOTE) == f"level_names of 'zip' {called}"
     otherwise = "verdict has a check that comes out otherwise"
     assert alone(folder, tmp_path, "verdict", "checks", 0, "detail", value=NOTE) == otherwise
-    assert alone(folder, tmp_path, "verdict", "checks", 1, "name", value=NOTE) == otherwise
+    assert alone(folder, tmp_path, "verdict", "checks", 1, "name", value=NOTE) == NOT_THOSE
     assert "not what it says" in alone(folder, tmp_path, "verdict", "rows", value=8.0)
 
 
 # The same by hand
 
+OF_COLUMNS = {"name": "columns", "passed": True, "detail": "3 columns"}
+OF_K = {"name": K, "passed": True, "detail": "2 groups, the smallest of 2 rows"}
+K_CHECK = Check(**OF_K)  # type: ignore[arg-type]
+
 
 def stated(**more: Any) -> str:
     """Give what is wrong with the manifest for whom its policy is the only one."""
-    said = MANIFEST | {"policy": policy_described(POLICY), "policy_sha256": DIGEST} | more
-    check = statements.manifest_check(said, POLICY, FOUND, [COLUMNS_CHECK], is_stated=True)
+    own = {"policy": policy_described(POLICY), "policy_sha256": DIGEST, "verdict": verdict(checks=[OF_COLUMNS, OF_K])}
+    said = MANIFEST | own | more
+    check = statements.manifest_check(said, POLICY, FOUND, [COLUMNS_CHECK, K_CHECK], is_stated=True)
     return "" if check.passed else check.detail
 
 
@@ -197,21 +201,17 @@ def test_heights_and_names_are_those_of_the_hierarchies_that_are_stated() -> Non
 
 
 def test_a_manifest_may_state_checks_that_its_reader_cannot_make() -> None:
-    columns = {"name": "columns", "passed": True, "detail": "3 columns"}
-    model = {
-        "name": "k-anonymity (k = 2) on quasi-identifier",
-        "passed": True,
-        "detail": "2 groups, the smallest of 2 rows",
-    }
-    assert stated(verdict=verdict(checks=[columns, model])) == ""
-    assert stated(verdict=verdict(checks=[columns, model | {"detail": NOTE}])) != ""
+    assert stated(verdict=verdict(checks=[OF_COLUMNS, OF_K])) == ""
+    for checks in ([OF_COLUMNS, OF_K | {"detail": NOTE}], [OF_COLUMNS], [OF_K, OF_COLUMNS], [OF_COLUMNS, OF_K, OF_K]):
+        assert stated(verdict=verdict(checks=checks)) != ""
 
 
 def test_what_two_tables_leave_open_is_said_in_our_words_alone() -> None:
     apart: dict[str, Any] = {"form": "two-tables", "level_names": ..., "suppressed": 0, "eligible": 5}
     said = {name: value for name, value in (MANIFEST | apart).items() if value is not ...}
     by = dataclasses.replace(POLICY, privacy=(ix.LDiversity(2),))
-    said |= {"policy": policy_described(by), "policy_sha256": DIGEST, "node": {"age": 0, "sex": 0}}
+    said |= {"policy": policy_described(by), "policy_sha256": DIGEST, "node": {"age": 0, "sex": 0}, "tables": TWO}
+    said["verdict"] = verdict(checks=[OF_COLUMNS, OF_K | {"name": "l-diversity (l = 2) on the classes"}])
     for words, is_ours in ((NOT_PROTECTED, True), (NOTE, False)):
         found = statements.manifest_check(said | {"not_protected": words}, by, FOUND, [COLUMNS_CHECK], is_stated=True)
         assert found.passed is is_ours
@@ -221,18 +221,28 @@ def test_what_two_tables_leave_open_is_said_in_our_words_alone() -> None:
 def test_levels_of_leading_characters_have_their_names_alone() -> None:
     by = ix.Policy({"age": ix.quasi(ix.prefix()), "sex": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
     hierarchies = statements._own_hierarchies(by)
-    for name in ("value", "1 character", "12 characters", "suppressed"):
-        said = {"heights": {"age": 9, "sex": 1}, "level_names": {"age": name, "sex": "value"}, "node": {"sex": 0}}
-        assert statements._hierarchy_mistakes(said, hierarchies) == []
+    wrong = ["level_names of 'age' is not what its hierarchy calls the level"]
+    said: dict[str, Any] = {}
+    for level, names in ((0, ["value"]), (1, ["8 characters", "9 characters"]), (9, ["1 character", "suppressed"])):
+        for name in ("value", "1 character", "8 characters", "9 characters", "suppressed", NOTE):
+            own = {"heights": {"age": 9, "sex": 1}, "level_names": {"age": name, "sex": "value"}}
+            said = own | {"node": {"age": level, "sex": 0}}
+            assert statements._hierarchy_mistakes(said, hierarchies) == ([] if name in names else wrong)
+    lower = copy.deepcopy(hierarchies)
+    lower["age"]["max_level"] = 2
+    for name in ("value", "1 character", "8 characters", "suppressed", NOTE):
+        said = {
+            "heights": {"age": 2, "sex": 1},
+            "level_names": {"age": name, "sex": "value"},
+            "node": {"age": 2, "sex": 0},
+        }
+        assert statements._hierarchy_mistakes(said, lower) == (wrong if name in ("value", NOTE) else [])
     both = {"heights": {"age": 9, "sex": 2}, "level_names": {"age": NOTE, "sex": "value"}, "node": {"age": 1, "sex": 0}}
     turned = dict(reversed(hierarchies.items()))
     assert len(statements._hierarchy_mistakes(both, turned)) == 2
-    said = {"level_names": {"age": f"1 character, {NOTE}", "sex": "value"}, "node": {"age": 1, "sex": 0}}
-    wrong = ["level_names of 'age' is not what its hierarchy calls the level"]
-    assert statements._hierarchy_mistakes(said, hierarchies) == wrong
-    own = copy.deepcopy(hierarchies)
-    own["age"]["hierarchy"]["kind"] = "of-others"
-    assert statements._hierarchy_mistakes(said, own) == []
+    of_others = copy.deepcopy(hierarchies)
+    of_others["age"]["hierarchy"]["kind"] = "of-others"
+    assert statements._hierarchy_mistakes(said, of_others) == []
     assert statements._hierarchy_mistakes({"node": None}, hierarchies) == []
 
 
@@ -284,12 +294,52 @@ def test_options_are_those_of_the_algorithm() -> None:
     assert not option_mistakes({"algorithm": "chosen", "options": {"node": {"Age in years": 1}}}, renamed)
 
 
-def words(name: str, detail: str, **more: Any) -> list[str]:
-    """Give what is wrong with a check that only who has the policy can make."""
-    said = verdict(checks=[{"name": name, "passed": True, "detail": detail}])
-    found = Recount((), numbers(2, 3), 5)
-    manifest = MANIFEST | {"verdict": said} | more
-    return verdict_mistakes(manifest, POLICY, found, [Check("columns", True, "3")], described=described())
+ALONE = [
+    ("columns", "3"),
+    ("level of age", "no value of the table is shown below level 1"),
+    ("level of work", "no value of the table is shown below level 1"),
+    ("missing cells in ill", "no cell shows a code that means missing"),
+    ("perturbed pay", "declared"),
+    ("k-anonymity (k = 2) on all of them", "2 groups, the smallest of 2 rows"),
+    ("alpha-k (alpha = 0.5, k = 2, column = ill) on all of them", "2 groups, the smallest of 2 rows"),
+    (
+        "k-map (k = 3, population = people.csv, link = {'age': 'Age in years'}) on all of them",
+        "2 groups, the smallest of 2 rows",
+    ),
+    ("suppression limit", "1 of 6 rows suppressed, 1 allowed"),
+]
+"""The checks of a release of the whole policy: what they are called, and what they say."""
+MADE = [Check(name, True, detail) for name, detail in ALONE if name.split()[0] not in ("level", "missing", "k-map")]
+"""Those that can be made without the policy."""
+
+
+def mistakes(checks: Any, policy: ix.Policy | None = None, **more: Any) -> list[str]:
+    """Give what is wrong with checks of which only who has the policy can make some."""
+    said = described()
+    said["columns"]["ill"]["missing_codes"] = 1
+    said |= more
+    by, unchecked = stated_policy({"policy": said})
+    if policy is None:
+        assert [words.split(":")[0] for words in unchecked[:3]] == [
+            "k-map",
+            "that no label of age, work is finer than stated",
+            "that age, ill show no code that means missing",
+        ]
+    stated = [dict(zip(("name", "detail"), check, strict=True)) | {"passed": True} for check in checks]
+    manifest = MANIFEST | {"verdict": verdict(checks=stated)}
+    return verdict_mistakes(manifest, policy or by, Recount((), numbers(2, 3), 5), MADE, described=said)
+
+
+def test_checks_stand_where_the_maker_of_a_release_made_them() -> None:
+    assert mistakes(ALONE) == []
+    for place in range(len(ALONE)):
+        others = [*ALONE[:place], *ALONE[place + 1 :]]
+        assert mistakes(others) == mistakes([*ALONE, ALONE[place]]) == [NOT_THOSE]
+        assert mistakes([*others, ALONE[place]]) == ([NOT_THOSE] if place < len(ALONE) - 1 else [])
+        renamed = [*ALONE[:place], (NOTE, ALONE[place][1]), *ALONE[place + 1 :]]
+        assert mistakes(renamed) == [NOT_THOSE]
+        reworded = [*ALONE[:place], (ALONE[place][0], f"{ALONE[place][1]}, {NOTE}"), *ALONE[place + 1 :]]
+        assert mistakes(reworded) == ["verdict has a check that comes out otherwise"]
 
 
 def test_numbers_that_a_manifest_may_state() -> None:
@@ -315,34 +365,3 @@ def test_checks_of_a_verdict_one_by_one() -> None:
         True,
         *[False] * 4,
     ]
-    own = [Check("columns", True, "3")]
-    assert not _comes_out_otherwise([good], POLICY, own, {})
-    assert _comes_out_otherwise([good | {"passed": False}], POLICY, own, {})
-    assert _comes_out_otherwise([good | {"detail": "4"}], POLICY, own, {})
-    uncounted = {"name": NOT_COUNTED.name, "passed": True, "detail": NOT_COUNTED.detail}
-    assert _comes_out_otherwise([uncounted], POLICY, own, {})
-    assert not _comes_out_otherwise([uncounted], dataclasses.replace(POLICY, person="id"), own, {})
-    apart, together = (_words_without_policy(described(), is_apart=is_apart) for is_apart in (True, False))
-    assert "k-anonymity (k = 2) on the classes" in apart
-    assert "k-anonymity (k = 2) on all of them" in together
-    assert [name for name in together if name.startswith("level of ")] == ["level of age", "level of work"]
-
-
-def test_checks_that_only_a_policy_can_make_have_their_words() -> None:
-    otherwise = ["verdict has a check that comes out otherwise"]
-    k_map = "k-map (k = 3, population = people.csv, link = {'age': 'Age in years'}) on all of them"
-    assert words(k_map, "2 groups, the smallest of 2 rows") == []
-    assert words(k_map, "1 of 2 groups fail, 1 row in them") == []
-    assert words(k_map, f"2 groups, the smallest of 2 rows, {NOTE}") == otherwise
-    assert words(k_map.replace("all of them", NOTE), "2 groups, the smallest of 2 rows") == otherwise
-    assert words("level of age", "no value of the table is shown below level 1") == []
-    assert words("level of age", "2 labels are finer than 1, which the policy demands") == []
-    assert words("level of age", f"no value of the table is shown below level {NOTE}") == otherwise
-    assert words("level of work", "no value of the table is shown below level 1") == []
-    assert words("level of zip", "no value of the table is shown below level 1") == otherwise
-    assert words("missing cells in age", "no cell shows a code that means missing") == []
-    assert words("missing cells in age", "1 cell shows a code that means missing, instead of none") == []
-    assert words("missing cells in age", NOTE) == otherwise
-    assert words("missing cells in zip", "no cell shows a code that means missing") == otherwise
-    assert words(NOTE, NOTE) == otherwise
-    assert words(NOTE, NOTE, made_by="indistinct 0.0.1") == otherwise, "no version has words of its own"

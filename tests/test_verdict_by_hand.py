@@ -574,9 +574,9 @@ def test_levels_that_are_not_those_of_the_hierarchy() -> None:
 
 def test_suppressed_rows_are_no_group() -> None:
     sizes = np.array([3, 2, 2], np.int64)
-    assert stated_measures._without_blank(sizes, 2).tolist() == [3, 2]
-    assert stated_measures._without_blank(sizes, 0).tolist() == [3, 2, 2]
-    assert stated_measures._without_blank(sizes, 9).tolist() == [3, 2, 2]
+    assert stated_measures.without_blank(sizes, 2).tolist() == [3, 2]
+    assert stated_measures.without_blank(sizes, 0).tolist() == [3, 2, 2]
+    assert stated_measures.without_blank(sizes, 9).tolist() == [3, 2, 2]
     with open_table(table(a=["x", "x", None, None])) as rows:
         assert stated_measures._released_labels(rows, "a", 1) == {"x": 2, None: 1}
         assert stated_measures._released_labels(rows, "a", 2) == {"x": 2}

@@ -20,6 +20,7 @@ from indistinct.proof import known_columns, statements
 from indistinct.proof.checks import Check, Checked, Recount, knows_few
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.people_recount import NOT_COUNTED
+from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL
 from indistinct.proof.stated_search import _name_mistakes
 from indistinct.proof.verdict import Verdict
 from indistinct.recoding.classes import NOT_PROTECTED, TWO_TABLES, not_protected
@@ -145,12 +146,16 @@ MANIFEST: dict[str, Any] = {
     },
 }
 COLUMNS_CHECK = Check("columns", True, "3 columns")
+K = "k-anonymity (k = 2) on quasi-identifier"
+NOT_THOSE = "verdict does not list the checks that the recount makes"
 
 
 def told(by: Policy = POLICY, found: Recount = FOUND, /, **changed: Any) -> str:
     """Give what is wrong with the manifest when some statements are changed; an ellipsis takes one out."""
-    said = {name: value for name, value in (MANIFEST | changed).items() if value is not ...}
-    check = statements.manifest_check(said, by, found, [COLUMNS_CHECK, Check("k", False, "one fails")])
+    own = {"verdict": verdict(checks=[*MANIFEST["verdict"]["checks"], *in_people(by)])}
+    said = {name: value for name, value in (MANIFEST | own | changed).items() if value is not ...}
+    recount = [Check("k", False, "one fails")] if changed.get("verdict") is FAILED else [COLUMNS_CHECK]
+    check = statements.manifest_check(said, by, found, recount)
     assert check.name == "manifest"
     assert check.passed is (check.detail == "the table has the counts of the manifest")
     return "" if check.passed else check.detail
@@ -158,6 +163,13 @@ def told(by: Policy = POLICY, found: Recount = FOUND, /, **changed: Any) -> str:
 
 def verdict(**changed: Any) -> dict[str, Any]:
     return MANIFEST["verdict"] | changed
+
+
+def in_people(by: Policy) -> list[dict[str, Any]]:
+    """Give the checks that are made while rows still say whose they are."""
+    k = {"name": f"people: {K}", "passed": True, "detail": "2 groups, the smallest of 2 people"}
+    rows = {"name": "people: manifest", "passed": True, "detail": "the rows have the people of the manifest"}
+    return ([rows] if by.links_rows else [k, rows]) if by.person_columns else []
 
 
 FAILED = verdict(passed=False, checks=[{"name": "k", "passed": False, "detail": "one fails"}])
@@ -191,6 +203,7 @@ def people(**changed: int) -> dict[str, int]:
         ({"people": people(released=6, eligible=9)}, "people: more are released than there are"),
         ({"people": people(released=4, eligible=3)}, "people: more are released than there are"),
         ({"people": {"eligible": 3}}, "people: a number is missing"),
+        ({"people": dict.fromkeys(["eligible", "released", "smallest_profile"], 3)}, "people: a number is missing"),
         ({"people": people(lost_all_rows=1)}, "people: the numbers do not go together"),
         ({"people": people(released=4, lost_all_rows=1)}, "people: the numbers do not go together"),
         ({"people": people(lost_rows=2)}, "people: the numbers do not go together"),
@@ -233,7 +246,7 @@ def people(**changed: int) -> dict[str, int]:
         ({"measures": {"average-group-size": 2.6}, "policy_sha256": DIGEST}, ""),
         ({"measures": {"average-group-size": 2.6}, "groups": 3}, "groups is 2, not 3"),
         (
-            {"measures": {"precision": 9.0}, "heights": ..., "node": None, "level_names": ...},
+            {"measures": {"discernibility": 9.0}, "heights": ..., "node": None, "level_names": ...},
             "node and mean_levels do not go together",
         ),
         ({"perturbations": {"pay": {"noise": {}}}}, "perturbations are not those that the policy declares"),
@@ -277,12 +290,13 @@ def people(**changed: int) -> dict[str, int]:
         ({"verdict": verdict(checks=[{"name": "x", "passed": True, "detail": 1}])}, "verdict has a check that is none"),
         (
             {"verdict": verdict(checks=[{"name": "x", "passed": True, "detail": "y"}])},
-            "verdict has a check that comes out otherwise",
+            NOT_THOSE,
         ),
         (
             {"made_by": "indistinct 9", "verdict": verdict(checks=[{"name": "x", "passed": True, "detail": "y"}])},
-            "verdict has a check that comes out otherwise",
+            NOT_THOSE,
         ),
+        ({"verdict": verdict(checks=[])}, NOT_THOSE),
         ({"verdict": verdict(checks=[{"name": "x", "passed": 1, "detail": "y"}])}, "verdict has a check that is none"),
         ({"policy": policy_described(POLICY) | {"algorithm": "Ann has it"}}, "policy is not the policy"),
         (
@@ -309,7 +323,7 @@ def people(**changed: int) -> dict[str, int]:
         ),
         (
             {"verdict": verdict(checks=[{"name": "columns", "passed": True, "detail": "3 columns"}] * 2)},
-            "verdict has a check twice",
+            NOT_THOSE,
         ),
         ({"verdict": verdict(passed=False)}, "verdict, its checks and unsafe do not say the same"),
         ({"unsafe": True}, "verdict, its checks and unsafe do not say the same"),
@@ -371,33 +385,38 @@ def test_checks_of_people_have_their_words_and_no_others() -> None:
     of_people = replace(POLICY, person=Person("id"))
     own = {"policy_sha256": policy_digest(of_people)}
 
-    def said(name: str, detail: str) -> str:
-        return told(of_people, verdict=verdict(checks=[{"name": name, "passed": True, "detail": detail}]), **own)
+    columns, (k, rows) = MANIFEST["verdict"]["checks"][0], in_people(of_people)
 
-    k = "people: k-anonymity (k = 2) on quasi-identifier"
-    assert said(k, "2 groups, the smallest of 2 people") == ""
-    assert said(k, "1 profile, the smallest of 1,000 people") == ""
-    assert said("people: manifest", "the rows have the people of the manifest") == ""
-    assert said(NOT_COUNTED.name, NOT_COUNTED.detail) == ""
+    def said(*checks: dict[str, Any]) -> str:
+        return told(of_people, verdict=verdict(checks=[columns, *checks]), **own)
+
+    assert said(k, rows) == said(k | {"detail": "1 profile, the smallest of 1,000 people"}, rows) == ""
+    uncounted = {"name": NOT_COUNTED.name, "passed": True, "detail": NOT_COUNTED.detail}
+    for others in ((), (k,), (rows,), (rows, k), (k, rows, rows), (uncounted,), (k | {"name": "people: Ann"}, rows)):
+        assert said(*others) == NOT_THOSE
+    assert said(k | {"name": f"people: {K}".replace("= 2", "= 9")}, rows) == NOT_THOSE
     otherwise = "verdict has a check that comes out otherwise"
-    assert said(k, "2 groups, the smallest of 2 people, Ann among them") == otherwise
-    assert said(k.replace("= 2", "= 9"), "2 groups, the smallest of 2 people") == otherwise
-    assert said("people: Ann", "2 groups, the smallest of 2 people") == otherwise
-    assert said(NOT_COUNTED.name, "Ann") == otherwise
+    assert said(k | {"detail": "2 groups, the smallest of 2 people, Ann among them"}, rows) == otherwise
+    assert said(k | {"detail": rows["detail"]}, rows) == said(k, rows | {"detail": k["detail"]}) == otherwise
+    assert said(k | {"passed": False}, rows).startswith(otherwise), "what fails says something else"
+    blank = replace(of_people, suppressed_rows="blank")
+    nobody = {"policy_sha256": policy_digest(blank), "released": 4, "eligible": 5}
+    assert told(blank, verdict=verdict(checks=[columns, k]), **nobody) == ""  # which people are blank is not told
+    assert told(blank, verdict=verdict(checks=[columns, k, rows]), **nobody) == NOT_THOSE
 
 
-EVERY_MEASURE = (*statements.OF_ALL_RELEASES, *statements.OF_ORIGINAL)
+EVERY_MEASURE = (*OF_ALL_RELEASES, *OF_ORIGINAL)
 
 
 def test_measures_that_were_not_worked_out_are_named() -> None:
     said = {"measures": {"precision": 1.0, "loss": 0.5, "own": 1.0, "mine": 2.0}}
-    (words,) = statements.unchecked_statements(said, has_original=True, measured=statements.OF_ALL_RELEASES)
+    (words,) = statements.unchecked_statements(said, has_original=True, measured=OF_ALL_RELEASES)
     assert words == "what the manifest says of the measures loss, 2 of others"
     (words,) = statements.unchecked_statements(said, has_original=True, measured=EVERY_MEASURE)
     assert words == "what the manifest says of the measures 2 of others"
     known = {"measures": {"precision": 1.0, "loss": 0.5}}
     assert statements.unchecked_statements(known, has_original=True, measured=EVERY_MEASURE) == ()
-    (words,) = statements.unchecked_statements(known, has_original=True, measured=statements.OF_ALL_RELEASES)
+    (words,) = statements.unchecked_statements(known, has_original=True, measured=OF_ALL_RELEASES)
     assert words == "what the manifest says of the measures loss"
     assert statements.unchecked_statements({"measures": 5}, has_original=True, measured=EVERY_MEASURE) == ()
 
@@ -448,7 +467,7 @@ def test_what_is_drawn_and_moved_follows_from_the_policy() -> None:
 def test_levels_of_hierarchies_that_follow_from_values_are_not_compared() -> None:
     free = replace(POLICY, columns=COLUMNS | {"age": ix.quasi(ix.prefix())})
     said = {"policy_sha256": policy_digest(free), "verdict": ..., "heights": {"age": 9, "sex": 1}}
-    said |= {"level_names": MANIFEST["level_names"] | {"age": "3 characters"}}
+    said |= {"level_names": MANIFEST["level_names"] | {"age": "8 characters"}}
     assert told(free, **said) == ""
     assert told(free, **said | {"heights": {"age": 9, "sex": 2}}) == "heights of 'sex' is not that of its hierarchy"
 
@@ -456,15 +475,15 @@ def test_levels_of_hierarchies_that_follow_from_values_are_not_compared() -> Non
 def test_what_was_not_checked_is_said() -> None:
     none = statements.unchecked_statements({}, has_original=True, measured=EVERY_MEASURE)
     assert none == ()
-    alone = statements.unchecked_statements({}, has_original=False, measured=statements.OF_ALL_RELEASES)
+    alone = statements.unchecked_statements({}, has_original=False, measured=OF_ALL_RELEASES)
     assert alone == ("what the manifest says of how many rows were suppressed, the level of each column",)
     both = {"gap": 0, "unreadable": {}, "mean_levels": {}}
     assert statements.unchecked_statements(both, has_original=True, measured=EVERY_MEASURE) == (
         "what the manifest says of how far it can be from the best",
     )
-    (words,) = statements.unchecked_statements(both, has_original=True, measured=statements.OF_ALL_RELEASES)
+    (words,) = statements.unchecked_statements(both, has_original=True, measured=OF_ALL_RELEASES)
     assert words.endswith("how far it can be from the best, how far columns were generalized on average")
-    (words,) = statements.unchecked_statements(both, has_original=False, measured=statements.OF_ALL_RELEASES)
+    (words,) = statements.unchecked_statements(both, has_original=False, measured=OF_ALL_RELEASES)
     assert "how many cells could not be read" in words
 
 
@@ -701,25 +720,11 @@ def test_a_verdict_in_words() -> None:
     assert found.with_people([]) is found
 
 
-def test_checks_of_people_have_their_words_and_are_those_of_a_policy_that_counts_people() -> None:
-    name, detail = "people: k-anonymity (k = 2) on quasi-identifier", "2 groups, the smallest of 2 people"
-    otherwise = "verdict has a check that comes out otherwise"
-
-    def of(by: Policy, name: Any, detail: str) -> str:
-        said = {
-            "policy_sha256": policy_digest(by),
-            "verdict": verdict(checks=[{"name": name, "passed": True, "detail": detail}]),
-        }
-        return told(by, **said)
-
-    assert of(OF_PEOPLE, name, detail) == ""
-    assert of(OF_PEOPLE, NOT_COUNTED.name, NOT_COUNTED.detail) == ""
-    assert of(OF_PEOPLE, NOT_COUNTED.name, "Ann is") == otherwise
-    assert of(OF_PEOPLE, name, "Ann is") == otherwise
-    assert of(OF_PEOPLE, name.replace("people: ", "Ann has:"), detail) == otherwise
-    assert of(OF_PEOPLE, "people: Ann", detail) == otherwise
-    assert of(POLICY, name, detail) == otherwise
-    assert of(POLICY, 1, detail) == "verdict has a check that is none"
+def test_checks_of_people_are_those_of_a_policy_that_counts_people() -> None:
+    checks = [*MANIFEST["verdict"]["checks"], *in_people(OF_PEOPLE)]
+    assert told(OF_PEOPLE, policy_sha256=policy_digest(OF_PEOPLE), verdict=verdict(checks=checks)) == ""
+    assert told(verdict=verdict(checks=checks)) == NOT_THOSE
+    assert told(verdict=verdict(checks=[checks[0] | {"name": 1}])) == "verdict has a check that is none"
 
 
 def test_options_of_draws_may_stand_in_any_order() -> None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 PLAIN_NAME = re.compile("[a-z][a-z0-9_-]{0,39}")
 """What models, measures, algorithms and their options are called: no place for a sentence."""
-PREFIX_NAMES = re.compile(r"value|[\d,]+ characters?|suppressed")
-"""What levels are called that keep leading characters, where how many there are follows from the values."""
 ALWAYS = (
     "that this is the policy that was agreed on: with the policy file, verify POLICY RELEASE compares it",
     "that released cells are true, and that no more rows were left out than must be: only who has the private table "
@@ -69,7 +67,7 @@ def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ..
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndistinctError):
         raise TableError("the manifest states no policy that can be read; give the policy file as well") from None
-    return policy, (*unchecked, *ALWAYS)
+    return policy, (*unchecked, *_unchecked_cells(stated["columns"]), *ALWAYS)
 
 
 def _models(stated: Mapping[str, Any]) -> tuple[list[PrivacyModel], list[str]]:
@@ -94,6 +92,14 @@ def _models(stated: Mapping[str, Any]) -> tuple[list[PrivacyModel], list[str]]:
     return made, unchecked
 
 
+def _unchecked_cells(columns: Mapping[str, Any]) -> list[str]:
+    """Say of which columns only who has the policy can tell whether cells are as it demands."""
+    demanded = [name for name, said in columns.items() if "min_level" in said or "recode" in said]
+    coded = [name for name, said in columns.items() if "missing_codes" in said]
+    words = [f"that no label of {', '.join(demanded)} is finer than stated: needs the hierarchies"] if demanded else []
+    return words + ([f"that {', '.join(coded)} show no code that means missing: needs the codes"] if coded else [])
+
+
 def _without_limits(fields: Mapping[str, Any]) -> PrivacyModel:
     """Give a model that asks about the same values, of the same groups, and sets no limit to their shares."""
     return MODELS.make("alpha-k", alpha=1.0, k=fields.get("k", 1), column=fields.get("column"), on=fields.get("on"))
@@ -113,6 +119,7 @@ def is_stated_policy(stated: Mapping[str, Any]) -> bool:
     return (
         stated.keys() <= STATED
         and all(_is_column(column) for column in columns.values())
+        and _are_quasi_identifiers(stated["quasi_identifiers"], columns)
         and all(_is_model(terms, {*columns, *stated["quasi_identifiers"]}) for terms in stated["privacy"])
         and all(_is_condition(condition, columns) for condition in stated["eligible"])
         and is_plain(stated["algorithm"])
@@ -126,6 +133,17 @@ STATED = frozenset(
     ]
 )
 """What a manifest may say of a policy."""
+
+
+def _are_quasi_identifiers(said: Any, columns: Mapping[str, Any]) -> bool:
+    """Tell whether sets of quasi columns are named, each with every column once; a policy of ours has one at least."""
+    quasi = {name for name, column in columns.items() if column["role"] == "quasi"}
+    return (
+        isinstance(said, dict)
+        and bool(said)
+        and all(isinstance(names, list) and 0 < len(names) == len(set(names)) for names in said.values())
+        and all(quasi.issuperset(names) for names in said.values())
+    )
 
 
 def _is_column(said: Mapping[str, Any]) -> bool:

@@ -287,6 +287,15 @@ def unchecked_signature(released: ReleasedTables, key: Any) -> tuple[str, ...]:
     return ("who signed it: that needs her public key (--key)",) if is_unread else ()
 
 
+def unsafe_checks(released: ReleasedTables, checks: Sequence[Check]) -> list[Check]:
+    """Fail a release that says itself that it failed; shown only if nothing that can be checked here fails."""
+    if not released.said.get("unsafe") or not all(check.passed for check in checks):
+        return []
+    return [
+        Check("unsafe", False, "its maker found that it fails, as the manifest says, in what cannot be checked here")
+    ]
+
+
 def reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
     """Check that other readers get the rows that were counted; shown only where they would not.
 

@@ -26,6 +26,15 @@ TOLERANCE = 1e-9
 """How far a stated figure may lie from ours: sums of floats depend on their order."""
 BLANKING = "mu-argus"
 """The algorithm that leaves single cells blank, which then say nothing."""
+OF_ORIGINAL = ("loss", "ncp", "entropy")
+"""Measures that follow from the released cells and the original."""
+OF_ALL_RELEASES = (
+    *("precision", "discernibility", "average-group-size", "distinct-tuples", "completeness"),
+    *("absolute-distance", "relative-distance", "accuracy"),
+)
+"""Measures that follow from the released groups and other statements of a manifest."""
+SHARES = ("precision", "accuracy", "completeness", *OF_ORIGINAL)
+"""Measures that are never above 1."""
 TOLD_OF_DRAWN = ("precision", "discernibility", "average-group-size", "distinct-tuples")
 """Measures that may be told of rows that were drawn: they follow from what is released."""
 
@@ -88,7 +97,7 @@ def measures_from_statements(said: Mapping[str, Any], policy: Policy, sizes: Int
     """
     levels = said["mean_levels"] if said["node"] is None else said["node"]
     rows = said["released"] + said["suppressed"]
-    counts = _Counts(rows, _without_blank(sizes, int(sizes.sum()) - said["released"]))
+    counts = _Counts(rows, without_blank(sizes, int(sizes.sum()) - said["released"]))
     columns = []
     for name in policy.quasi:
         height, level, weight = said["heights"][name], levels[name], policy.columns[name].weight
@@ -114,7 +123,7 @@ def measures_check(
         values, rows = encoded.values, encoded.rows
         found = {name: encoded.count_by([name]) for name in policy.quasi}
     blank = count_blank_rows(released, policy) if said["suppressed"] else 0
-    counts = _Counts(rows, _without_blank(sizes, blank))
+    counts = _Counts(rows, without_blank(sizes, blank))
     columns, wrong = {}, []
     for name in policy.quasi:
         hierarchy = policy.columns[name].compile(values[name])
@@ -157,7 +166,7 @@ def _level_mistakes(said: Mapping[str, Any], name: str, hierarchy: CompiledHiera
     return wrong
 
 
-def _without_blank(sizes: IntArray, blank: int) -> IntArray:
+def without_blank(sizes: IntArray, blank: int) -> IntArray:
     """Give the sizes of groups without that of the suppressed rows, which are as many as are blank."""
     return np.delete(sizes, np.flatnonzero(sizes == blank)[:1]) if blank else sizes
 

@@ -1,4 +1,9 @@
-"""What a manifest says of its search and options, and what only its form or its policy gives cause to say."""
+"""What a manifest says of its search and options, and what its format, its form and its policy give cause to say.
+
+What is left out misleads a reader as a false word does, so a format has a fixed set of statements for each form of
+release and each policy. Format 1 is what 0.1.0 wrote. To call a manifest older than it is gains nothing: what 0.1.0 did
+not know may not be stated there, neither by the manifest nor by its policy, and what it always stated has to be.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.engine.formats import format_of
+from indistinct.errors import IndistinctError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.stated_policy import is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
-from indistinct.proof.stated_measures import TOLD_OF_DRAWN
+from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL, TOLD_OF_DRAWN
 from indistinct.recoding.classes import LINK, TWO_TABLES
 from indistinct.registry import ALGORITHMS
-from indistinct.released.manifest import LINKED_TABLES
+from indistinct.released.manifest import FORMAT, LINKED_TABLES
 
 OF_FORMS = {TWO_TABLES: {"link", "not_protected", "tables"}, LINKED_TABLES: {"linked_tables"}}
 """What only a release of this form says."""
@@ -25,6 +31,29 @@ NOT_OF_SEVERAL = {"about", "based", "bound", "drawn", "ledger_head", "perturbati
 """What no release of several tables says."""
 TEXT = "csv"
 """The kind of files that state a delimiter."""
+CHOSEN = "chosen"
+"""The algorithm that is told the levels."""
+
+ALWAYS = (
+    *("format", "made_by", "made_at", "eligible", "released", "suppressed", "groups", "smallest_group", "node"),
+    *("heights", "measures", "algorithm", "policy", "policy_sha256", "verdict", "files"),
+)
+"""What every manifest says."""
+ALWAYS_IN = {1: (*ALWAYS, "is_proven", "gap"), 2: (*ALWAYS, "options", "search")}
+"""What every manifest of a format says."""
+OF_TWO_TABLES = ("link", "tables", "not_protected")
+FIRST_VERSION = "indistinct 0.1.0"
+"""Who wrote manifests of format 1."""
+IN_FORMAT_1 = frozenset(
+    [*ALWAYS_IN[1], *OF_TWO_TABLES, "form", "level_names", "mean_levels", "bottom", "delimiter", "unsafe"]
+)
+"""What manifests of format 1 may say."""
+OF_POLICY_1 = frozenset(
+    ["columns", "quasi_identifiers", "privacy", "max_suppression", "suppressed_rows", "eligible", "algorithm"]
+)
+OF_COLUMN_1 = frozenset(["role", "hierarchy", "weight", "missing"])
+ROLES_1 = frozenset(["identifier", "quasi", "sensitive", "other"])
+NOT_SAID_IN_1 = "how it was searched for and with which options, which manifests of format 1 do not say"
 
 
 def is_search(said: Any) -> bool:
@@ -75,8 +104,23 @@ def option_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
         known = set(options)
     else:
         known = {field.name for field in fields(algorithm)} if is_dataclass(algorithm) else set()
-    is_possible = options.keys() <= known and not has_text(options)
+    is_possible = options.keys() <= known and not has_text(options) and _can_be_made(manifest, options)
     return [] if is_possible else ["options are not those of its algorithm"]
+
+
+def _can_be_made(manifest: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Tell whether its algorithm takes these options; one that was told the levels gives those, and else the lowest."""
+    name = str(manifest.get("algorithm"))
+    if name not in ALGORITHMS:
+        return True
+    try:
+        made = ALGORITHMS[name](**options)
+    except (IndistinctError, TypeError, ValueError, AttributeError):
+        return False
+    if name != CHOSEN or manifest.get("node") is None:
+        return True
+    told = getattr(made, "node", {})
+    return all(told.get(column, level) == level for column, level in manifest["node"].items())
 
 
 def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) -> list[Check]:
@@ -97,12 +141,18 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) ->
     always = any(getattr(algorithm, what, False) for what in ("draws_rows", "draws_groups"))
     if said["randomised"] and not (always or doubts or algorithm is None):
         wrong.append("randomised, though its algorithm draws nothing")
-    if not said["randomised"] and (doubts or (always and not hasattr(algorithm, "seed"))):
+    if not said["randomised"] and (doubts or (always and not _is_seeded(manifest))):
         wrong.append("not randomised, though its algorithm draws")
     if wrong:
         return [Check("search", False, f"the manifest calls it {' and '.join(wrong)}")]
     found = "blind: it saw no sensitive value" if said["blind"] else "not blind: it saw sensitive values"
     return [Check("search", True, f"{found}; {'' if said['randomised'] else 'not '}randomised")]
+
+
+def _is_seeded(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the options state a seed, with which what is drawn is known."""
+    options = manifest.get("options")
+    return isinstance(options, dict) and "seed" in options
 
 
 def _doubts(manifest: Mapping[str, Any]) -> bool:
@@ -156,10 +206,19 @@ def _perturbation_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[
 
 def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Compare by how many days dates may have moved, as a manifest says, with what the policy declares."""
-    days = {shift.days for shift in policy.shifted.values()}
+    days = {shift.days for shift in policy.shifted.values()} | _stated_days(manifest)
     stated = manifest.get("dates_moved")
     is_same = stated is None or (set(stated) == {"days"} and stated["days"] in days)
     return [] if is_same else ["dates_moved is not what the policy declares"]
+
+
+def _stated_days(manifest: Mapping[str, Any]) -> set[Any]:
+    """Give the days of the policy that the manifest states, of which the policy may be made that has no such rules."""
+    columns = manifest.get("policy", {}).get("columns")
+    shifts = (
+        [said.get("shift") for said in columns.values() if isinstance(said, dict)] if isinstance(columns, dict) else []
+    )
+    return {shift["days"] for shift in shifts if isinstance(shift, dict) and type(shift.get("days")) is int}
 
 
 def _name_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
@@ -191,3 +250,109 @@ def _needless_statements(manifest: Mapping[str, Any], policy: Policy) -> list[st
     if "is_cut_short" in manifest and "is_proven" in manifest:
         wrong.append("is_cut_short and is_proven are not said of one algorithm")
     return wrong
+
+
+def format_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Say what a manifest lacks that every one of its format and form says, and what none of its format says.
+
+    ``policy`` is the one that the release is judged by; its statements have the shapes of ours. A description without
+    a format is judged by nothing.
+    """
+    number = manifest.get("format")
+    if number not in ALWAYS_IN:
+        return []
+    lacking = [name for name in _needed_statements(manifest, policy) if name not in manifest]
+    if lacking:
+        return [f"lacks {', '.join(lacking)}"]
+    wrong = _kind_mistakes(manifest) + _measure_mistakes(manifest)
+    is_linked = policy.links_rows or manifest.get("form") == LINKED_TABLES
+    if manifest["format"] == FORMAT and ("smallest_profile" in manifest.get("people", {})) is not is_linked:
+        wrong.append("people: smallest_profile is said of linked rows, and of them alone")
+    return wrong + (_mistakes_of_format_1(manifest) if number < FORMAT else _mistakes_of_limits(manifest))
+
+
+def _needed_statements(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Name every statement that a release like this one makes."""
+    form, number = manifest.get("form"), manifest["format"]
+    needed = list(ALWAYS_IN[number])
+    needed += OF_TWO_TABLES if form == TWO_TABLES else ["linked_tables"] if form == LINKED_TABLES else []
+    if form != TWO_TABLES:
+        needed.append("mean_levels" if manifest.get("node") is None else "level_names")
+    if form != LINKED_TABLES and any(map(is_text, manifest.get("files", ()))):
+        needed.append("delimiter")
+    if number == FORMAT:
+        needed += ["people"] if policy.person_columns or form == LINKED_TABLES else []
+        needed += ["dates_moved"] if _moves_dates(manifest, policy) else []
+        needed += ["is_proven", "gap"] if _own_algorithm(manifest, "is_exact") else []
+    return needed
+
+
+def _moves_dates(manifest: Mapping[str, Any], policy: Policy) -> bool:
+    """Tell whether dates move, by the policy or by the one that the manifest states."""
+    stated = manifest.get("policy", {})
+    tables = [stated, *(stated["tables"].values() if isinstance(stated.get("tables"), dict) else [])]
+    columns = [one for table in tables if isinstance(table, dict) for one in _columns_of(table)]
+    return bool(policy.shifted) or any("shift" in column for column in columns)
+
+
+def _columns_of(stated: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    columns = stated.get("columns")
+    return [one for one in columns.values() if isinstance(one, dict)] if isinstance(columns, dict) else []
+
+
+def _own_algorithm(manifest: Mapping[str, Any], what: str) -> Any:
+    """Give what an algorithm of this package says of itself; None for those of others, which may say less."""
+    algorithm = ALGORITHMS.get(str(manifest.get("algorithm")))
+    is_own = algorithm is not None and algorithm.__module__.startswith("indistinct.")
+    return getattr(algorithm, what) if is_own else None
+
+
+def _kind_mistakes(manifest: Mapping[str, Any]) -> list[str]:
+    """Say whether an algorithm is named that makes no releases of this form."""
+    kind, form = _own_algorithm(manifest, "kind"), manifest.get("form")
+    was_fitted = "ledger_head" in manifest or manifest["format"] < FORMAT  # to earlier releases, so that levels differ
+    is_possible = {
+        None: True,
+        "full-domain": form != TWO_TABLES and (manifest["node"] is not None or was_fitted),
+        "local": form == TWO_TABLES or manifest["node"] is None,
+        "two-table": form == TWO_TABLES,
+    }[kind]
+    return [] if is_possible else ["algorithm is none that makes such releases"]
+
+
+def _measure_mistakes(manifest: Mapping[str, Any]) -> list[str]:
+    """Say which figures are missing: each release has all of them, or those alone that tell nothing of its draws."""
+    is_raised = bool(manifest.get("options", {}).get("doubt"))
+    needed = TOLD_OF_DRAWN if "drawn" in manifest or is_raised else (*OF_ALL_RELEASES, *OF_ORIGINAL)
+    lacking = [name for name in needed if name not in manifest["measures"]]
+    if lacking:
+        return [f"measures lack {', '.join(lacking)}"]
+    told = [name for name in (*OF_ALL_RELEASES, *OF_ORIGINAL) if name in manifest["measures"]]
+    is_told = set(told) == set(needed) and not (is_raised and {"bound", "gap", "is_cut_short"} & manifest.keys())
+    return [] if is_told else ["what is stated would tell which labels or rows were drawn"]
+
+
+def _mistakes_of_limits(manifest: Mapping[str, Any]) -> list[str]:
+    """Say whether a table was counted above its values though nothing limited its tuples."""
+    is_possible = "bottom" not in manifest or "max_tuples" in manifest.get("limits", {})
+    return [] if is_possible else ["bottom is stated, but no limit of tuples"]
+
+
+def _mistakes_of_format_1(manifest: Mapping[str, Any]) -> list[str]:
+    """Say what 0.1.0 did not know, so that no manifest of format 1 states it."""
+    later = [name for name in manifest if name not in IN_FORMAT_1]
+    wrong = [f"{name} is not said in manifests of format 1" for name in later]
+    if manifest["made_by"] != FIRST_VERSION:
+        wrong.append("made_by is not the version that wrote manifests of format 1")
+    return wrong if _is_policy_of_format_1(manifest["policy"]) else [*wrong, "policy says what 0.1.0 did not know"]
+
+
+def _is_policy_of_format_1(stated: Mapping[str, Any]) -> bool:
+    try:
+        return (
+            stated.keys() <= OF_POLICY_1
+            and all(one.keys() <= OF_COLUMN_1 and one["role"] in ROLES_1 for one in stated["columns"].values())
+            and all("known" not in one and one["model"] != "differential-privacy" for one in stated["privacy"])
+        )
+    except (KeyError, TypeError, AttributeError):
+        return False

@@ -26,8 +26,11 @@ def several_tables_mistakes(manifest: Mapping[str, Any], policy: TablesPolicy) -
             wrong.append(f"linked_tables: the columns of {name!r} are others")
         if not said.keys() >= set(COUNTS) or said["eligible"] != said["released"] + said["suppressed"]:
             wrong.append(f"linked_tables: the numbers of {name!r} do not go together")
-        if "delimiter" in said and not any(is_text(file) for file in manifest["files"] if Path(file).stem == name):
+        is_delimited = any(is_text(file) for file in manifest["files"] if Path(file).stem == name)
+        if "delimiter" in said and not is_delimited:
             wrong.append("delimiter is said of text alone")
+        if "delimiter" not in said and is_delimited:
+            wrong.append(f"linked_tables: that of {name!r} lacks its delimiter")
     if wrong:
         return wrong
     wrong = [

@@ -15,12 +15,22 @@ from typing import Any
 
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.policy.about import ABOUT
-from indistinct.policy.stated_policy import PREFIX_NAMES, is_plain
+from indistinct.policy.stated_policy import is_plain
 from indistinct.proof.checks import Check, Recount
-from indistinct.proof.stated_measures import bound_mistakes, measures_from_statements, mistaken_measures
+from indistinct.proof.stated_measures import (
+    OF_ALL_RELEASES,
+    OF_ORIGINAL,
+    SHARES,
+    bound_mistakes,
+    measures_from_statements,
+    mistaken_measures,
+    without_blank,
+)
 from indistinct.proof.stated_search import (
+    NOT_SAID_IN_1,
     drawn_mistakes,
     form_mistakes,
+    format_mistakes,
     is_search,
     option_mistakes,
     policy_mistakes,
@@ -33,6 +43,10 @@ from indistinct.released.manifest import LINKED_TABLES, policy_described, policy
 from indistinct.showing.words import counted
 
 HEX = re.compile("[0-9a-f]+")
+CHARACTERS = re.compile(r"[\d,]+ characters?|suppressed")
+VERSION = re.compile(
+    r"indistinct \d{1,4}(\.\d{1,4}){0,3}((a|b|rc)\d{1,3})?(\.(post|dev)\d{1,4}){0,2}(\+[a-z0-9.]{1,20})?"
+)
 PEOPLE = {"eligible", "released", "lost_rows", "lost_all_rows", "smallest_group", "smallest_profile"}
 Shape = Callable[[Any], bool]
 
@@ -87,6 +101,12 @@ def _by_name(of: Shape, names: Set[str] | None = None) -> Shape:
     )
 
 
+def _is_figure(statement: tuple[str, Any]) -> bool:
+    """Tell whether this may be said by a measure."""
+    name, said = statement
+    return is_plain(name) and (name not in SHARES or _is_share(said))
+
+
 def _is_list_of_texts(said: Any) -> bool:
     return isinstance(said, list) and all(map(_is_text, said))
 
@@ -101,7 +121,7 @@ def _is_of_table(statement: tuple[str, Any]) -> bool:
 
 STATEMENTS: dict[str, Shape] = {
     "format": lambda said: type(said) is int,
-    "made_by": lambda said: _is_text(said) and re.fullmatch(r"indistinct [0-9][0-9A-Za-z.+-]{0,30}", said) is not None,
+    "made_by": lambda said: _is_text(said) and VERSION.fullmatch(said) is not None,
     "made_at": _is_moment,
     **dict.fromkeys(("eligible", "released", "suppressed", "groups", "smallest_group"), _is_count),
     "people": _by_name(_is_count, PEOPLE),
@@ -116,7 +136,7 @@ STATEMENTS: dict[str, Shape] = {
     "gap": lambda said: said is None or (_is_number(said) and said <= 1),
     "bound": lambda said: _by_name(_is_share)(said) and len(said) == 1 and all(map(is_plain, said)),
     "is_cut_short": lambda said: said is True,
-    "measures": lambda said: _by_name(_is_number)(said) and all(map(is_plain, said)),
+    "measures": lambda said: _by_name(_is_number)(said) and all(map(_is_figure, said.items())),
     "form": lambda said: said in (TWO_TABLES, LINKED_TABLES),
     "linked_tables": _by_name(lambda said: isinstance(said, dict) and all(map(_is_of_table, said.items()))),
     "link": lambda said: said == LINK,
@@ -127,8 +147,8 @@ STATEMENTS: dict[str, Shape] = {
     "ledger_head": _is_hex(64),
     "verifier": _is_hex(64),
     "options": _are_options,
-    "limits": _by_name(_is_number, {"max_tuples", "time_limit"}),
-    "about": _by_name(_is_text, ABOUT.keys()),
+    "limits": lambda said: _by_name(_is_number, {"max_tuples", "time_limit"})(said) and bool(said),
+    "about": lambda said: _by_name(_is_text, ABOUT.keys())(said) and bool(said),
     "perturbations": _by_name(_by_name(lambda said: isinstance(said, dict))),
     "drawn": lambda said: _by_name(_is_number)(said) and all(map(is_plain, said)),
     "based": lambda said: said is True,
@@ -165,15 +185,6 @@ NOT_CHECKED = {
 """Statements that follow from nothing at hand, in words."""
 
 
-OF_ORIGINAL = ("loss", "ncp", "entropy")
-"""Measures that follow from the released cells and the original."""
-OF_ALL_RELEASES = (
-    *("precision", "discernibility", "average-group-size", "distinct-tuples", "completeness"),
-    *("absolute-distance", "relative-distance", "accuracy"),
-)
-"""Measures that follow from the released groups and other statements of a manifest."""
-
-
 def manifest_check(
     manifest: Mapping[str, Any], policy: Policy, found: Recount, recount: list[Check], *, is_stated: bool = False
 ) -> Check:
@@ -181,7 +192,8 @@ def manifest_check(
 
     ``is_stated`` says that the policy is no other than the one that the manifest states.
     """
-    wrong = statement_mistakes(manifest) or form_mistakes(manifest) or _level_mistakes(manifest, policy)
+    wrong = statement_mistakes(manifest) or format_mistakes(manifest, policy) or form_mistakes(manifest)
+    wrong = wrong or _level_mistakes(manifest, policy)
     if not wrong:
         is_removed = manifest.get("form") == TWO_TABLES or policy.suppressed_rows == "remove"
         described = manifest["policy"] if is_stated else None
@@ -221,6 +233,7 @@ def unchecked_statements(
     checked |= {"mean_levels"} if set(OF_ORIGINAL) <= set(measured) else set()
     words = [words for name, words in NOT_CHECKED.items() if name in manifest and name not in checked]
     words += _unchecked_measures(manifest, measured)
+    words += [NOT_SAID_IN_1] if manifest.get("format") == 1 else []
     if not has_original:
         words += ["how many rows were suppressed", "the level of each column"]
     return (f"what the manifest says of {', '.join(words)}",) if words else ()
@@ -240,8 +253,8 @@ def mistakes_of_tables(
 ) -> list[str]:
     """Say what is wrong in the manifest of several tables that belong together, but for the numbers of their rows."""
     joint = policy.joint()
-    wrong = statement_mistakes(manifest) or form_mistakes(manifest) or _level_mistakes(manifest, joint)
-    wrong = wrong or several_tables_mistakes(manifest, policy)
+    wrong = statement_mistakes(manifest) or format_mistakes(manifest, joint) or form_mistakes(manifest)
+    wrong = wrong or _level_mistakes(manifest, joint) or several_tables_mistakes(manifest, policy)
     if wrong:
         return wrong
     wrong = proof_mistakes(manifest) + option_mistakes(manifest, joint)
@@ -252,14 +265,17 @@ def mistakes_of_tables(
 
 
 def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: bool) -> list[str]:
-    """Compare the counts of a manifest with those of the table, and with each other."""
+    """Compare the counts of a manifest with those of the table, and with each other.
+
+    Rows that were suppressed and left blank are a group that the manifest leaves out.
+    """
+    blank = 0 if is_removed else manifest["suppressed"]
+    sizes = without_blank(found.sizes, blank)
     claims = {
-        "released": found.rows if is_removed else found.rows - manifest["suppressed"],
-        "groups": len(found.sizes),
-        "smallest_group": found.smallest,
+        "released": found.rows - blank,
+        "groups": len(sizes),
+        "smallest_group": int(sizes.min(initial=found.rows)),
     }
-    if not is_removed and manifest["suppressed"]:  # the blank rows are a group that the manifest leaves out
-        del claims["groups"], claims["smallest_group"]
     wrong = [f"{name} is {count}, not {manifest[name]}" for name, count in claims.items() if manifest[name] != count]
     if "eligible" in manifest and manifest["eligible"] != manifest["released"] + manifest["suppressed"]:
         wrong.append("eligible is not released and suppressed together")
@@ -271,7 +287,7 @@ def _people_mistakes(manifest: Mapping[str, Any]) -> list[str]:
     people = manifest.get("people")
     if people is None:
         return []
-    if PEOPLE - people.keys() > {"smallest_profile"}:
+    if PEOPLE - people.keys() - {"smallest_profile"}:
         return ["people: a number is missing"]
     if people["released"] > min(manifest["released"], people["eligible"]):
         return ["people: more are released than there are"]
@@ -313,7 +329,7 @@ def _hierarchy_mistakes(manifest: Mapping[str, Any], columns: Mapping[str, Mappi
     for name, column in columns.items():
         described = column["hierarchy"]
         if described["height"] is None:  # it follows from the values
-            is_called = described["kind"] != "prefix" or PREFIX_NAMES.fullmatch(names.get(name, "value")) is not None
+            is_called = described["kind"] != "prefix" or name not in names or _is_prefix_called(manifest, name, column)
         elif heights and heights[name] != _highest_level(column):
             wrong.append(f"heights of {name!r} is not that of its hierarchy")
             continue
@@ -322,6 +338,16 @@ def _hierarchy_mistakes(manifest: Mapping[str, Any], columns: Mapping[str, Mappi
         if not is_called:
             wrong.append(f"level_names of {name!r} is not what its hierarchy calls the level")
     return wrong
+
+
+def _is_prefix_called(manifest: Mapping[str, Any], name: str, column: Mapping[str, Any]) -> bool:
+    """Tell whether a level that keeps leading characters is called so; the longest value has one for each level."""
+    called, level = manifest["level_names"][name], manifest["node"][name]
+    if level == 0 or "max_level" in column:  # where levels end earlier, nothing tells how long the longest value is
+        return bool(called == "value") if level == 0 else CHARACTERS.fullmatch(called) is not None
+    left = manifest["heights"][name] - level
+    possible = [counted(kept, "character") for kept in (left, left + 1) if kept]  # the last level may be no top
+    return called in possible or (called == "suppressed" and not left)
 
 
 def _highest_level(column: Mapping[str, Any]) -> Any:

@@ -40,17 +40,14 @@ from indistinct.proof.checks import (
     told_as_forged,
     unchecked_signature,
     unreadable_checks,
+    unsafe_checks,
 )
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.people_recount import NOT_COUNTED, count_people, stated_people_checks
 from indistinct.proof.perturbed_numbers import perturbation_checks
+from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL
 from indistinct.proof.stated_search import search_checks
-from indistinct.proof.statements import (
-    OF_ALL_RELEASES,
-    OF_ORIGINAL,
-    manifest_check,
-    unchecked_statements,
-)
+from indistinct.proof.statements import manifest_check, unchecked_statements
 from indistinct.released.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
@@ -200,6 +197,7 @@ def verify(
             checks += limit
             checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
     if released.manifest is not None:
+        checks += unsafe_checks(released, checks)
         measured = (*OF_ALL_RELEASES, *(OF_ORIGINAL if figures is not None else ()))
         not_checked += unchecked_statements(released.manifest, has_original=original is not None, measured=measured)
         not_checked += unchecked_signature(released, key)
@@ -229,6 +227,7 @@ def _verify_tables(
             checks += more
         found, rows, sizes = judge_tables((released, tables), policy, original, claimed.suppressed, **reading)
     if released.manifest is not None:
+        found += unsafe_checks(released, [*checks, *found])
         unsaid += unchecked_statements(released.manifest, has_original=original is not None, measured=())
         unsaid += unchecked_signature(released, key)
     smallest = int(sizes.min()) if len(sizes) else 0

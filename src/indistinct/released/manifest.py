@@ -29,7 +29,10 @@ SIGNATURE = "manifest.json.sig"
 SIGNATURE_BYTES = 64
 CROISSANT, RO_CRATE = "croissant.json", "ro-crate-metadata.json"
 """What catalogues of data read of a release; a folder may hold both."""
-FORMAT = 1
+FORMAT = 2
+"""The form of manifests that are written."""
+FORMATS = (1, FORMAT)
+"""The forms that are read: 1 is that of 0.1.0, which said less."""
 PARTS = ("quasi", "sensitive")
 """The tables of a release that keeps quasi and sensitive columns apart."""
 
@@ -81,7 +84,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         is_sound = False
     if not is_sound:
         raise TableError(f"{folder / MANIFEST} is no manifest of a release; give the table file itself instead")
-    if said.get("format") != FORMAT:
+    if type(said.get("format")) is not int or said["format"] not in FORMATS:
         raise TableError(
             f"{folder / MANIFEST} is of a format that this version does not know; use the one that made it"
         )
