@@ -13,7 +13,7 @@ import pytest
 
 import indistinct as ix
 from indistinct.engine import open_table
-from indistinct.proof.people_recount import count_people, stated_people_checks
+from indistinct.proof.people_recount import count_people, pseudonym_people_checks, stated_people_checks
 from test_verdict_by_hand import AGES, COLUMNS, ORIGINAL, POLICY, table
 
 TWICE = table(id=list("aabbccdd"), age=list("11111111"), sex=list("mmmmffff"), ill=list("xyxyxyxy"))
@@ -232,17 +232,20 @@ def test_people_of_rows_that_say_whose_they_are_are_counted_in_groups() -> None:
 def test_people_who_are_stated_are_those_of_the_pseudonyms() -> None:
     policy = FORMS["pseudonyms"][0]
     rows = table(age=["1"] * 8, sex=list("mmmmffff"), ill=list("xyxyxyxy"), pseudonym=[who * 32 for who in "aabbccdd"])
-    people = {"eligible": 4, "released": 4, "smallest_group": 2}
+    people = {"eligible": 4, "released": 4, "smallest_group": 2, "smallest_profile": 2}
     with open_table(rows) as released, open_table(TWICE) as source:
 
         def said(**changed: int) -> list[str]:
             given = {"people": people | changed}
-            return [check.detail for check in stated_people_checks(given, released, source, policy)]
+            found = [*pseudonym_people_checks(given, released, policy), *stated_people_checks(given, source, policy)]
+            return [check.detail for check in found]
 
         assert said() == []
         for name, right in people.items():
             assert said(**{name: 1}) == [f"{name} is {right}, not what is stated"]
-        assert stated_people_checks({"people": {}, "drawn": {}}, released, source, policy) == []
+        assert stated_people_checks({"people": {}, "drawn": {}}, source, policy) == []
+        for nothing in ({}, {"people": 5}):
+            assert pseudonym_people_checks(nothing, released, policy) == []
 
 
 def test_exchanged_pseudonyms_are_found_with_the_original() -> None:

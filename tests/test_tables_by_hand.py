@@ -278,7 +278,10 @@ def test_what_is_said_of_each_table_goes_together() -> None:
         person="id",
     )
     columns = {name: list(part.policy.released_columns) for name, part in asked.parts.items()}
-    good = {name: {"columns": its, "eligible": 3, "released": 2, "suppressed": 1} for name, its in columns.items()}
+    good: dict[str, dict[str, Any]] = {
+        name: {"columns": its, "eligible": 3, "released": 2, "suppressed": 1} for name, its in columns.items()
+    }
+    good["people"]["delimiter"] = ","
     said: dict[str, Any] = {
         "linked_tables": good,
         "files": {"people.csv": "", "drugs.parquet": ""},
@@ -297,6 +300,7 @@ def test_what_is_said_of_each_table_goes_together() -> None:
 
     assert mistakes() == mistakes(delimiter=";") == []
     assert mistakes("drugs", delimiter=";") == ["delimiter is said of text alone"]
+    assert mistakes(without="delimiter") == ["linked_tables: that of 'people' lacks its delimiter"]
     assert mistakes(without="columns") == ["linked_tables: the columns of 'people' are others"]
     wrong = ["linked_tables: the numbers of 'people' do not go together"]
     assert mistakes(eligible=4) == mistakes(without="released") == wrong

@@ -436,6 +436,11 @@ def test_stated_people_are_compared_with_the_original(tmp_path):
         with ix.anonymize(table, made) as release:
             out = release.write(tmp_path / str(person is linked))
         assert ix.verify(out, made, original=table).passed
+        if person is linked:
+            for name in ("smallest_group", "smallest_profile"):
+                change_manifest(out, lie(f"people.{name}", 1))
+                assert failed(ix.verify(out, made)) == {"stated people"}  # pseudonyms tell it, also to recipients
+                change_manifest(out, lie(f"people.{name}", 2))
         change_manifest(out, lambda m: m.update(people=m["people"] | {"eligible": 3, "released": 3}))
         assert "stated people" in failed(ix.verify(out, made, original=table))
 

@@ -58,19 +58,35 @@ def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> 
     return _in_people(Check("manifest", not wrong, "; ".join(wrong) or "the rows have the people of the manifest"))
 
 
-def stated_people_checks(said: Mapping[str, Any], released: Rows, source: Rows, policy: Policy) -> list[Check]:
+def stated_people_checks(said: Mapping[str, Any], source: Rows, policy: Policy) -> list[Check]:
     """Compare the people that a release is about, as it says, with the original; shown only if they differ.
 
-    Pseudonyms also tell how many of them are in it. Who lost rows cannot be told where nothing links them.
+    Who lost rows cannot be told where nothing links them.
     """
     stated = said.get("people")
     if stated is None or "drawn" in said:
         return []
     with encode_eligible(source, policy, policy.person_columns) as encoded:
-        found = {"eligible": len(encoded.count_by(policy.person_columns).counts)}
-    if PSEUDONYM in released.columns():
-        found["released"] = int(released.sizes_by((), (PSEUDONYM,)).sum())
-        found["smallest_group"] = int(released.sizes_by(policy.quasi, (PSEUDONYM,)).min())
+        return _wrong_people(stated, {"eligible": len(encoded.count_by(policy.person_columns).counts)})
+
+
+def pseudonym_people_checks(said: Mapping[str, Any], released: Rows, policy: Policy) -> list[Check]:
+    """Compare the people in a release whose pseudonyms tell them apart with what it says; shown only if they differ."""
+    stated = said.get("people")
+    if not isinstance(stated, dict):
+        return []
+    person = (PSEUDONYM,)
+    with released.with_profiles(policy.quasi, person, PROFILE) as profiled:
+        profiles = profiled.sizes_by((PROFILE,), person)
+    found = {
+        "released": int(released.sizes_by((), person).sum()),
+        "smallest_group": int(released.sizes_by(policy.quasi, person).min()),
+        "smallest_profile": int(profiles.min()),
+    }
+    return _wrong_people(stated, {name: count for name, count in found.items() if name in stated})
+
+
+def _wrong_people(stated: Mapping[str, Any], found: Mapping[str, int]) -> list[Check]:
     wrong = [f"{name} is {count:,}, not what is stated" for name, count in found.items() if stated[name] != count]
     return [Check("stated people", False, "; ".join(wrong))] if wrong else []
 

@@ -43,7 +43,7 @@ from indistinct.proof.checks import (
     unsafe_checks,
 )
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
-from indistinct.proof.people_recount import NOT_COUNTED, count_people, stated_people_checks
+from indistinct.proof.people_recount import NOT_COUNTED, count_people, pseudonym_people_checks, stated_people_checks
 from indistinct.proof.perturbed_numbers import perturbation_checks
 from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL
 from indistinct.proof.stated_search import search_checks
@@ -175,6 +175,8 @@ def verify(
             own = [*found.checks, *limit]
             checks.append(manifest_check(released.manifest, policy, found, own, is_stated=is_stated))
             checks[-1:-1] = search_checks(released.manifest, policy)
+            if policy.links_rows and found.checks[0].passed and found.rows:
+                checks += pseudonym_people_checks(released.manifest, tables["table"], policy)
         figures: Check | None = None
         if original is not None and found.checks[0].passed and found.rows:
             is_sound = released.manifest is None or checks[-1].passed
@@ -191,7 +193,7 @@ def verify(
 
                     first = tables["quasi" if released.is_apart else "table"]
                     figures = measures_check(released.said, first, source, policy, found.sizes)
-                    checks += stated_people_checks(released.said, first, source, policy)
+                    checks += stated_people_checks(released.said, source, policy)
             checks += [] if figures is None else [figures]
         else:
             checks += limit
