@@ -27,7 +27,7 @@ import postgres
 import profiles
 import workers
 from indistinct.engine.duckdb import session
-from indistinct.kernels.kernel import Interpreter
+from indistinct.kernels.kernel import Budget, Interpreter
 
 
 class OneThread(session.Instance):
@@ -42,6 +42,8 @@ class OneThread(session.Instance):
 profiles.load()
 vars(session)["Instance"] = OneThread
 Interpreter.is_slow = True  # kernels are compiled here, however few rows a test has; it does not depend on others
+# However often one is called its kept code runs: after many calls it would be compiled once more, for numba.
+Budget.calls_left = property(lambda _: 1, lambda *_: None)  # type: ignore[assignment]
 # CliRunner builds all commands for each call, which takes 20 ms; here they are built once
 vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)
 
