@@ -112,7 +112,13 @@ CASES = {
         ["one line", "1,000", "delimiter"], table=re.sub("[,\n]", "^", TABLE) * 20, kind="TableError"
     ),
     "no header": Case(
-        ["first line", "3 of 5", "write the names"], table="\n".join(ROWS), options=(), kind="TableError"
+        ["first line", "4 of 5", "write the names"], table="\n".join(ROWS), options=(), kind="TableError"
+    ),
+    "no header above text": Case(
+        ["first line", "3 of 4", "stand in their column again"],
+        table="Ann,ward Zanzibar,flu,Ulm\nBob,ward B,gout,Ulm\nCid,ward Zanzibar,flu,Bonn\nDan,ward B,gout,Ulm\n",
+        options=(),
+        kind="TableError",
     ),
     "memory limit not understood": Case(["memory limit", "4GB"], options=["--memory", "plenty"], kind="TableError"),
     "memory limit below nothing": Case(["memory limit", "4GB"], options=["--memory", "-1GB"], kind="TableError"),
@@ -537,7 +543,7 @@ def test_an_output_that_takes_nothing_ends_the_command(
 
 def test_a_column_whose_name_has_no_word_is_looked_at(tmp_path: Path) -> None:
     """So is every file without a header: its first row is taken for names, 31 and % among them."""
-    (tmp_path / "people.csv").write_text("Ann,31,%,flu\nBob,32,m,flu\nCid,31,f,flu\nDan,32,m,hiv\n")
+    (tmp_path / "people.csv").write_text("Ann,31,%,flu\nBob,32,m,gout\nCid,31,f,gout\nDan,32,m,hiv\n")
     assert "31" in {column.name for column in profile(tmp_path / "people.csv").columns}
     assert risk(tmp_path / "people.csv").rows == 3
 

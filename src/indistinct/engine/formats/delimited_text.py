@@ -55,7 +55,7 @@ class DelimitedText(FileFormat):
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         layout = read_layout(path, session.folder, reading.delimiter, reading.encoding)
-        _refuse_cells_as_names(session.name, layout.names)
+        _refuse_cells_as_names(session.name, layout.names, layout.repeated)
         check_names(session.name, layout.names)
         relation = session.create_view(layout.scan())
         fold = RepeatedLines(relation, session, layout)
@@ -121,6 +121,8 @@ class TextFile:
     names: tuple[str, ...]
     blank_lines: int
     line_end: str | None = None
+    repeated: frozenset[int] = frozenset()
+    """Places of names that seem to be cells, since they stand in their columns again."""
 
     def scan(self) -> str:
         """Return the SQL that reads every cell as text, exactly as it stands.
@@ -298,23 +300,39 @@ def _layout(path: Path, name: str, sample: str, is_whole: bool, delimiter: str |
     widths = {len(record) for record in _records(body, best, is_whole)}
     if len(names) == 1 and delimiter != best and len(widths) == 1 and widths != {1}:
         raise TableError(f"{name}: its lines seem to be separated by {best!r}, not by {delimiter!r}; say so")
-    return TextFile(path, delimiter, tuple(names), blank_lines, _line_end(name, body, names))
+    return TextFile(
+        path, delimiter, tuple(names), blank_lines, _line_end(name, body, names), _places_of_repeated_names(names, rows)
+    )
 
 
-def _refuse_cells_as_names(table: str, names: Sequence[str]) -> None:
+def _places_of_repeated_names(names: list[str], rows: Sequence[list[str]]) -> frozenset[int]:
+    """Return the places of names that are also cells of their column, beside others, as those of a first row are.
+
+    A column that marks something by its own name has no other cells, and a header that comes again says nothing.
+    """
+    columns = [
+        set(cells) for cells in zip(*(row for row in rows if len(row) == len(names) and row != names), strict=True)
+    ]
+    named = enumerate(zip(names, columns, strict=False))
+    return frozenset(place for place, (name, cells) in named if name and name in cells and cells - {name, ""})
+
+
+def _refuse_cells_as_names(table: str, names: Sequence[str], repeated: frozenset[int]) -> None:
     """Refuse a file whose first line seems to be a row of the table; no name is quoted, since it may be a cell.
 
     Columns that are numbered, or named by years, are not refused.
     """
-    cells = [name for name in names if CELL.fullmatch(name)]
-    numbers = sorted(int(name) for name in cells if name.isdecimal() and len(name) < 10)
+    cells = [place for place, name in enumerate(names) if CELL.fullmatch(name)]
+    numbers = sorted(int(names[place]) for place in cells if names[place].isdecimal() and len(names[place]) < 10)
     is_numbered = len(cells) > 1 and numbers == list(
         range(min(numbers, default=0), len(cells) + min(numbers, default=0))
     )
-    if cells and 2 * len(cells) >= len(names) and not is_numbered:
+    strange = repeated.difference(cells) if is_numbered else repeated.union(cells)
+    if 2 * len(strange) >= len(names) and (len(repeated & strange) > 1 or not strange.isdisjoint(cells)):
         raise TableError(
-            f"{table}: the first line seems to be a row and not the names of columns ({len(cells)} of {len(names)} "
-            "cells there are numbers, dates or addresses); write the names into a line above it"
+            f"{table}: the first line seems to be a row and not the names of columns ({len(strange)} of {len(names)} "
+            "cells there are numbers, dates or addresses, or stand in their column again); write the names into a line "
+            "above it"
         )
 
 
