@@ -20,8 +20,10 @@ import pyarrow.csv
 import pytest
 
 import indistinct as ix
+from indistinct.proof.checks import Check
 from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL, TOLD_OF_DRAWN
-from indistinct.proof.stated_search import ALWAYS, format_mistakes
+from indistinct.proof.stated_search import ALWAYS, _can_be_made, format_mistakes
+from indistinct.proof.stated_verdict import _implied_terms, _in_people
 from profiles import PROFILE, scaled
 
 Place = tuple[str | int, ...]
@@ -267,3 +269,26 @@ def test_a_manifest_is_not_called_older_than_it_is() -> None:
         {"privacy": [{"model": "differential-privacy"}]},
     ):
         assert told(whole | {"policy": whole["policy"] | later}) == ["policy says what 0.1.0 did not know"]
+
+
+def test_options_that_an_algorithm_refuses_are_none_of_its_own() -> None:
+    assert _can_be_made({"algorithm": "mondrian"}, {"doubt": 0.1})
+    assert not _can_be_made({"algorithm": "mondrian"}, {"doubt": -1})
+    assert not _can_be_made({"algorithm": "mondrian"}, {"doubts": 0.1})
+
+
+def test_what_a_model_of_people_implies_of_their_rows() -> None:
+    known = {"model": "k-anonymity", "k": 2, "known": 1}
+    assert _implied_terms(known) == known
+    assert _implied_terms({"model": "of others"}) == {"model": "of others"}
+    assert _implied_terms({"model": "alpha-k", "alpha": [0.5], "k": 3}) == ix.KAnonymity(3).terms()
+
+
+def test_people_of_some_quasi_columns_are_bounded_by_rows_alone() -> None:
+    own = [
+        ("k-anonymity (k = 2) on some", Check("k-anonymity (k = 2) on some", True, "3 groups, the smallest of 4 rows"))
+    ]
+    asked = {"model": "k-anonymity", "k": 2}
+    _, some = _in_people(asked, "some", own, ({"all"}, 2))
+    _, all_columns = _in_people(asked, "some", own, ({"some"}, 2))
+    assert (some.least, all_columns.least) == (range(1, 5), range(2, 3))
