@@ -6,6 +6,7 @@ has no original none of people: of those stands there that they were made, and w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -90,7 +91,8 @@ def verdict_mistakes(
         for name, count in counts.items()
         if type(stated.get(name)) is not int or stated[name] != count
     ]
-    if stated.get("known", []) != [one.to_dict() for one in found.known]:
+    known = [one.to_dict() for one in found.known]
+    if json.dumps(stated.get("known", []), sort_keys=True) != json.dumps(known, sort_keys=True):  # True is not 1
         wrong.append("verdict.known is not what is counted")
     if recount is not None:
         wrong += _check_mistakes(checks, _expected_checks(manifest, policy, recount, described))
