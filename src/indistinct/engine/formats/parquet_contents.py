@@ -7,12 +7,16 @@ cells.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,6 +33,8 @@ HEAD, TAIL = 4, 8
 """The bytes before the first part of a file, and those behind its footer."""
 SHORTENED = 32
 """Texts of so many bytes may be cut off in statistics: DuckDB cuts at 256, others at 64."""
+MOST_READERS = 4
+"""So many parts of a file are looked into at once; each is held in memory."""
 
 
 def parquet_stowaways(path: Path) -> list[str]:
@@ -38,7 +44,7 @@ def parquet_stowaways(path: Path) -> list[str]:
     """
     try:
         with pq.ParquetFile(path) as file:
-            found = [*_remarks(file), *_false_statistics(file), *_unused_values(path, file)]
+            found = [*_remarks(file), *_strange_columns(path, file)]
             is_ours = file.metadata.created_by.startswith(DUCKDB)
     except (OSError, UnicodeError, pa.ArrowException):
         raise TableError(f"{path.name}: is not a Parquet file") from None
@@ -55,27 +61,60 @@ def _remarks(file: pq.ParquetFile) -> Iterator[str]:
         yield "numbers of columns"
 
 
-def _false_statistics(file: pq.ParquetFile) -> Iterator[str]:
-    """Say of which columns statistics are not those of the cells."""
+def _strange_columns(path: Path, file: pq.ParquetFile) -> Iterator[str]:
+    """Say of which columns statistics are not those of the cells, or a dictionary lists a value that no row has.
+
+    Parts of the file are looked into side by side. Text is read as its dictionary and numbers of places in it, which
+    is a fraction of the text.
+    """
+    texts = [name for name, kind in _types(file) if pa.types.is_string(kind) or pa.types.is_binary(kind)]
     footer = file.metadata
-    paths = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
-    for path, place in paths.items():
-        if any(_is_false(file, group, place, path) for group in range(footer.num_row_groups)):
-            yield f"false statistics of column {path.partition('.')[0]!r}"
+    columns = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
+    workers = min(MOST_READERS, os.cpu_count() or 1)
+    with ExitStack() as opened, ThreadPoolExecutor(workers) as pool:
+        readers: SimpleQueue[pq.ParquetFile] = SimpleQueue()
+        for _ in range(min(workers, max(1, footer.num_row_groups))):  # a reader serves one thread at a time
+            readers.put(opened.enter_context(pq.ParquetFile(path, read_dictionary=texts)))
+
+        def look(group: int) -> set[str]:
+            reader = readers.get()
+            try:
+                return {word for name, place in columns.items() for word in _strange_part(reader, group, place, name)}
+            finally:
+                readers.put(reader)
+
+        found = set().union(*pool.map(look, range(footer.num_row_groups)))
+    yield from sorted(found)
 
 
-def _is_false(file: pq.ParquetFile, group: int, place: int, path: str) -> bool:
-    stated = file.metadata.row_group(group).column(place).statistics
-    if stated is None:
-        return False
+def _strange_part(file: pq.ParquetFile, group: int, place: int, path: str) -> Iterator[str]:
+    """Say what is strange about the cells of one column in one part of a file."""
     (column,) = file.read_row_group(group, columns=[path]).columns
-    cells = _leaf(column.combine_chunks())
-    if cells is None:
-        return False
-    is_flat = "." not in path
-    if is_flat and stated.has_null_count and stated.null_count != cells.null_count:
+    name, nulls = path.partition(".")[0], column.null_count
+    if pa.types.is_dictionary(column.type):
+        used = [_used_values(chunk) for chunk in column.chunks]
+        if any(len(values) < len(chunk.dictionary) for values, chunk in zip(used, column.chunks, strict=True)):
+            yield f"values of column {name!r} that no row has"
+        cells = pa.chunked_array(used, column.type.value_type).combine_chunks()
+    else:
+        cells = _leaf(column.combine_chunks())
+    stated = file.metadata.row_group(group).column(place).statistics
+    if stated is not None and cells is not None and _is_false(stated, cells, nulls if path == name else None):
+        yield f"false statistics of column {name!r}"
+
+
+def _used_values(cells: Any) -> Any:
+    """Give the values of a dictionary that some cell has."""
+    is_used = np.zeros(len(cells.dictionary), np.bool_)
+    is_used[np.from_dlpack(cells.indices.drop_null())] = True
+    return cells.dictionary if is_used.all() else cells.dictionary.filter(pa.array(is_used))
+
+
+def _is_false(stated: Any, cells: Any, nulls: int | None) -> bool:
+    """Tell whether statistics are not those of cells; ``nulls`` are not known of nested ones."""
+    if nulls is not None and stated.has_null_count and stated.null_count != nulls:
         return True
-    if is_flat and stated.has_distinct_count and stated.distinct_count < pc.count_distinct(cells).as_py():
+    if nulls is not None and stated.has_distinct_count and stated.distinct_count < pc.count_distinct(cells).as_py():
         return True
     try:
         found = pc.min_max(cells)
@@ -114,23 +153,6 @@ def _is_most(stated: Any, found: Any) -> bool:
 
 def _bytes(cell: str | bytes) -> bytes:
     return cell.encode() if isinstance(cell, str) else cell
-
-
-def _unused_values(path: Path, file: pq.ParquetFile) -> Iterator[str]:
-    """Say of which columns of text a dictionary lists a value that no row has."""
-    is_text = {name: pa.types.is_string(kind) or pa.types.is_binary(kind) for name, kind in _types(file)}
-    names = [name for name, is_one in is_text.items() if is_one]
-    with pq.ParquetFile(path, read_dictionary=names) as listed:
-        for name in names:
-            for group in range(listed.num_row_groups):
-                (column,) = listed.read_row_group(group, columns=[name]).columns
-                if any(
-                    len(chunk.dictionary) > len(pc.unique(chunk.indices.drop_null()))
-                    for chunk in column.chunks
-                    if pa.types.is_dictionary(chunk.type)
-                ):
-                    yield f"values of column {name!r} that no row has"
-                    break
 
 
 def _types(file: pq.ParquetFile) -> Iterator[tuple[str, Any]]:
