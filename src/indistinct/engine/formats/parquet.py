@@ -49,20 +49,22 @@ class Parquet(FileFormat):
         return sorted({what for part in parts for what in parquet_stowaways(part)})
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        """Write a file; then write it anew from itself, so that its bytes follow from its rows alone.
+        """Write a file whose bytes follow from its rows alone.
 
-        How a dictionary is packed follows from how rows lie in memory, which differs for rows that come from a file.
-        Spans of time are text: Parquet's own type counts whole milliseconds, none below zero, and most readers give
-        it as bytes.
+        DuckDB declares that a column is never missing where it happens to know that: of rows in a file it does, of the
+        same rows under an ENUM it does not. So rows are joined by none of a table of which it knows that cells may be
+        missing. Spans of time are text: Parquet's own type counts whole milliseconds, none below zero, and most
+        readers give it as bytes.
         """
-        session = source.session
-        draft = session.folder / f"{session.fresh('draft')}.parquet"
+        session, rows = source.session, spans_as_text(source.relation, source.types)
+        none = session.fresh("none")
         try:
-            _copy(session, spans_as_text(source.relation, source.types), draft)
-            scan = f"read_parquet({literal(escape_pattern(draft))}, hive_partitioning = false)"
-            _copy(session, f"SELECT * FROM {scan}", path)
+            session.execute(f"CREATE TABLE {none} AS SELECT * FROM ({rows}) LIMIT 0")
+            session.execute(f"INSERT INTO {none} DEFAULT VALUES; DELETE FROM {none}")
+            every = f"SELECT * FROM ({rows}) UNION ALL SELECT * FROM {none}"
+            session.execute(f"COPY ({every}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
         finally:
-            draft.unlink(missing_ok=True)
+            session.drop(none)
 
     def _scan(self, pattern: str, first: Path, session: Session, partitions: str) -> tuple[str, Origin]:
         import pyarrow.parquet
@@ -73,7 +75,3 @@ class Parquet(FileFormat):
             raise TableError(f"{first.name}: is not a Parquet file") from None
         relation = session.create_view(f"SELECT * FROM read_parquet({literal(pattern)}, {partitions})")
         return relation, Origin(self.kind)
-
-
-def _copy(session: Session, query: str, path: Path) -> None:
-    session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
