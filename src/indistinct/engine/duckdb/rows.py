@@ -256,15 +256,16 @@ class DuckRows(Rows):
         )
 
     def mixed_missing(self, columns: Sequence[str]) -> tuple[str, ...]:
-        asked = {column: quote(column) for column in columns if self.source.has_forms_of_missing(column)}
-        if not asked or self.kind == "csv":  # text has one form
+        if self.kind == "csv":  # text has one form
             return ()
-        forms = ", ".join(
-            f"count(*) FILTER ({cell} IS NULL) > 0 AND count({cell}) > count(nullif({self.source.text(column)}, ''))"
-            for column, cell in asked.items()
-        )
-        found = self.source.session.fetch(f"SELECT {forms} FROM {self.source.relation}")[0]
-        return tuple(column for column, is_mixed in zip(asked, found, strict=True) if is_mixed)
+        for form in ("count(*) > count({cell})", "count({cell}) > count(nullif({text}, ''))"):  # files know of nulls
+            asked = [column for column in columns if self.source.has_forms_of_missing(column)]
+            if not asked:
+                return ()
+            said = ", ".join(form.format(cell=quote(column), text=self.source.text(column)) for column in asked)
+            found = self.source.session.fetch(f"SELECT {said} FROM {self.source.relation}")[0]
+            columns = [column for column, has_form in zip(asked, found, strict=True) if has_form]
+        return tuple(columns)
 
     def head(self, rows: int) -> pa.Table:
         return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT {int(rows)}")

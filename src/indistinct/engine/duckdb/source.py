@@ -51,10 +51,10 @@ class DuckSource:
 
     def text(self, column: str) -> str:
         """Return the SQL of a column's cells as text, where missing is empty text."""
-        cell = self.own_cell(column)
+        self.own_cell(column)  # refuses what is no text
         if self.types[column] in FLOATS:
             return f"coalesce({_number_text(column)}, '')"
-        return f"coalesce({cell}{'' if self.types[column] == 'VARCHAR' else '::VARCHAR'}, '')"
+        return f"coalesce({quote(column)}{'' if self.types[column] == 'VARCHAR' else '::VARCHAR'}, '')"
 
     def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
         """Return different rows once, with at least these columns or with all; None where nothing is gained."""
