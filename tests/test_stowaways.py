@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
@@ -10,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import indistinct as ix
+from indistinct.engine.formats import plain_writing
 from indistinct.engine.formats.parquet_contents import parquet_stowaways
 from indistinct.released.manifest import file_digest
 
@@ -308,3 +312,23 @@ def test_a_writer_of_parquet_that_is_no_text_is_told_as_such(tmp_path: Path) -> 
     (tmp_path / "t.parquet").write_bytes(content.replace(b"DuckDB version", b"DuckDB \xf1ersion"))
     with pytest.raises(ix.TableError, match="is not a Parquet file"):
         parquet_stowaways(tmp_path / "t.parquet")
+
+
+@given(st.text('"\n,a').map(str.encode), st.integers(1, 9))
+def test_blocks_of_text_end_where_lines_end_outside_of_quotes(text: bytes, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_writing, "BLOCK", size)
+        blocks = list(plain_writing._whole_lines(io.BytesIO(text)))
+    assert b"".join(blocks) == text
+    for block in blocks[:-1]:
+        assert block.endswith(b"\n")
+        assert block.count(b'"') % 2 == 0
+    ends = [place for place in range(len(text)) if text[place] == 10 and text.count(b'"', 0, place) % 2 == 0]
+    assert len(blocks) >= len({place // size for place in ends})  # none waits for a later one
+
+
+@pytest.mark.parametrize("end", [b'",1\n', b""], ids=["closed", "never closed"])
+def test_a_cell_of_many_lines_is_looked_at_once(end: bytes) -> None:
+    text = b'a,b\n"' + b"one line of many\n" * 400_000 + end  # for ever, if each line were counted from the start
+    found = plain_writing.delimited_oddities(io.BytesIO(text), ",")
+    assert found == ([] if end else [plain_writing.QUOTATION])

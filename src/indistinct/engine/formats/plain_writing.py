@@ -18,6 +18,7 @@ import numpy as np
 BLOCK = 1 << 17
 """So many bytes are looked at together, which stay in the processor's cache."""
 LINE_END = ord("\n")
+QUOTE = ord('"')
 QUOTED = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
 BYTE_ORDER_MARK = "a byte order mark"
@@ -69,18 +70,33 @@ def delimited_oddities(file: BinaryIO, delimiter: str) -> list[str]:
 
 
 def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Give a file in blocks that end where a line ends outside of quotation marks."""
-    rest = b""
+    """Give a file in blocks that end where a line ends outside of quotation marks; each byte is looked at once."""
+    pieces: list[bytes] = []
+    is_quoted = False
     while block := file.read(BLOCK):
-        block = rest + block
-        end = block.rfind(b"\n") + 1
-        while end and block.count(b'"', 0, end) % 2:
-            end = block.rfind(b"\n", 0, end - 1) + 1
+        end = _last_line_end(block, is_quoted)
+        is_quoted ^= block.count(b'"') % 2 == 1
         if end:
-            yield block[:end]
-        rest = block[end:]
-    if rest:
+            yield b"".join((*pieces, block[:end]))
+            pieces.clear()
+        pieces.append(block[end:])
+    if rest := b"".join(pieces):
         yield rest
+
+
+def _last_line_end(block: bytes, is_quoted: bool) -> int:
+    """Return where the last line ends that ends outside of quotation marks; ``is_quoted`` says how the block begins.
+
+    >>> _last_line_end(b'1\n2,"3\n4', False), _last_line_end(b'1\n2,"3\n4', True)
+    (2, 7)
+    """
+    end = block.rfind(b"\n") + 1
+    if is_quoted == block.count(b'"', 0, end) % 2:
+        return end
+    letters = np.frombuffer(block, np.uint8)
+    is_inside = np.logical_xor.accumulate(letters == QUOTE) != is_quoted
+    ends = np.flatnonzero((letters == LINE_END) & ~is_inside)
+    return int(ends[-1]) + 1 if ends.size else 0
 
 
 def json_oddities(lines: Iterable[bytes]) -> list[str]:
