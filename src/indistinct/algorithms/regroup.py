@@ -58,7 +58,7 @@ class Regroup(Aligning):
     ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
     ``"hierarchy"``, or ``"ranges"`` of numbers and dates and sets of other values, which lose far less.
     Where models ask about sensitive values, groups that fail are built anew with rows that bring what they lack, and
-    the answer never loses more than Mondrian's.
+    the answer never loses more than Mondrian's; nor does it where people are counted, who may have many rows.
 
     The same table gives the same groups. With ``doubt`` chance raises some labels, so that none can be sharpened: about
     so many times as many as are generalized, which loses about that much more.
@@ -92,10 +92,12 @@ class Regroup(Aligning):
         """Give the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         annealing = Annealing.of(self.effort, watch)
+        asks_sensitive = any(model.asks_sensitive for model in task.models)
         finish = None
-        if any(model.asks_sensitive for model in task.models):
+        if asks_sensitive or task.counts_people:
             finish = Mixing(self.measure, self.labels, watch, annealing)
-        group = partial(group_tuples, annealing=None if finish else annealing)
+        is_later = asks_sensitive and not task.counts_people  # mixed groups are annealed, and only rows are mixed
+        group = partial(group_tuples, annealing=None if is_later else annealing)
         found = partition_tuples(task, watch, self.measure, self.labels, group, finish)
         return sharpen_labels(task, found) if self.labels == "hierarchy" else found
 
