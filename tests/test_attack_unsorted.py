@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.attacks import order, run, unsorted
+from indistinct.attacks import chains, order, run, unsorted
 from papers import FIGURE_3, FIGURE_3_GT1, FIGURE_3_GT2, FIGURE_3_HIERARCHIES, policy_of, table_of
 from profiles import examples
 
@@ -116,6 +116,15 @@ def test_a_run_of_all_attacks_tells_how_seldom_chance_would_do_it(private):
     (outcome,) = [outcome for outcome in found.outcomes if outcome.attack == "unsorted"]
     assert outcome.severity == "broken"
     assert "less than once in a million tables" in outcome.findings[0]
+
+
+def test_tables_with_too_many_pairs_leave_the_other_attacks_alone(private, monkeypatch):
+    monkeypatch.setattr(chains, "MOST_PAIRS", 1)
+    earlier = {"before": generalized(private)}
+    found = run(generalized(private), PEOPLE, earlier=earlier, original=private)
+    assert {"downcoding", "homogeneity"} <= {outcome.attack for outcome in found.outcomes}
+    for attack in ("complementary", "unsorted"):
+        assert "pairs of entries that agree" in found.not_run[attack]
 
 
 def test_the_order_of_the_source_is_found_behind_removed_rows(private):

@@ -5,7 +5,8 @@ For each attack it says what somebody was assumed to know, what was found, how b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,13 +101,16 @@ def run(
     else:
         if before:
             both = {**before, name: tables}
-            tried.add_complementary(complementary(both, [*policies, policy], most=most, **reading))
+            with tried.unless_too_large("complementary"):
+                tried.add_complementary(complementary(both, [*policies, policy], most=most, **reading))
         else:
             tried.not_run["complementary"] = "no earlier release was given"
         for (other, table), own in zip(before.items(), policies, strict=True):
-            tried.add_unsorted(other, unsorted(tables, table, policy, earlier_policy=own, **reading))
+            with tried.unless_too_large("unsorted"):
+                tried.add_unsorted(other, unsorted(tables, table, policy, earlier_policy=own, **reading))
         if original is not None:
-            tried.add_unsorted("the original", unsorted(tables, original, policy, **reading))
+            with tried.unless_too_large("unsorted"):
+                tried.add_unsorted("the original", unsorted(tables, original, policy, **reading))
         elif not before:
             tried.not_run["unsorted"] = "neither the original nor an earlier release was given"
         if policy.with_role("sensitive"):
@@ -136,6 +140,16 @@ class _Tried:
         self.most = most
         self.outcomes: list[Outcome] = []
         self.not_run: dict[str, str] = {}
+
+    @contextmanager
+    def unless_too_large(self, attack: str) -> Iterator[None]:
+        """Note that an attack did not run, if its tables have too many pairs of rows; the others go on."""
+        from indistinct.attacks.chains import TooManyPairsError
+
+        try:
+            yield
+        except TooManyPairsError as error:
+            self.not_run[attack] = str(error)
 
     def guess(self, tables: ReleasedTables, policy: Policy, original: Any, **reading: Any) -> None:
         """Try every attack that guesses; the original says who is right."""

@@ -30,6 +30,10 @@ NOT_YET = -2
 MOST_NUMBERS = 1 << 62
 
 
+class TooManyPairsError(TableError):
+    """Releases have so many pairs of rows that may be the same person's that they cannot be looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
     """What the rows of one release look like: an entry for each combination of labels and values that link."""
@@ -108,7 +112,7 @@ def extend(
         rights.append(right[~is_barred])
         labels.append(met[~is_barred])
         if sum(map(len, lefts)) > MOST_CHAINS:
-            raise TableError(
+            raise TooManyPairsError(
                 f"the releases have more than {MOST_CHAINS:,} consistent pairs of entries; "
                 "link on more columns (on=…), or compare fewer releases"
             )
@@ -251,7 +255,7 @@ def _candidates(keys: tuple[IntArray, IntArray]) -> Iterator[tuple[IntArray, Int
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
     if total > MOST_PAIRS:
-        raise TableError(
+        raise TooManyPairsError(
             f"the releases have {total:,} pairs of entries that agree in what links them; "
             "link on more columns (on=…), or compare fewer releases"
         )
