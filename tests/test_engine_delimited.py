@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
 import gzip
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,34 @@ def test_encodings_by_mark_and_by_name(tmp_path: Path) -> None:
     assert read(put(tmp_path / "f.csv", text.encode()), encoding="UTF8") == expected
     assert read(put(tmp_path / "g.csv.gz", gzip.compress(text.encode()))) == expected
     assert read(put(tmp_path / "h.csv.gz", gzip.compress(text.encode("cp1252"))), encoding="windows-1252") == expected
+
+
+PACKED = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: pa.compress(data, "zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_compressed_text_is_read_by_its_name(tmp_path: Path, suffix: str) -> None:
+    pack = PACKED[suffix]
+    assert read(put(tmp_path / f"t.csv.{suffix}", pack("größe;n\nÄ;1\n".encode()))) == {"größe": ["Ä"], "n": ["1"]}
+    assert read(put(tmp_path / f"t.jsonl.{suffix}", pack(b'{"a": "x"}\n{"a": "y"}\n'))) == {"a": ["x", "y"]}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("text", ["csv", "jsonl"])
+def test_damaged_compressed_text_is_told_without_its_cells(tmp_path: Path, suffix: str, text: str) -> None:
+    lines = [f'{{"a": "SECRET{number * 7919 % 10007}"}}' for number in range(3000)]
+    whole = PACKED[suffix]("\n".join(["a", *lines] if text == "csv" else lines).encode())
+    middle = len(whole) // 2
+    spoilt = whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 40]) + whole[middle + 40 :]
+    for damaged in (whole[:-9], spoilt, b"no such file"):
+        with pytest.raises(TableError, match=r"cannot be read|is not|holds") as caught:
+            read(put(tmp_path / f"t.{text}.{suffix}", damaged))
+        assert "SECRET" not in str(caught.value)
 
 
 def test_a_lone_column_keeps_its_missing_cells(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.formats.file_format import COMPRESSED, FileFormat, Reading
 
 __all__ = ["FORMATS", "FileFormat", "Reading", "format_of", "format_to_write", "load_format", "name_formats"]
 
@@ -37,11 +37,13 @@ def load_format(kind: str) -> FileFormat:
 def format_of(path: Path) -> FileFormat:
     """Return the format of a file by its suffix; what has no suffix of any format is taken for delimited text.
 
-    >>> format_of(Path("people.PQ")).kind, format_of(Path("people.csv.gz")).kind
-    ('parquet', 'csv')
+    >>> [format_of(Path(name)).kind for name in ("people.PQ", "people.csv.gz", "people.jsonl.zst")]
+    ['parquet', 'csv', 'json-lines']
     """
-    suffix = path.suffix.lower()
-    return next((form for form in map(load_format, FORMATS) if suffix in form.suffixes), load_format("csv"))
+    is_compressed = path.suffix.lower() in COMPRESSED
+    suffix = (path.with_suffix("") if is_compressed else path).suffix.lower()
+    forms = (form for form in map(load_format, FORMATS) if form.is_text or not is_compressed)
+    return next((form for form in forms if suffix in form.suffixes), load_format("csv"))
 
 
 def format_to_write(kind: str) -> FileFormat:

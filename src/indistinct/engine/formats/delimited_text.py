@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import os
 import re
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats import name_formats
-from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.formats.file_format import COMPRESSED, FileFormat, Reading, open_packed
 from indistinct.engine.formats.plain_writing import delimited_oddities
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -51,6 +50,7 @@ class DelimitedText(FileFormat):
     kind = "csv"
     name = "CSV, TSV"
     suffixes = (".csv", ".tsv", ".txt")
+    is_text = True
     is_canonical = True
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
@@ -193,20 +193,20 @@ def read_layout(path: Path, folder: Path, delimiter: str | None, encoding: str |
         with _open_bytes(path) as file:
             start = file.read(SAMPLE_BYTES)
         encoding = _encoding(name, start, encoding)
-        if path.suffix.lower() == ".gz" or encoding not in ("utf-8", "utf-8-sig"):
+        if path.suffix.lower() in COMPRESSED or encoding not in ("utf-8", "utf-8-sig"):
             path = _copy_as_utf8(path, folder, encoding)
             with path.open("rb") as file:
                 start = file.read(SAMPLE_BYTES)
         _refuse_long_last_line(path, name)
     except UnicodeError:
         raise TableError(f"{name}: is not {encoding} text; say another encoding") from None
-    except (OSError, EOFError) as error:
+    except OSError as error:
         raise TableError(f"{name}: cannot be read ({type(error).__name__})") from None
     return _layout(path, name, _decode(name, start), len(start) < SAMPLE_BYTES, delimiter)
 
 
-def _open_bytes(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+def _open_bytes(path: Path) -> AbstractContextManager[BinaryIO]:
+    return open_packed(path) if path.suffix.lower() in COMPRESSED else path.open("rb")
 
 
 def _encoding(name: str, start: bytes, encoding: str | None) -> str:
@@ -260,8 +260,6 @@ FOREIGN = {
     ".sqlite": "a database of SQLite; export the table as CSV",
     ".pkl": "a file of Python objects; write the frame as Parquet",
     ".zip": "an archive; unpack it and give the table in it",
-    ".bz2": "compressed by bzip2; unpack it, or compress it by gzip (.gz)",
-    ".xz": "compressed by xz; unpack it, or compress it by gzip (.gz)",
 }
 """Files that people have and that are no text, by their suffix: what they are, and what to do."""
 

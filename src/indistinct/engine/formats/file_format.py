@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, cast
 
 if TYPE_CHECKING:
     from indistinct.engine.duckdb.origin import Origin
     from indistinct.engine.duckdb.session import Session
     from indistinct.engine.duckdb.source import DuckSource
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+"""How names of compressed text end, behind the suffix of the text."""
+
+
+class DamagedError(OSError):
+    """A compressed file is damaged, or is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,9 @@ class FileFormat(ABC):
     written_as: ClassVar[str | None] = None
     """The kind of file in which its tables are released, if not its own."""
 
+    is_text: ClassVar[bool] = False
+    """Files of it are text, which may be compressed."""
+
     is_canonical: ClassVar[bool] = False
     """Rows that are read from a file of it are written as the same bytes, if it was written here."""
 
@@ -61,3 +74,23 @@ class FileFormat(ABC):
 
         Whatever is raised as OSError or TableError becomes an OutputError.
         """
+
+
+@contextmanager
+def open_packed(path: Path) -> Iterator[BinaryIO]:
+    """Open a compressed file to read what was packed; damage is an OSError. Only what its suffix names is imported."""
+    import zlib
+    from lzma import LZMAError
+
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".zst":
+            import pyarrow as pa
+
+            file = pa.input_stream(path, compression="zstd")
+        else:
+            file = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix]).open(path)
+        with file:
+            yield cast(BinaryIO, file)
+    except (zlib.error, LZMAError, EOFError):
+        raise DamagedError(f"{path.name} is damaged") from None

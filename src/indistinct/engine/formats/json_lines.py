@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session, literal
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.formats.file_format import COMPRESSED, FileFormat, Reading, open_packed
 from indistinct.engine.formats.plain_writing import json_oddities
 from indistinct.engine.formats.typed_columns import arrow_column
 from indistinct.engine.rows import check_names
@@ -24,14 +25,17 @@ class JsonLines(FileFormat):
     kind = "json-lines"
     name = "JSON lines"
     suffixes = (".jsonl", ".ndjson")
+    is_text = True
     is_canonical = True
 
     def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
         columns: dict[str, list[object]] = {}
         rows = 0
         try:
-            with path.open(encoding=reading.encoding or "utf-8-sig") as file:
-                for number, line in enumerate(file, start=1):
+            is_packed = path.suffix.lower() in COMPRESSED
+            with open_packed(path) if is_packed else path.open("rb") as file:
+                text = io.TextIOWrapper(file, encoding=reading.encoding or "utf-8-sig")
+                for number, line in enumerate(text, start=1):
                     if line.strip():
                         _add_row(columns, rows, _cells_of(line, path.name, number))
                         rows += 1
