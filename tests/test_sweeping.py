@@ -33,7 +33,7 @@ def check_every_node(given: test_models.Task3, most: int) -> None:
                 assert useful == most
                 met.append(groups.node)
                 expected = len(test_models.outcome(given, groups.node).suppressed)
-                found = sweep.unsafe_rows(groups, most)
+                found = groups.unsafe_rows
                 assert found == expected if expected <= most else found > most, groups.node
                 assert sorted(groups.sizes.tolist()) == sorted(counter.reduce_source(groups.node, counter.base).sizes)
         above = [node for node in nodes if all(a >= b for a, b in zip(node, low, strict=True))]
@@ -108,24 +108,24 @@ def test_groups_that_coincide_one_level_up_are_merged(data):
     word, shift = data.draw(st.integers(0, words - 1)), data.draw(st.sampled_from([0, 7, 61]))
     dtype = data.draw(st.sampled_from([np.int32, np.int64]))
     parents = data.draw(st.lists(st.integers(0, labels - 1), min_size=labels, max_size=labels))
-    row = st.tuples(st.integers(0, labels - 1), st.integers(0, 2), st.lists(st.integers(0, 9), min_size=4, max_size=4))
+    row = st.tuples(st.integers(0, labels - 1), st.integers(0, 2), st.lists(st.integers(0, 9), min_size=5, max_size=5))
     rows = data.draw(st.lists(row, max_size=12))
     keys = np.zeros((len(rows), words), np.uint64)
     for place, (label, other, _) in enumerate(rows):
         keys[place, (word + 1) % words] |= np.uint64(other << (4 if shift != 7 else 0))
         keys[place, word] |= np.uint64(label << shift)
-    cells = np.array([cells for _, _, cells in rows], dtype).reshape(len(rows), 4)
+    cells = np.array([cells for _, _, cells in rows], dtype).reshape(len(rows), 5)
     expected: dict[tuple[int, int], list[int]] = {}
     for label, other, own in rows:
-        sums = expected.setdefault((parents[label], other), [0] * 4)
+        sums = expected.setdefault((parents[label], other), [0] * 5)
         for place, count in enumerate(own):
             sums[place] += count
     slots = np.empty(32, np.int32)
     with np.errstate(over="ignore"):
-        merged, lanes = value_tables.climb(
-            keys, cells.view(np.uint64), (word, shift, 7), np.array(parents, np.uint64), slots
-        )
-    assert lanes.view(dtype).tolist() == list(expected.values())
+        field, climbs, nothing = (word, shift, 7), np.array(parents, np.uint64), np.ones((0, 5))
+        merged, summed, small = value_tables.climb(keys, cells, field, climbs, slots, (5, 100), (nothing, nothing))
+    assert summed.tolist() == list(expected.values())
+    assert small == sum(own[0] for own in expected.values() if own[0] < 5)
     found = [
         (int(key[word] >> np.uint64(shift)) & 7, int(key[(word + 1) % words] >> np.uint64(4 if shift != 7 else 0)) & 3)
         for key in merged

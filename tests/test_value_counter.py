@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import brute_force
 import indistinct as ix
 import test_models
-from indistinct.algorithms import Task
+from indistinct.algorithms import Task, value_counter
 from indistinct.algorithms.branch_and_bound import counter_for
 from indistinct.algorithms.counters import GroupCounter
 from indistinct.algorithms.value_counter import ValueCounter
@@ -56,11 +57,12 @@ def searches(draw: st.DrawFn) -> test_models.Task3:
     return replace(given, models=tuple(models[: draw(st.integers(1, 2))]))
 
 
-def check_counts(given: test_models.Task3, measure: QualityMeasure, at_most: int) -> None:
+def check_counts(given: test_models.Task3, measure: QualityMeasure, at_most: int, most_codes: int = 64) -> None:
     """Count every node from all tuples and from the groups below it, and compare with rows that are taken out."""
     task = task_of(given)
     assert ValueCounter.serves(task)
-    counter, plain = ValueCounter(task, measure, at_most), GroupCounter(task)
+    with patch.object(value_counter, "MOST_CODES", most_codes):
+        counter, plain = ValueCounter(task, measure, at_most), GroupCounter(task)
     for node in given.case.nodes():
         expected = test_models.outcome(given, node)
         below = tuple(max(0, level - 1) for level in node)
@@ -75,10 +77,11 @@ def check_counts(given: test_models.Task3, measure: QualityMeasure, at_most: int
             assert measure.suppression_loss(found) == pytest.approx(measure.suppression_loss(other), abs=1e-12)
 
 
-@given(searches(), st.sampled_from(MEASURES), st.integers(0, 16))
+@given(searches(), st.sampled_from(MEASURES), st.integers(0, 16), st.sampled_from([0, 64]))
 @examples(60)
-def test_nodes_are_counted_as_the_definitions_say(given, measure, at_most):
-    check_counts(given, measure, at_most)
+def test_nodes_are_counted_as_the_definitions_say(given, measure, at_most, most_codes):
+    """In a table of values, and entry by entry as where these are many."""
+    check_counts(given, measure, at_most, most_codes)
 
 
 def check_bounds(given: test_models.Task3, measure: QualityMeasure, most: int) -> None:
@@ -220,6 +223,7 @@ import test_value_counter as t
 @given(t.searches(), st.sampled_from(t.MEASURES), st.integers(0, 16))
 def check(given, measure, most):
     t.check_counts(given, measure, most)
+    t.check_counts(given, measure, most, 0)
     t.check_bounds(given, measure, most)
 
 check()

@@ -294,7 +294,7 @@ class BranchAndBound:
             for groups, most in sweep.walk(box.low, box.high, source, useful_rows):
                 if self.watch.time_is_up():
                     return Swept(box)
-                if sweep.unsafe_rows(groups, most) > most:
+                if groups.unsafe_rows > most:
                     incumbent.consider(Seen(groups.node, FAILED, FAILED, self.budget + 1))
                 else:
                     incumbent.consider(self._judge(thread, groups.node, source))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,6 +49,8 @@ class ValuedGroups:
     keys: UIntArray
     cells: Any
     """(groups, 1 + codes): the rows of each group, then those of each code, one aspect after the other."""
+    unsafe_rows: int
+    """The rows that must be suppressed; if they are more than the node may suppress, only so much is right."""
 
     @property
     def sizes(self) -> IntArray:
@@ -63,9 +64,7 @@ class Sweep:
 
     def __init__(self, counter: ValueCounter) -> None:
         self.counter = counter
-        ends = np.cumsum([1, *(aspect.limits.shape[1] for aspect in counter.aspects)]).tolist()
-        self._aspects = list(zip(pairwise(ends), counter.aspects, strict=True))
-        self._width = ends[-1] + ends[-1] % 2  # so that two cells of 32 bits can be added at once
+        self._width = counter.judging[1].shape[1]
         self.gain = GAIN_OF_TABLE if any(aspect.asks_table for aspect in counter.aspects) else GAIN
         hierarchies = counter.frequencies.hierarchies
         # lists become short at once if the columns with most labels climb first
@@ -87,36 +86,23 @@ class Sweep:
 
         Where these are less than none, neither the node nor any above it is.
         """
-        lowest = self._groups_of(self.counter.reduce_source(low, source))
-        waiting: list[tuple[ValuedGroups, Node, int]] = [(lowest, low, 0)]
+        waiting: list[tuple[Any, Node, int]] = [(source, low, 0)]
         while waiting:
             below, node, place = waiting.pop()
             most = useful_rows(node)
             if most < 0:
                 continue
-            groups = below if node == low else self._climb(below, node, self._order[place])
+            is_first = below is source
+            groups = self._begin(node, source, most) if is_first else self._climb(below, node, place, most)
             yield groups, most
             for later in range(len(self._order) - 1, place - 1, -1):
                 column = self._order[later]
                 if node[column] < high[column]:
                     waiting.append((groups, with_level(node, column, node[column] + 1), later))
 
-    def unsafe_rows(self, groups: ValuedGroups, most: int) -> int:
-        """Give the rows that must be suppressed at a node; if they are more than ``most``, only so much is right."""
-        if len(self._aspects) == 1:
-            ((span, aspect),) = self._aspects
-            rules = aspect.rules, aspect.limits
-            return int(value_tables.unsafe_rows(groups.cells, span, self.counter.k, rules, most))
-        own, small = [], 0
-        for span, _ in self._aspects:
-            small, entries = value_tables.entries_of(groups.cells, span, self.counter.k)
-            own.append(entries)
-        if small > most:
-            return int(small)
-        is_gone = np.zeros(len(own[0][0]), np.bool_)
-        return int(small) + self.counter.find_unsafe(own, most - small, is_gone)
-
-    def _climb(self, groups: ValuedGroups, node: Node, column: int) -> ValuedGroups:
+    def _climb(self, groups: ValuedGroups, node: Node, place: int, most: int) -> ValuedGroups:
+        """Merge groups one step up, and judge them."""
+        column = self._order[place]
         parents = self._parents.get((column, node[column]))
         if parents is None:
             parents = self.counter.frequencies.coarser(column, node[column] - 1, node[column])
@@ -124,12 +110,15 @@ class Sweep:
         size = 1 << max(4, (2 * len(groups.keys) - 1).bit_length())
         if size > len(self._slots):
             self._slots = np.empty(size, np.int32)
-        lanes = groups.cells.view(np.uint64)
-        keys, lanes = value_tables.climb(groups.keys, lanes, self._fields[column], parents, self._slots[:size])
-        return ValuedGroups(node, keys, lanes.view(groups.cells.dtype))
+        limits, slots = (self.counter.k, most), self._slots[:size]
+        climbed = value_tables.climb(
+            groups.keys, groups.cells, self._fields[column], parents, slots, limits, self.counter.judging
+        )
+        return ValuedGroups(node, *climbed)
 
-    def _groups_of(self, source: Any) -> ValuedGroups:
-        """Give the groups at a node from one tuple for each of them."""
+    def _begin(self, node: Node, source: Any, most: int) -> ValuedGroups:
+        """Give the groups at the lowest node, and judge them."""
+        source = self.counter.reduce_source(node, source)
         frequencies, layout = self.counter.frequencies, self.counter.frequencies.base.layout
         codes = []
         for column, (bottom, level) in enumerate(zip(frequencies.lowest, source.node, strict=True)):
@@ -137,7 +126,8 @@ class Sweep:
             codes.append(frequencies.coarser(column, bottom, level)[own])
         cells = np.zeros((len(source.sizes), self._width), source.sizes.dtype)
         cells[:, 0] = source.sizes
-        for ((begin, _), _), (starts, values, counts) in zip(self._aspects, source.values, strict=True):
+        for begin, (starts, values, counts) in zip(self.counter.begins, source.values, strict=True):
             cells[np.repeat(np.arange(len(cells)), np.diff(starts)), begin + values] = counts
         keys = grouping.pack(codes, layout.words, layout.shifts, layout.number_of_words)
-        return ValuedGroups(source.node, keys, cells)
+        unsafe = value_tables.unsafe_rows(cells, self.counter.k, most, self.counter.judging)
+        return ValuedGroups(node, keys, cells, int(unsafe))

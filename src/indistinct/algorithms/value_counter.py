@@ -11,13 +11,16 @@ import numpy as np
 from indistinct.algorithms.counters import Counted, Source, TupleCounter
 from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, IntArray, Node, Tally, UIntArray
-from indistinct.kernels import counting, value_bounds, value_counts
+from indistinct.kernels import counting, value_bounds, value_counts, value_tables
 from indistinct.kernels.rule_kinds import FIRST_OF_TABLE, KINDS
 from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.privacy.value_rules import ValueRule
 from indistinct.quality import QualityMeasure
 from indistinct.quality.measure import FloatArray
 from indistinct.recoding import Outcome
+
+MOST_CODES, MOST_CELLS = 64, 1 << 21
+"""Groups are judged in a table of their values up to so many codes, and cells: 8 MB. Others entry by entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,12 @@ class ValueCounter(TupleCounter):
         sizes = self._most_places, tuples, tuples, max(1, codes)
         self._scratch = tuple(np.empty(size, np.int32) for size in sizes)
         self._at: _AtNode | None = None
+        self.judging, self.begins = _beside_each_other(self.aspects)
+        width, groups = self.judging[1].shape[1], min(tuples, self._rows // self.k)
+        self._in_cells: tuple[Any, ...] | None = None
+        if width <= MOST_CODES and groups * width <= MOST_CELLS:
+            cells, is_gone = np.empty((groups, width), dtype), np.empty(groups, np.bool_)
+            self._in_cells = self._scratch[0], cells, is_gone, np.zeros(1, np.int64)
 
     @staticmethod
     def serves(task: Task) -> bool:
@@ -124,6 +133,8 @@ class ValueCounter(TupleCounter):
 
     def outcome_within(self, node: Node, source: Any, most: int) -> Outcome:
         """Give the numbers of a node; if more than ``most`` rows are suppressed, only so much is right about it."""
+        if self._in_cells is not None and not self._is_at(node, source):
+            return self._judge_in_cells(node, source, most, self._in_cells)
         at = self._groups_at(node, source, most)
         if at.small_rows > most:
             return Counted(self.frequencies, node, self._rows, at.small_rows, 0.0)
@@ -132,6 +143,25 @@ class ValueCounter(TupleCounter):
         if rows > most:
             return Counted(self.frequencies, node, self._rows, rows, 0.0)
         return self._count_lost(at, rows, is_gone.astype(np.float64))
+
+    def _judge_in_cells(self, node: Node, source: Any, most: int, work: tuple[Any, ...]) -> Outcome:
+        """Judge groups by a table of their values, which is not kept."""
+        self._at = None
+        chunks, places = self._locate_tuples(node, source)
+        limits = places, self._rows, self.k, most
+        *_, place_of, sizes, _ = self._work
+        rows = 0
+        for begin, values in zip(self.begins, source.values, strict=True):
+            span = begin, begin == self.begins[-1]
+            rows = int(
+                value_tables.judge_values(
+                    values, place_of[: len(source.sizes)], sizes, limits, self.judging, span, work
+                )
+            )
+        if rows > most:
+            return Counted(self.frequencies, node, self._rows, rows, 0.0)
+        at = _AtNode(node, source, chunks, places, 0, [])
+        return self._count_lost(at, rows, work[2][: int(work[3][0])].astype(np.float64))
 
     def least_outcome(self, node: Node, source: Any, most: int) -> Outcome:
         """Give numbers that neither the node nor any below it gets below, if it suppresses at most ``most`` rows.
@@ -164,13 +194,17 @@ class ValueCounter(TupleCounter):
     def _groups_at(self, node: Node, source: Any, most: int) -> _AtNode:
         """Give the groups at a node; none of them if those that are too small have more than ``most`` rows."""
         at = self._at
-        if at is None or at.node != node or at.source is not source or (not at.groups and at.small_rows <= most):
+        if at is None or not self._is_at(node, source) or (not at.groups and at.small_rows <= most):
             chunks, places = self._locate_tuples(node, source)
             sizes = self._work[2]
             small = int(counting.rows_in_small(sizes, sizes, places, self.k))
             groups = [] if small > most else [self._merge_values(one, places, self.k) for one in source.values]
             self._at = at = _AtNode(node, source, chunks, places, small, groups)
         return at
+
+    def _is_at(self, node: Node, source: Any) -> bool:
+        """Tell whether the groups at a node were merged just now."""
+        return self._at is not None and self._at.node == node and self._at.source is source
 
     def _merge_values(self, values: Any, places: int, least: int) -> Any:
         return value_counts.merge_values(values, self._work[1], self._work[2], places, least, self._scratch)
@@ -213,8 +247,7 @@ class ValueCounter(TupleCounter):
                 )
             return Counted(self.frequencies, at.node, self._rows, rows, kept)
         _, place_of, sizes, _ = self._work
-        lost_at = np.ones(at.places)
-        lost_at[at.groups[0][1]] = lost
+        lost_at = np.append(lost, 1.0)[self._scratch[0][: at.places]]  # groups that are too small are number -1
         if self._wants_tally:
             is_released = (lost_at == 0).astype(np.int32)
             return Counted(
@@ -223,6 +256,17 @@ class ValueCounter(TupleCounter):
         source = at.source
         kept = value_counts.sum_over_lost(source.keys, source.sizes, at.chunks, self._numbers, place_of, lost_at)
         return Counted(self.frequencies, at.node, self._rows, rows, kept)
+
+
+def _beside_each_other(aspects: Sequence[Aspect]) -> tuple[tuple[FloatArray, FloatArray], list[int]]:
+    """Give rules and limits of all aspects as ``value_tables`` takes them, and where the cells of each begin."""
+    ends = np.cumsum([1, *(aspect.limits.shape[1] for aspect in aspects)]).tolist()
+    rules: list[tuple[float, ...]] = []
+    limits = np.ones((sum(len(aspect.rules) for aspect in aspects), ends[-1]))
+    for aspect, begin, end in zip(aspects, ends, ends[1:], strict=False):
+        limits[len(rules) : len(rules) + len(aspect.rules), begin:end] = aspect.limits
+        rules += [(*rule, begin, end) for rule in aspect.rules.tolist()]
+    return (np.array(rules, np.float64), limits), ends[:-1]
 
 
 def has_rules(task: Task) -> bool:

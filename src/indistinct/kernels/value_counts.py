@@ -120,8 +120,9 @@ def is_diverse(rule: Any, counts: Any, span: Any, cap: int, slack: float) -> Any
     size, sum_of_logs = 0, 0.0
     for entry in range(begin, end):
         count = min(counts[entry], cap)
-        size += count
-        sum_of_logs += count * np.log(count)
+        if count > 0:
+            size += count
+            sum_of_logs += count * np.log(count)
     return np.log(size) - sum_of_logs / size >= rule[1] - TOLERANCE - slack
 
 
