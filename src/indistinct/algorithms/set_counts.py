@@ -32,11 +32,21 @@ class SetCounts:
     """Tuples with their label codes by column and level, and the sets of columns that each have a k."""
 
     def __init__(
-        self, codes: Any, first_rows: Sequence[int], labels: Sequence[Sequence[int]], sizes: Any, sets: dict[Any, int]
+        self,
+        codes: Any,
+        first_rows: Sequence[int],
+        labels: Sequence[Sequence[int]],
+        sizes: Any,
+        sets: dict[Any, int],
+        index: tuple[Any, Any, Any] | None = None,
     ) -> None:
-        """Take codes (rows, tuples), each column's first row, the labels at each of its levels, and k by set."""
+        """Take codes (rows, tuples), each column's first row, the labels at each of its levels, and k by set.
+
+        The index of labels, if it was made before.
+        """
         self._codes, self._sizes, self._labels = codes, sizes, labels
         self._first = np.array(first_rows, np.int64)
+        self._index = _index_labels(codes, labels) if index is None else index
         self._sets = [np.array(columns, np.int64) for columns in sets]
         self._ks = np.array(list(sets.values()), np.int64)
         masks = [sum(1 << column for column in columns) for columns in sets]
@@ -88,7 +98,9 @@ class SetCounts:
             return codes
 
         sizes = _short(frequencies.base.sizes)
-        return cls(frequencies.remember("codes by level", code), first, labels, sizes, sets)
+        codes = frequencies.remember("codes by level", code)
+        index = frequencies.remember("tuples by label", lambda: _index_labels(codes, labels))
+        return cls(codes, first, labels, sizes, sets, index)
 
     @classmethod
     def of_groups(cls, groups: Groups, sets: dict[Any, int]) -> SetCounts:
@@ -143,6 +155,7 @@ class SetCounts:
             (self._counts, self._places, self._fails),
             self._gone,
             at_most,
+            self._index,
         )
         return self._gone[1][:number].copy(), int(lost)
 
@@ -175,7 +188,7 @@ class SetCounts:
         space = math.prod(widths)
         numbered = space > max(FEWEST_PLACES, len(self._sizes))
         if numbered:
-            strides = np.zeros(len(widths), np.int64)
+            strides = np.ones(len(widths), np.int64)  # places need none, but these are its columns
             places, counts = self._number_places(rows, widths)
         else:
             strides = strides.astype(np.int64)
@@ -242,6 +255,14 @@ class SetCounts:
                 used = np.flatnonzero(counts)
                 self._lists[number] = firsts[used], counts[used]
         return self._lists[number]
+
+
+def _index_labels(codes: Any, labels: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
+    """Give the tuples under each label, for each column and level: where they start, by row and label, and which."""
+    first = np.cumsum([0, *(number + 1 for own in labels for number in own)])
+    starts, members = np.zeros(int(first[-1]), np.int64), np.empty(codes.shape, np.int32)
+    column_sets.index_labels(codes, first[:-1], starts, members)
+    return starts, first[:-1], members
 
 
 def _without_implied(left: Any, is_whole: Any, ks: IntArray) -> IntArray:

@@ -37,51 +37,111 @@ def _place_by(codes: Any, rows: Any, strides: Any, number: int, one: int) -> int
 
 
 @kernel
-def _subtract(codes: Any, sets: Any, pools: Any, number: int, taken: Any, sizes: Any) -> bool:
-    """Take tuples out of the counts of a set; tell whether a place is left with too few rows."""
-    rows, strides, entries = sets
-    counts, places = pools[0], pools[1]
-    start, at, k = entries[number, COUNTS], entries[number, PLACES], entries[number, K]
-    is_short = False
-    for position in range(taken.shape[0]):
-        one = taken[position]
-        place = start + (np.int64(places[at + one]) if at >= 0 else _place_by(codes, rows, strides, number, one))
-        counts[place] -= sizes[one]
-    for position in range(taken.shape[0]):
-        one = taken[position]
-        place = start + (np.int64(places[at + one]) if at >= 0 else _place_by(codes, rows, strides, number, one))
-        if 0 < counts[place] < k:
-            is_short = True
-            break
-    return is_short
-
-
-@kernel
-def _put_back(codes: Any, sets: Any, pools: Any, number: int, taken: Any, sizes: Any) -> None:
-    """Add tuples to the counts of a set again."""
-    rows, strides, entries = sets
-    counts, places = pools[0], pools[1]
+def _place_taken(sets: Any, pools: Any, number: int, taken: Any, near: Any, position: int) -> int:
+    """Give where one of several sets counts a tuple that was taken, by its codes that lie near each other."""
+    strides, entries = sets[1], sets[2]
+    codes, row_of = near
     start, at = entries[number, COUNTS], entries[number, PLACES]
-    for position in range(taken.shape[0]):
-        one = taken[position]
-        place = start + (np.int64(places[at + one]) if at >= 0 else _place_by(codes, rows, strides, number, one))
-        counts[place] += sizes[one]
+    if at >= 0:
+        return int(start + pools[1][at + taken[position]])
+    place = start
+    for column in range(strides.shape[1]):
+        place += np.int64(codes[row_of[number, column], position]) * strides[number, column]
+    return int(place)
 
 
 @kernel
-def _more_failing(codes: Any, sets: Any, pools: Any, number: int, is_gone: Any, taken: Any) -> int:
-    """Write the tuples that are not gone and whose places by a set have too few rows; return how many they are."""
+def _subtract(sets: Any, pools: Any, number: int, taken: Any, near: Any, span: Any, sizes: Any) -> bool:
+    """Take tuples out of the counts of a set; tell whether a place is left with too few rows."""
+    counts, k = pools[0], sets[2][number, K]
+    begin, end = span
+    may_be_short = False
+    for position in range(begin, end):
+        place = _place_taken(sets, pools, number, taken, near, position)
+        counts[place] -= sizes[taken[position]]
+        may_be_short |= 0 < counts[place] < k  # or nothing will be left there
+    if may_be_short:
+        for position in range(begin, end):
+            if 0 < counts[_place_taken(sets, pools, number, taken, near, position)] < k:
+                return True
+    return False
+
+
+@kernel
+def _gather(codes: Any, rows: IntArray, taken: Any, span: Any, near: Any) -> None:
+    """Write the codes of some tuples that were taken, a row of each column, where they lie near each other."""
+    for row in range(rows.shape[0]):
+        for position in range(span[0], span[1]):
+            near[row, position] = codes[rows[row], taken[position]]
+
+
+@kernel
+def _fewest(sets: Any, number: int, one: int, codes: Any, index: Any) -> tuple[int, int, int]:
+    """Give the row of codes of a set by which fewest tuples are like this one, and where these stand in the index."""
+    rows, strides = sets[0], sets[1]
+    starts, first = index[0], index[1]
+    best, begin, end = -1, 0, 0
+    for column in range(rows.shape[1]):
+        if strides[number, column] > 0:  # the set has so many columns
+            row = rows[number, column]
+            at = first[row] + codes[row, one]
+            if best < 0 or starts[at + 1] - starts[at] < end - begin:
+                best, begin, end = row, starts[at], starts[at + 1]
+    return best, begin, end
+
+
+@kernel
+def _more_failing(codes: Any, sets: Any, pools: Any, number: int, is_gone: Any, taken: Any, at: Any) -> int:
+    """Write the tuples that are not gone and share a place by a set with others that went, where too few rows are left.
+
+    IN   at  begin, end: those that went last; and the index of labels
+    """
     rows, strides, entries = sets
     counts, places = pools[0], pools[1]
-    start, at, k = entries[number, COUNTS], entries[number, PLACES], entries[number, K]
-    found = 0
-    for one in range(is_gone.shape[0]):
-        place = start + (np.int64(places[at + one]) if at >= 0 else _place_by(codes, rows, strides, number, one))
-        if 0 < counts[place] < k and not is_gone[one]:
-            is_gone[one] = True
-            taken[found] = one
-            found += 1
-    return found
+    start, numbered, k = entries[number, COUNTS], entries[number, PLACES], entries[number, K]
+    begin, end, index = at
+    found = end
+    for position in range(begin, end):
+        one = taken[position]
+        place = places[numbered + one] if numbered >= 0 else _place_by(codes, rows, strides, number, one)
+        if not 0 < counts[start + place] < k:
+            continue
+        row, first, last = _fewest(sets, number, one, codes, index)
+        for member in range(first, last):
+            other = index[2][row, member]
+            if is_gone[other]:
+                continue
+            there = places[numbered + other] if numbered >= 0 else _place_by(codes, rows, strides, number, other)
+            if there == place:
+                is_gone[other] = True
+                taken[found] = other
+                found += 1
+    return int(found - end)
+
+
+@kernel
+def index_labels(codes: Any, first: IntArray, starts: Any, members: Any) -> None:
+    """Sort tuples by their label, for each column and level.
+
+    IN   codes    (rows of all columns and levels, tuples) int32
+    IN   first    (rows,) int64: where the labels of each row start in ``starts``, which has one more place for each row
+    OUT  starts   int64, 0 before: where the tuples of each label start among the members of its row
+    OUT  members  (rows, tuples) int32: tuples, by label
+    """
+    for row in range(codes.shape[0]):
+        own = starts[first[row] :]
+        last = 0
+        for one in range(codes.shape[1]):
+            last = max(last, codes[row, one] + 1)
+            own[codes[row, one] + 1] += 1
+        for label in range(last):
+            own[label + 1] += own[label]
+        for one in range(codes.shape[1]):
+            members[row, own[codes[row, one]]] = one
+            own[codes[row, one]] += 1
+        for label in range(last, 0, -1):
+            own[label] = own[label - 1]
+        own[0] = 0
 
 
 @kernel
@@ -142,10 +202,27 @@ def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, c
 
 
 @kernel(allocates=True)
-def take_out(codes: Any, sizes: Any, sets: Any, pools: Any, gone: Any, at_most: int) -> tuple[int, int]:
+def _rows_in_use(number: int, rows: Any) -> tuple[Any, Any]:
+    """Give the different rows of codes that sets have, and the number of each set's among these."""
+    number_of, used = np.full(number, -1, np.int64), np.empty(number, np.int64)
+    found, row_of = 0, np.empty_like(rows)
+    for one in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            row = rows[one, column]
+            if number_of[row] < 0:
+                number_of[row] = found
+                used[found] = row
+                found += 1
+            row_of[one, column] = number_of[row]
+    return used[:found], row_of
+
+
+@kernel(allocates=True)
+def take_out(codes: Any, sizes: Any, sets: Any, pools: Any, gone: Any, at_most: int, index: Any) -> tuple[int, int]:
     """Take failing tuples out until no set of columns has a group of fewer than k rows; stop beyond ``at_most`` rows.
 
     IN   sets   rows, strides (sets, columns) int64, padded by strides of 0; entries (sets, 5) int64, see above
+    IN   index  starts, first, members: what ``index_labels`` writes
     IN   pools  counts, places (int32) and failing tuples (int32) of all sets, one after the other; counts are changed
                 on the way, and are the same again in the end
     OUT  gone   is_gone (tuples,) bool, all False before and after; taken (tuples,) int32: the tuples that go
@@ -165,23 +242,29 @@ def take_out(codes: Any, sizes: Any, sets: Any, pools: Any, gone: Any, at_most: 
                 lost += int(sizes[failing])
         if lost > at_most:
             break
-    done = np.zeros(entries.shape[0], np.int64)
-    is_open = number > 0
-    while is_open and lost <= at_most:
-        is_open = False
+    if lost <= at_most and number > 0:
+        rows, row_of = _rows_in_use(codes.shape[0], sets[0])
+        near = np.empty((rows.shape[0], min(at_most, taken.shape[0])), codes.dtype), row_of
+        _gather(codes, rows, taken, (0, number), near[0])
+        done = np.zeros(entries.shape[0], np.int64)
+        is_open = True
+        while is_open and lost <= at_most:
+            is_open = False
+            for one in range(entries.shape[0]):
+                begin, until = done[one], number
+                is_short = _subtract(sets, pools, one, taken, near, (begin, until), sizes)
+                done[one] = until
+                if is_short:
+                    number += _more_failing(codes, sets, pools, one, is_gone, taken, (begin, until, index))
+                    for position in range(until, number):
+                        lost += int(sizes[taken[position]])
+                    is_open = True
+                if lost > at_most:
+                    break
+                _gather(codes, rows, taken, (until, number), near[0])
         for one in range(entries.shape[0]):
-            until = number
-            is_short = _subtract(codes, sets, pools, one, taken[done[one] : until], sizes)
-            done[one] = until
-            if is_short:
-                number += _more_failing(codes, sets, pools, one, is_gone, taken[until:])
-                for position in range(until, number):
-                    lost += int(sizes[taken[position]])
-                is_open = True
-            if lost > at_most:
-                break
-    for one in range(entries.shape[0]):
-        _put_back(codes, sets, pools, one, taken[: done[one]], sizes)
+            for position in range(done[one]):
+                pools[0][_place_taken(sets, pools, one, taken, near, position)] += sizes[taken[position]]
     for position in range(number):
         is_gone[taken[position]] = False
     return number, lost
