@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import replace
 from unittest import mock
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 
 import brute_force as bf
 import indistinct as ix
-from indistinct.algorithms import Task, branch_and_bound
+from indistinct.algorithms import Task, branch_and_bound, incumbent
 from indistinct.algorithms.branch_and_bound import BranchAndBound
 from indistinct.algorithms.counters import TupleCounter
 from indistinct.algorithms.descent import Descent
-from indistinct.algorithms.incumbent import FAILED
+from indistinct.algorithms.incumbent import FAILED, Descents, Incumbent
 from indistinct.algorithms.lattice import Search
 from indistinct.counting import FrequencyList
 from indistinct.registry import MEASURES
@@ -217,3 +218,42 @@ def test_short_searches_begin_no_descent():
     assert run.incumbent.recall(run.frequencies.heights) is None
     assert isinstance(run.counter, TupleCounter)
     assert run_of(shaped(3, 200, seed=1), watch=ix.Watch())._wait_for_descents() == float("inf")
+
+
+class Restless:
+    """Stands for a descent that kicks until it is stopped."""
+
+    is_stopped = False
+    kicks = 0
+
+    def run(self, patience):
+        while not self.is_stopped:
+            self.kicks += 1
+
+
+def test_descents_run_alone_until_one_has_had_some_kicks():
+    made = []
+
+    def make(seed):
+        made.append(Restless())
+        return made[-1]
+
+    with Descents(make, Incumbent(ix.Precision(), 0, False), math.inf, 2) as descents:
+        descents.lead(ix.Watch(time_limit=3600))
+        assert max(one.kicks for one in made) >= incumbent.LEAD_KICKS
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e-6])
+def test_descents_do_not_run_alone_beyond_their_part_of_the_time(limit):
+    with (
+        mock.patch.object(incumbent, "LEAD_KICKS", math.inf),
+        Descents(lambda _: Restless(), Incumbent(ix.Precision(), 0, False), math.inf, 1) as descents,
+    ):
+        descents.lead(ix.Watch(time_limit=limit))
+
+
+def test_the_second_descent_begins_by_chance():
+    task = shaped(7, 3000, seed=5)
+    first, second = (set(descended(task, patience=0, seed=seed)._known) for seed in (0, 1))
+    assert first != second

@@ -120,6 +120,8 @@ class BranchAndBound:
             ThreadPoolExecutor(len(self.counters)) as pool,
             Descents(self.descent, self.incumbent, self._wait_for_descents(), number) as descents,
         ):
+            if self.watch.time_limit is not None and self._is_large():
+                descents.lead(self.watch)
             if self.is_monotone and self._is_large():
                 from indistinct.algorithms import probing  # loaded only where it is of use
 
@@ -155,7 +157,6 @@ class BranchAndBound:
     def _probe(self, make: Any, descents: Descents) -> tuple[list[Node], float, float]:
         """Search by probing boxes, which bounds them better where there are very many nodes."""
         assert isinstance(self.measure, CellMeasure)  # no others are served
-        descents.start_if_due()
         search = make(self.task, self.measure, self.incumbent, min(os.cpu_count() or 1, MOST_THREADS))
 
         def may_go_on() -> bool:
@@ -171,7 +172,7 @@ class BranchAndBound:
         Without a time limit a proven answer comes in any case; a good node then only keeps the queue short.
         """
         if self.watch.time_limit is not None:
-            return 0.0 if self._is_large() else EARLY_SECONDS
+            return EARLY_SECONDS
         return LATE_SECONDS if self._is_large() else math.inf
 
     def _numbers_of_levels(self) -> list[int]:

@@ -72,6 +72,9 @@ class Descent:
         self.incumbent = incumbent
         self.slope = slope
         self.is_stopped = False
+        self.kicks = 0
+        """How often it went down again."""
+        self._is_first = seed == 0
         self._chance = random.Random(seed)  # nosec B311 # it orders a search, and hides nothing
         self._ground: Node = slope.high
         """The node from whose groups those above it are counted."""
@@ -85,12 +88,13 @@ class Descent:
             return
 
     def _look_on(self, patience: int) -> None:
-        best = at = self._settle(self._first(), [1.0] * len(self.slope.high))
+        # all but the first begin by chance as well: nodes that it met tell nothing new
+        best = at = self._settle(self._first(), [1.0] * len(self.slope.high) if self._is_first else self._worth())
         in_vain = 0
         while in_vain < patience:
             self._heed_stop()
-            worth = [self._chance.uniform(1 - UNEVEN, 1 + UNEVEN) for _ in self.slope.high]
-            found = self._settle(self._kick(at), worth)
+            found = self._settle(self._kick(at), self._worth())
+            self.kicks += 1
             in_vain += 1
             if found.loss < best.loss:
                 best, in_vain = found, 0
@@ -98,6 +102,10 @@ class Descent:
                 at = found
             elif in_vain % FROM_THE_BEST == 0:
                 at = best
+
+    def _worth(self) -> list[float]:
+        """Say by chance what a gain of each column is worth."""
+        return [self._chance.uniform(1 - UNEVEN, 1 + UNEVEN) for _ in self.slope.high]
 
     def _first(self) -> Seen:
         """Give a node that passes: the top; or any, where that fails because models are not monotone."""

@@ -16,18 +16,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from indistinct.counting import Node
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import Outcome
+from indistinct.watch import Watch
 
 if TYPE_CHECKING:
     from indistinct.algorithms.descent import Descent
 
 DIGITS = 12
 """Losses that agree to so many digits are equal: they differ by rounding only."""
+MOMENT = 0.002
+"""Seconds between two looks at a descent."""
 REMEMBERED = 100_000
 """Nodes that are remembered at once."""
 FAILED = float("inf")
 """The loss of a node that suppresses too many rows."""
 PATIENCE = 1000, 100
 """The kicks in vain after which the first and the second descent, by other chance, leave the search alone."""
+LEAD_SECONDS, LEAD_SHARE, LEAD_KICKS = 0.5, 0.5, 20
+"""How long descents may run alone: until these seconds or this part of the time limit have passed, or one had so
+many kicks. By then a good node is known, and what is cut off by it need not be looked at."""
 
 Key = tuple[float, int, int, Node]
 """What puts nodes in order: loss, suppressed rows, steps, place in the order of all nodes."""
@@ -124,6 +130,16 @@ class Descents:
         self._due = math.inf
         self._incumbent.start_to_remember()
         self._ends = [self._pool.submit(self._run, seed) for seed in range(len(self._patience))]
+
+    def lead(self, watch: Watch) -> None:
+        """Start them, and wait until the first has found a good node: until then nothing else need be done."""
+        self._due = -math.inf
+        self.start_if_due()
+        until = min(LEAD_SHARE, LEAD_SECONDS / watch.time_limit) if watch.time_limit else LEAD_SHARE
+        while not (self._ends[0].done() or watch.time_is_up() or watch.share_of_time() >= until):
+            if self._running and self._running[0].kicks >= LEAD_KICKS:
+                break
+            time.sleep(MOMENT)
 
     def _run(self, seed: int) -> None:
         """Make a descent and run it; to make its counter takes a while, and the search goes on meanwhile."""
