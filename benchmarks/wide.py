@@ -1,5 +1,5 @@
-"""Wide tables: what the search finds in one, ten and sixty CPU seconds, how far it can be from the optimum, and a plain
-local search with as much CPU time beside it."""
+"""Wide tables: what the search finds in one, ten and sixty CPU seconds, how far it can be from the optimum, whether ten
+minutes prove it, and a plain local search with as much CPU time beside it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ MEASURES = ("precision", "loss")
 LIMITS = (0.02, 1.0)
 SECONDS = (1.0, 10.0)
 BOUND_SECONDS = 60.0
-"""How long the search goes on for the sake of its bound, on the survey."""
+"""How long the search goes on for the sake of its bound, on the tables that are made up."""
+PROOF_SECONDS = 600.0
+"""How long the survey is searched at most, where it is not proven before."""
+MADE_UP = ("survey", "accounts")
 COMPARED_SECONDS = 10.0
 """How long the plain local search is given."""
 
@@ -50,13 +53,15 @@ def run_wide(setting: Setting) -> list[Figures]:
     """The search on tables of 16 and 24 columns, and on a real one where that lies at hand, stopped after a while."""
     found = []
     for made in _tables(setting):
-        seconds = (*SECONDS, BOUND_SECONDS) if made.name == "survey" else SECONDS
+        seconds = (*SECONDS, BOUND_SECONDS) if made.name in MADE_UP else SECONDS
         for measure in setting.few(MEASURES):
             for limit in LIMITS:
                 task = _task(made, limit)
                 if not setting.is_quick:
                     _found(task, measure, 2.0)  # compiles what is not compiled
                 jobs = [_found(task, measure, 0.05 if setting.is_quick else most) for most in seconds]
+                if made.name == "survey" and jobs[-1]["gap"] > 0 and not setting.is_quick:
+                    jobs.append(_found(task, measure, PROOF_SECONDS))
                 most = 0.05 if setting.is_quick else COMPARED_SECONDS
                 plain = plain_search(_afresh(task), measure_named(measure), most)
                 one = _described(made, task) | {"measure": measure, "k": K, "max_suppression": limit, "found": jobs}
@@ -153,12 +158,13 @@ def section(figures: list[Figures]) -> str:
 (`benchmarks/wide_tables.py`). k = 5. Each cell is the loss found, the stated gap, and the CPU seconds of all threads
 together; lower is better, *proven* is a gap of 0. *Plain* is the sixty lines of steepest descent, swaps and kicks in
 `benchmarks/wide_spike.py` on the same counters in one thread, with {COMPARED_SECONDS:g} CPU s in the same run, and the
-CPU seconds in which it found its best. *At 1 s* is our loss after 1 s over that.
+CPU seconds in which it found its best. *At 1 s* is our loss after 1 s over that. The survey, whose 16 columns can be
+proven, is given {PROOF_SECONDS:g} CPU s where {BOUND_SECONDS:g} do not do; 24 columns stay open.
 """
     lines = [
         head,
-        "| table, measure, limit | ours, 1 s | ours, 10 s | ours, 60 s | plain, 10 s | at 1 s |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| table, measure, limit | ours, 1 s | ours, 10 s | ours, 60 s | ours, 600 s | plain, 10 s | at 1 s |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for one in figures:
         jobs = [_cell(job) for job in one["found"]]
@@ -166,7 +172,7 @@ CPU seconds in which it found its best. *At 1 s* is our loss after 1 s over that
         cells = [
             f"{one['table']}, {one['measure']}, {one['max_suppression']:.0%}",
             *jobs,
-            *["–"] * (3 - len(jobs)),
+            *["–"] * (4 - len(jobs)),
             f"{plain['loss']:.4f} ({plain['best_after']:.1f} s)",
             f"{one['found'][0]['loss'] / plain['loss'] - 1:+.1%}",
         ]
