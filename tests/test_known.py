@@ -228,6 +228,17 @@ def check_set_counter(codes, sizes, k, at_most):
             assert set(gone.tolist()) == set(range(len(rows))) - left.keys()
 
 
+@given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=4), st.integers(0, 5))
+@examples(20)
+def test_tuples_are_found_by_their_labels(cells, tuples):
+    codes = np.array(cells, np.int32)[:, :tuples]
+    starts, first, members = set_counts._index_labels(codes, [[4]] * len(codes))
+    for row, at in enumerate(first):
+        for label in range(4):
+            own = members[row, starts[at + label] : starts[at + label + 1]]
+            assert own.tolist() == np.flatnonzero(codes[row] == label).tolist()
+
+
 @given(bf.cases(most_rows=14, most_columns=3), st.integers(1, 2), st.sets(st.integers(1, 6), min_size=1, max_size=3))
 @examples(25)
 def test_the_frontier_holds_every_figure_of_every_node_and_k(case, known, ks):
