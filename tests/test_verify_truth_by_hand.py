@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.engine import Rows, ValueCounts, open_table
+from indistinct.kernels import matching
 from indistinct.policy import Condition, Part, Person, Policy
 from indistinct.proof import class_truth, linked_people, person_trees, perturbed_numbers, truth, two_tables
 from indistinct.proof.checks import Check
@@ -33,6 +36,7 @@ from indistinct.proof.people_recount import (
 from indistinct.proof.person_trees import MICROSECONDS_A_DAY, NO_DATE, NOBODY, Numbers, OneTable, PersonTrees, _moment
 from indistinct.proof.tuples import Tuples
 from indistinct.recoding.people_facts import PeopleFacts
+from profiles import examples
 
 Cell = str | None
 
@@ -641,6 +645,52 @@ def test_rows_are_matched_one_to_one() -> None:
     ):
         behind = truth.people_behind_groups(released, source, people, {"age": AGES.compile(["1", "2", "4"])})
         assert sorted(behind.tolist()) == [2, 3]
+
+
+@given(st.data())
+@examples(100)
+def test_as_many_rows_are_matched_as_can_be(data: st.DataObject) -> None:
+    """The most that can be matched is found row by row, by whatever paths there are, and however much is kept."""
+    sets = st.lists(st.sets(st.integers(0, 5)).map(lambda ranks: ints(*sorted(ranks))), min_size=1, max_size=4)
+    rows, originals = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 8))
+    columns = [
+        truth._Column(
+            ints(*data.draw(st.lists(st.integers(0, 5), min_size=originals, max_size=originals))),
+            ints(*data.draw(st.lists(st.integers(0, len(covered) - 1), min_size=rows, max_size=rows))),
+            covered,
+            6,
+        )
+        for covered in data.draw(st.lists(sets, min_size=1, max_size=2))
+    ]
+    wanted = data.draw(st.lists(st.integers(1, 3), min_size=rows, max_size=rows))
+    counts = data.draw(st.lists(st.integers(1, 3), min_size=originals, max_size=originals))
+    labels, laid_out, covers = truth._lay_out(columns)
+    found = {
+        most_kept: matching.count_unmatched(labels, ints(*wanted), laid_out, ints(*counts), covers, most_kept)
+        for most_kept in (0, 5, 1000)
+    }
+    fits = [
+        [all(one.ranks[other] in one.covered[one.labels[row]] for one in columns) for other in range(originals)]
+        for row in range(rows)
+    ]
+    assert set(found.values()) == {sum(wanted) - _most_matched(fits, wanted, counts)}
+
+
+def _most_matched(fits: list[list[bool]], wanted: list[int], counts: list[int]) -> int:
+    """Give how many rows find one of their own, each tuple taken apart into its rows."""
+    places = [other for other, count in enumerate(counts) for _ in range(count)]
+    holder: dict[int, int] = {}
+
+    def settle(row: int, tried: set[int]) -> bool:
+        for place, other in enumerate(places):
+            if fits[row][other] and place not in tried:
+                tried.add(place)
+                if place not in holder or settle(holder[place], tried):
+                    holder[place] = row
+                    return True
+        return False
+
+    return sum(settle(row, set()) for row, number in enumerate(wanted) for _ in range(number))
 
 
 # People behind a release

@@ -38,6 +38,15 @@ class Labels(NamedTuple):
     """uint64: one bit a rank from low on, 64 a word"""
 
 
+class Kept(NamedTuple):
+    """The candidates of released tuples, as long as they are not too many; those of others are sought each time."""
+
+    starts: Array
+    """(released + 1,) int64: where those of each tuple begin; nothing is kept of one that begins where the next does"""
+    rows: Array
+    """int32: original tuples"""
+
+
 @kernel
 def _covers(label: int, rank: int, covers: Labels) -> bool:
     """Tell whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
@@ -107,22 +116,50 @@ def people_that_fit(
     return people
 
 
+@kernel
+def _candidates_again(row: int, labels: Array, source: Originals, covers: Labels, kept: Kept, found: Array) -> int:
+    """Put the candidates of a released tuple into ``found`` once more, and give their number; most were kept."""
+    start, end = kept.starts[row], kept.starts[row + 1]
+    if start == end:
+        return _candidates(labels[row], source, covers, found)
+    number = 0
+    for place in range(start, end):
+        found[number] = kept.rows[place]
+        number += 1
+    return number
+
+
 @kernel(allocates=True)
-def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels) -> int:
+def count_unmatched(
+    labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels, most_kept: int
+) -> int:
     """Give how many released rows are left when as many as possible have a row of the original of their own.
 
     IN  labels  (released, columns) int64: the label of each released tuple
     IN  wanted  (released,) int64: the rows of each
     IN  counts  (originals,) int64: the rows of each original tuple
+    IN  most_kept  so many candidates are found once and kept; those beyond are sought whenever they are needed
 
     A first fit serves the released tuples with fewest candidates first; then alternating paths mend what it spoiled.
     Tuples that a search in vain has seen can never help again, so each is seen in vain once.
     """
     released, originals = len(labels), len(counts)
     found = np.empty(originals, np.int64)
-    choices = np.empty(released, np.int64)
+    choices = np.zeros(released, np.int64)
+    kept_at = np.zeros(released + 1, np.int64)
+    kept = np.empty(originals, np.int32)
     for row in range(released):
         choices[row] = _candidates(labels[row], source, covers, found)
+        kept_at[row + 1] = kept_at[row]
+        needed = kept_at[row] + choices[row]
+        if needed > len(kept) and needed <= most_kept:
+            longer = np.empty(min(2 * needed, most_kept), np.int32)
+            longer[: kept_at[row]] = kept[: kept_at[row]]
+            kept = longer
+        if needed <= len(kept):
+            kept[kept_at[row] : needed] = found[: choices[row]]
+            kept_at[row + 1] = needed
+    again = Kept(kept_at, kept)
     first_unit = np.zeros(originals + 1, np.int64)
     for original in range(originals):
         first_unit[original + 1] = first_unit[original] + counts[original]
@@ -130,7 +167,7 @@ def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Arr
     owner = np.full(first_unit[originals], NOBODY, np.int64)
     left = wanted.copy()
     for row in order_of(choices):
-        number = _candidates(labels[row], source, covers, found)
+        number = _candidates_again(row, labels, source, covers, again, found)
         for place in range(number):
             if left[row] == 0:
                 break
@@ -159,7 +196,7 @@ def count_unmatched(labels: Array, wanted: Array, source: Originals, counts: Arr
             while head < tail and goal == NOBODY:
                 current = queue[head]
                 head += 1
-                number = _candidates(labels[current], source, covers, found)
+                number = _candidates_again(current, labels, source, covers, again, found)
                 for place in range(number):
                     original = found[place]
                     if seen_original[original]:

@@ -21,6 +21,9 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import BoolArray
 from indistinct.recoding.label_texts import read_label
 
+MOST_KEPT = 1 << 25
+"""So many pairs of released and original tuples that fit are kept while rows are matched: 128 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Column:
@@ -42,9 +45,8 @@ def rows_without_original(
     """
     columns, found, originals = _both_tables(released, source, policy, hierarchies)
     labels, laid_out, covers = _lay_out(columns)
-    return matching.count_unmatched(
-        labels, np.asarray(found.counts, np.int64), laid_out, np.asarray(originals.counts, np.int64), covers
-    )
+    wanted, counts = np.asarray(found.counts, np.int64), np.asarray(originals.counts, np.int64)
+    return matching.count_unmatched(labels, wanted, laid_out, counts, covers, MOST_KEPT)
 
 
 def people_behind_groups(
