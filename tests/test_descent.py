@@ -231,6 +231,10 @@ class Restless:
             self.kicks += 1
 
 
+def restless(_):
+    return Restless()
+
+
 def test_descents_run_alone_until_one_has_had_some_kicks():
     made = []
 
@@ -248,7 +252,7 @@ def test_descents_run_alone_until_one_has_had_some_kicks():
 def test_descents_do_not_run_alone_beyond_their_part_of_the_time(limit):
     with (
         mock.patch.object(incumbent, "LEAD_KICKS", math.inf),
-        Descents(lambda _: Restless(), Incumbent(ix.Precision(), 0, False), math.inf, 1) as descents,
+        Descents(restless, Incumbent(ix.Precision(), 0, False), math.inf, 1) as descents,
     ):
         descents.lead(ix.Watch(time_limit=limit))
 
