@@ -113,7 +113,7 @@ def test_groups_are_balanced_and_no_two_have_the_same_labels(dice: random.Random
     pools = [Pools.of(people, 0, m, lost)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_boxes, "MOST_NODES", nodes)
-        boxed = fill_boxes(task, NCP(), space, names, pools, m, Watch())
+        boxed = fill_boxes(task, NCP(), names, pools, m, Watch())
     groups: dict[int, Counter[int]] = defaultdict(Counter)
     for row, group in enumerate(boxed.group_of.tolist()):
         if group >= 0:
@@ -142,7 +142,7 @@ def test_the_rows_of_a_signature_share_groups_of_its_values_alone() -> None:
     free = [np.array([row for row in own if row not in (x, y)], np.int64) for own in by_value.values()]
     signature = tuple(sorted(int(people.values[row]) for row in (x, y)))
     pools = [Pools(people, 0, {signature: np.array([[x], [y]])}, free)]
-    boxed = fill_boxes(task, NCP(), space, names, pools, 2, Watch())
+    boxed = fill_boxes(task, NCP(), names, pools, 2, Watch())
     assert boxed.group_of[x] == boxed.group_of[y] >= 0
     assert (boxed.group_of == boxed.group_of[x]).sum() == 2
 

@@ -13,6 +13,7 @@ from indistinct.algorithms.algorithm import Algorithm
 from indistinct.algorithms.anatomy import added_up
 from indistinct.algorithms.annealing import Annealing, check_effort
 from indistinct.algorithms.bettering import Seated, better_groups, is_alone
+from indistinct.algorithms.guided_boxes import CHARGED, Guide, steps_for
 from indistinct.algorithms.label_boxes import Boxed, fill_boxes
 from indistinct.algorithms.regroup import cell_measure
 from indistinct.algorithms.seating import seat_rows
@@ -97,14 +98,10 @@ class MInvariant(Algorithm):
         lost: Counter[str] = Counter()
         pools = [Pools.of(people, block, m, lost) for block in range(int(people.blocks.max()) + 1)]
         names = None if self.two_tables else Names(frequencies, space)
+        search = _Search(task, space, names, pools, m, lost, watch)
         found, refusals = list[_Found](), list[Counter[str]]()
-        for boxed in self._boxed_rows(task, space, names, pools, m, watch):
-            lost_then = lost.copy()
-            is_placed = boxed.group_of != NOBODY
-            rest = _Rest.of(space, [one.without(is_placed, m, lost_then) for one in pools], m, watch)
-            for group_of in rest.seatings(names is not None, watch):
-                answer = _with_the_rest(task, names, boxed, rest, group_of)
-                left_out = lost_then + Counter({NO_PLACE: int((answer.group_of == SUPPRESSED).sum())})
+        for boxed in self._boxed_rows(search):
+            for answer, left_out in search.answers(boxed):
                 if left_out.total() > task.budget or left_out.total() == frequencies.rows:
                     refusals.append(left_out)
                 else:
@@ -116,24 +113,69 @@ class MInvariant(Algorithm):
         if names is None:
             return Classes.of_pieces(frequencies, found[0].pieces(task))
         annealing = Annealing.of(self.effort, watch) if is_alone(task, m) else None
-        recodings = [answer.recoding(task, names) for answer in found]
-        best = min(recodings, key=self.measure.loss)
-        if annealing is not None:
-            answer = found[recodings.index(best)]
-            seated = Seated.of(answer.pieces(task), answer.labels, people, len(frequencies.entries))
-            bettered = _Found(*better_groups(space, names, seated, m, annealing, watch)).recoding(task, names)
-            best = min(best, bettered, key=self.measure.loss)
+        if annealing is None:
+            best = min((answer.recoding(task, names) for answer in found), key=self.measure.loss)
+        else:
+            best = self._better_answer(search, names, column, found, annealing)
         return replace(best, is_cut_short=watch.time_is_up())
 
-    def _boxed_rows(
-        self, task: Task, space: Space, names: Names | None, pools: Sequence[Pools], m: int, watch: Watch
-    ) -> Iterator[Boxed]:
+    def _boxed_rows(self, search: _Search) -> Iterator[Boxed]:
         """Give who has a place before buckets are divided; if too many rows are lost by it, nobody."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
-        if names is not None:
-            found = fill_boxes(task, self.measure, space, names, pools, m, watch)
+        task, pools = search.task, search.pools
+        if search.names is not None:
+            found = fill_boxes(task, self.measure, search.names, pools, search.m, search.watch)
             yield found.only_safe(task, pools[0].people.entries)
         yield Boxed.nobody(len(pools[0].people.entries), len(task.frequencies.columns))
+
+    def _better_answer(
+        self, search: _Search, names: Names, column: str, found: list[_Found], annealing: Annealing
+    ) -> LocalRecoding:
+        """Give the best groups after more work: boxes that are chosen by charges, then moves; and state a bound."""
+        assert isinstance(self.measure, CellMeasure)  # resolved when made
+        measure, task, pools, m, watch = self.measure, search.task, search.pools, search.m, search.watch
+        made = [(answer.recoding(task, names), answer) for answer in found]
+        least = min(measure.loss(recoding) for recoding, _ in made)
+        guide = Guide.of(task.frequencies, measure, column, m, least, watch)
+        if guide is not None:
+            guide.raise_charges(steps_for(annealing), watch.part(CHARGED))
+            if not any(one.told for one in pools):
+                chosen = guide.choose_boxes(pools, watch)
+                boxed = fill_boxes(task, measure, names, pools, m, watch, chosen)
+                for answer, left_out in search.answers(boxed):
+                    if left_out.total() <= task.budget:
+                        made.append((answer.recoding(task, names), answer))
+        best, answer = min(made, key=lambda one: measure.loss(one[0]))
+        seated = Seated.of(answer.pieces(task), answer.labels, pools[0].people, len(task.frequencies.entries))
+        bettered = _Found(*better_groups(search.space, names, seated, m, annealing, watch)).recoding(task, names)
+        best = min(best, bettered, key=measure.loss)
+        if guide is None:
+            return best
+        bound = guide.least_loss()
+        return replace(best, bound={measure.name: bound}, gap=max(0.0, measure.loss(best) - bound))
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is searched with."""
+
+    task: Task
+    space: Space
+    names: Names | None
+    pools: Sequence[Pools]
+    m: int
+    lost: Counter[str]
+    """How many rows were left out before, by the reason."""
+    watch: Watch
+
+    def answers(self, boxed: Boxed) -> Iterator[tuple[_Found, Counter[str]]]:
+        """Give groups of all rows, some of which have boxes, and count who is left out by the reason."""
+        lost = self.lost.copy()
+        is_placed = boxed.group_of != NOBODY
+        rest = _Rest.of(self.space, [one.without(is_placed, self.m, lost) for one in self.pools], self.m, self.watch)
+        for group_of in rest.seatings(self.names is not None, self.watch):
+            answer = _with_the_rest(self.task, self.names, boxed, rest, group_of)
+            yield answer, lost + Counter({NO_PLACE: int((answer.group_of == SUPPRESSED).sum())})
 
 
 FEW_ROWS = 1_000

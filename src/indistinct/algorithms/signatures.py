@@ -185,6 +185,7 @@ class Names:
     def __init__(self, frequencies: FrequencyList, space: Space) -> None:
         self.columns = [labels_of_all_levels(frequencies, column) for column in range(len(frequencies.columns))]
         """The labels of each column, each text once, and the place of each value's: (levels, values)."""
+        self.space = space
         self._frequencies, self._value_of = frequencies, space.value_of
         self._known: dict[bytes, int] = {}
 
