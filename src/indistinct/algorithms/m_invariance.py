@@ -55,7 +55,9 @@ class MInvariant(Algorithm):
     The same table gives the same groups.
 
     With a time limit, the groups of one table are bettered for nearly all of it, and with ``effort`` by so many tries
-    for each row, as in Regroup: rows change groups, and groups fall apart or join, all of them balanced.
+    for each row, as in Regroup. First rows are charged such that combinations of labels that are worth their place
+    gain something, and those get their groups; the charges also tell what every m-invariant release loses at the
+    least. Then rows change groups, and groups fall apart or join, all of them balanced.
 
     Source: Xiao and Tao 2007, section 5; there counterfeits fill the gaps, and groups have labels and a number.
     """
@@ -149,10 +151,7 @@ class MInvariant(Algorithm):
         seated = Seated.of(answer.pieces(task), answer.labels, pools[0].people, len(task.frequencies.entries))
         bettered = _Found(*better_groups(search.space, names, seated, m, annealing, watch)).recoding(task, names)
         best = min(best, bettered, key=measure.loss)
-        if guide is None:
-            return best
-        bound = guide.least_loss()
-        return replace(best, bound={measure.name: bound}, gap=max(0.0, measure.loss(best) - bound))
+        return best if guide is None else replace(best, bound={measure.name: guide.least_loss()})
 
 
 @dataclass(frozen=True, slots=True)
