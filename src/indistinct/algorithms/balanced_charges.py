@@ -28,6 +28,8 @@ from indistinct.watch import Watch
 
 MOST_MEMBERS = 24_000_000
 """Boxes are listed, cheap nodes first, until they have so many members."""
+MEMBERS_A_SECOND = 1_000_000
+"""With a time limit, until they have so many for each second of it."""
 MOST_NODES = 100_000
 """Of larger lattices no boxes are listed."""
 MOST_KEYS = 1 << 62
@@ -39,6 +41,8 @@ FIRST_STEP, LAST_STEP = 1.0, 0.05
 """Charges move by such a share of what a row costs in a known release."""
 SOME = 4
 """Once in so many steps all boxes are looked at, else only those that gained something when they were."""
+ENOUGH = 30
+"""Charges after fewer steps tell too little to choose boxes by."""
 FAR = 3.0
 """Charges whose bound falls by this share of what a release loses went too far."""
 ROUNDING = 1e-9
@@ -74,7 +78,8 @@ class Boxes:
         nodes, least = _nodes(ladders, levels)
         entries = len(order)
         parts, number, first = list[Listed](), 0, 0
-        while first < len(nodes) and number < MOST_MEMBERS and not watch.time_is_up():
+        most = MOST_MEMBERS if watch.time_limit is None else min(MOST_MEMBERS, int(MEMBERS_A_SECOND * watch.time_limit))
+        while first < len(nodes) and number < most and not watch.time_is_up():
             end = min(len(nodes), first + max(1, AT_ONCE // entries))
             found = Listed.room((end - first) * (entries // m), (end - first) * entries)
             with np.errstate(over="ignore"):  # hashing wraps around
@@ -207,15 +212,20 @@ class Charging:
         self.average = MEMORY * self.average + (1.0 - MEMORY) * lacking
         charges[:] = np.minimum(charges + pace * np.clip(self.average, -2.0, 1.0), self.most)
 
-    def raise_bound(self, scale: float, steps: int, watch: Watch) -> None:
-        """Move charges so many steps, or until time is up; ``scale`` is what a row costs on average somewhere."""
+    def raise_bound(self, scale: float, steps: int, watch: Watch) -> bool:
+        """Move charges so many steps, or until time is up; ``scale`` is what a row costs on average somewhere.
+
+        Tell whether there was time for enough steps; if that is seen not to be so, it ends at once.
+        """
         everything = np.arange(len(self.gains))
         which, pace, far = everything, FIRST_STEP * scale, FAR * scale * float(self.rows.left.sum())
+        began, step = watch.share_of_time(), 0
         for step in range(steps):
             watch.report("charge", step, steps)
-            if watch.time_is_up():
+            passed = watch.share_of_time() - began
+            if watch.time_is_up() or (step == SOME and passed * ENOUGH > (1.0 - began) * SOME):
                 break
-            share = max(step / steps, watch.share_of_time())
+            share = max(step / steps, began + passed)
             is_whole = step % SOME == 0 or step == steps - 1
             gained = self.weigh(everything if is_whole else which)
             if is_whole:
@@ -225,3 +235,4 @@ class Charging:
                     continue
             if step < steps - 1:
                 self.move(pace * (LAST_STEP / FIRST_STEP) ** share)
+        return step >= min(ENOUGH, steps - 1)

@@ -20,7 +20,7 @@ from indistinct.watch import Watch
 
 STEPS_A_TRY, FEWEST_STEPS, MOST_STEPS = 5, 20, 200
 """Charges move so often for each try that is asked for."""
-CHARGED, CHOSEN = 0.25, 0.5
+CHARGED, CHOSEN = 0.3, 0.65
 """Shares of a time limit after which charges stay, and after which no more boxes are chosen."""
 FIRST_CHARGE = 0.1
 """The share of what a row costs in a known release that every row is charged at first."""
@@ -60,9 +60,9 @@ class Guide:
         charging = Charging.of(boxes, m, frequencies.entries.counts, FIRST_CHARGE * scale, most)
         return cls(frequencies, measure, space.whole_row, charging, scale)
 
-    def raise_charges(self, steps: int, watch: Watch) -> None:
-        """Move charges so many steps towards the highest bound."""
-        self.charging.raise_bound(self.scale, steps, watch)
+    def raise_charges(self, steps: int, watch: Watch) -> bool:
+        """Move charges so many steps towards the highest bound; tell whether there was time enough."""
+        return self.charging.raise_bound(self.scale, steps, watch)
 
     def choose_boxes(self, pools: Sequence[Pools], watch: Watch) -> Chosen | None:
         """Choose boxes for the new people of pools; None if charges tell nothing."""

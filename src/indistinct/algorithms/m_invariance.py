@@ -140,8 +140,8 @@ class MInvariant(Algorithm):
         least = min(measure.loss(recoding) for recoding, _ in made)
         guide = Guide.of(task.frequencies, measure, column, m, least, watch)
         if guide is not None:
-            guide.raise_charges(steps_for(annealing), watch.part(CHARGED))
-            if not any(one.told for one in pools):
+            is_told = guide.raise_charges(steps_for(annealing), watch.part(CHARGED))
+            if is_told and not any(one.told for one in pools):
                 chosen = guide.choose_boxes(pools, watch)
                 boxed = fill_boxes(task, measure, names, pools, m, watch, chosen)
                 for answer, left_out in search.answers(boxed):
