@@ -52,9 +52,13 @@ class Listed(NamedTuple):
     @classmethod
     def room(cls, boxes: int, members: int) -> Listed:
         """Give room for so many boxes, none of which is listed."""
-        numbers = np.zeros((2, boxes), np.int64)
         return cls(
-            np.empty(members, np.int32), np.zeros(boxes + 1, np.int64), np.zeros(boxes), *numbers, np.zeros(2, np.int64)
+            members=np.empty(members, np.int32),
+            starts=np.zeros(boxes + 1, np.int64),
+            costs=np.zeros(boxes),
+            keys=np.zeros(boxes, np.int64),
+            nodes=np.zeros(boxes, np.int64),
+            counters=np.zeros(2, np.int64),
         )
 
 
