@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +14,14 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct import testing
+from indistinct.algorithms import annealing
 from indistinct.algorithms.annealing import Annealing
 from indistinct.algorithms.regroup import Regroup, group_tuples
 from indistinct.algorithms.space import Space
 from indistinct.counting import FrequencyList
 from indistinct.kernels import regrouping
 from indistinct.kernels.near_tuples import NOBODY
-from indistinct.kernels.parcel_groups import FREE, GROUP, LENDER, RANDOM, TUPLE
+from indistinct.kernels.parcel_groups import FREE, GROUP, LENDER, OWNER, RANDOM, ROWS, TUPLE
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
 from indistinct.watch import Watch
@@ -270,6 +273,51 @@ def test_more_effort_is_valid_never_costs_more_and_repeats(frequencies, measure,
 
 def _groups_of(pieces):
     return [pieces.groups == group for group in np.unique(pieces.groups)]
+
+
+@pytest.mark.parametrize(("threads", "k"), [(2, 3), (3, 2), (4, 6)])
+def test_threads_share_groups_and_what_is_lent(monkeypatch, threads, k):
+    """Each works on groups of its own, so what they give together is valid, never dearer, and lends what there is."""
+    monkeypatch.setattr(annealing, "FEWEST_GROUPS", 5)
+    divided = []
+    divide = annealing.Parts.divide
+
+    def watched(parts, *given):
+        divide(parts, *given)
+        facts, own = parts.whole.facts, [part.free[: part.counters[FREE]] for part, _ in parts.each]
+        owners = np.bincount(facts[facts[:, ROWS] > 0, OWNER], minlength=threads)
+        divided.append(owners.min() / owners.sum())
+        assert sorted(np.concatenate(own).tolist()) == np.flatnonzero(facts[:, ROWS] == 0).tolist()
+        assert (sum(part.spare for part, _ in parts.each) == parts.whole.spare).all()
+
+    monkeypatch.setattr(annealing.Parts, "divide", watched)
+    frequencies = synthetic(1500, 6, sizes=(3, 8, 40))
+    space = Space.of(frequencies, NCP())
+    losses = []
+    for how in (None, Annealing(6, threads)):
+        pieces = group_tuples(space, k, Watch(), how)
+        check_valid(frequencies, pieces, k)
+        losses.append(NCP().loss(LocalRecoding.of_pieces(frequencies, pieces)))
+    assert losses[1] < losses[0]
+    assert len(divided) == 6
+    assert min(divided) > 0.5 / threads
+
+
+def test_threads_work_only_where_time_alone_is_limited():
+    assert Annealing.of(0, Watch()) is None
+    assert Annealing.of(3, Watch(time_limit=5.0)) == Annealing.of(3, Watch()) == Annealing(3, threads=1)
+    assert Annealing.of(0, Watch(time_limit=5.0)).threads == min(os.cpu_count() or 1, annealing.MOST_THREADS)
+
+
+def test_it_cools_down_while_it_works_not_before():
+    """However late it begins, it begins warm; it ends cold; and with few tries it begins less warm."""
+    assert annealing.heat(0, 700, 0.0) == annealing.WARM
+    assert annealing.heat(700, 700, 0.0) == pytest.approx(annealing.WARM * annealing.COOLING)
+    assert annealing.heat(350, 700, 1.0) == pytest.approx(annealing.WARM * annealing.COOLING)
+    few = 7 * annealing.PLENTY // 8
+    assert annealing.heat(0, few, 0.0) == pytest.approx(annealing.WARM / 2)
+    heats = [annealing.heat(number, 700, number / 500) for number in range(1, 500)]
+    assert all(one > two for one, two in pairwise(heats))
 
 
 def test_effort_lowers_the_loss_of_a_random_table():

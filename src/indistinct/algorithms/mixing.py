@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.algorithms.annealing import COLD, REACH, STEP, TIME, WARM, Annealing
+from indistinct.algorithms.annealing import STEP, TIME, Annealing
 from indistinct.algorithms.mondrian import Mondrian
 from indistinct.algorithms.nearness import SEED, Finder, lay_out_prices
 from indistinct.algorithms.partition import made_safe, stay_safe
@@ -32,6 +32,10 @@ from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import LabelKind
 from indistinct.watch import Watch
 
+WARM, COLD = 0.2, 0.003
+"""What costs this share of an average group more is kept with a chance of 1 / e, at first and in the end."""
+REACH = 1.6
+"""Groups that cost so many times the average are always taken apart, cheaper ones less often."""
 NEAR = 16
 """Each tuple knows so many near ones."""
 LARGEST_POOL = 256

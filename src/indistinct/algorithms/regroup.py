@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from indistinct.algorithms.algorithm import LabelPromise
 from indistinct.algorithms.aligned_profiles import Aligning
-from indistinct.algorithms.annealing import Annealing, check_effort
+from indistinct.algorithms.annealing import MOST_THREADS, Annealing, check_effort
 from indistinct.algorithms.doubt import check_doubt
 from indistinct.algorithms.mixing import Mixing
 from indistinct.algorithms.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
@@ -24,7 +24,7 @@ from indistinct.errors import PolicyError
 from indistinct.kernels import first_groups, near_tuples, parcel_groups, regrouping
 from indistinct.kernels.box_costs import Prices
 from indistinct.kernels.near_tuples import NOBODY
-from indistinct.kernels.parcel_groups import GROUP, LENDER, ROWS, SIZE, TUPLE, Groups, Loose
+from indistinct.kernels.parcel_groups import GROUP, LENDER, OWNER, ROWS, SIZE, TUPLE, Groups, Loose
 from indistinct.kernels.regrouping import Work
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.quality.cell_measures import CellMeasure
@@ -247,10 +247,13 @@ def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> NDArray[np.int32]
 
 
 def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> Groups:
-    """Give a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed."""
-    most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + 1
-    facts = np.full((most, 5), NOBODY, np.int64)
-    facts[:, ROWS] = 0
+    """Give a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed.
+
+    Each thread that works on it needs one more than that.
+    """
+    most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + MOST_THREADS
+    facts = np.full((most, 6), NOBODY, np.int64)
+    facts[:, ROWS] = facts[:, OWNER] = 0
     return Groups(
         boxes=np.zeros((most, width), np.int32),
         facts=facts,
@@ -258,7 +261,7 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
         parcels=parcels,
         spare=spare,
         free=np.arange(most)[::-1].copy(),
-        counters=np.array([most, SEED, 0], np.int64),
+        counters=np.array([most, SEED, 0, 0], np.int64),
     )
 
 

@@ -17,14 +17,14 @@ from indistinct.kernels.box_costs import Prices, clear, cost_with, cover
 from indistinct.kernels.kernel import kernel
 from indistinct.kernels.near_tuples import NOBODY
 
-ROWS, HEAD, LENDER, SEEN, LOGGED = range(5)
-"""A group: the rows of its parcels, the last parcel that came, the home it borrows from, and two marks."""
+ROWS, HEAD, LENDER, SEEN, LOGGED, OWNER = range(6)
+"""A group: the rows of its parcels, the last parcel that came, the home it borrows from, two marks, and its thread."""
 
 TUPLE, SIZE, GROUP, NEXT = range(4)
 """A parcel: its tuple, its rows, its group, and the parcel that came to the group before it."""
 
-FREE, RANDOM, TICK = range(3)
-"""Counters of groups: how many are free, the state of the random numbers, the last mark."""
+FREE, RANDOM, TICK, THREAD = range(4)
+"""Counters of groups: how many are free, the state of the random numbers, the last mark, and whose groups these are."""
 
 PRIME, FACTOR = 2**31 - 1, 48271
 
@@ -51,14 +51,18 @@ class Groups(NamedTuple):
     """A state of the groups.
 
     ``boxes``     (groups, words) int32: low and high per column; for a set the number of values, then their bits
-    ``facts``     (groups, 5) int64: ROWS, HEAD, LENDER, SEEN, LOGGED; a free group has no rows
+    ``facts``     (groups, 6) int64: ROWS, HEAD, LENDER, SEEN, LOGGED, OWNER; a free group has no rows
     ``costs``     (groups,) float64: what a row of the group costs
     ``parcels``   (parcels, 4) int32: TUPLE, SIZE, GROUP, NEXT
     ``spare``     (tuples,) int64: the rows that a home can still lend
     ``free``      (groups,) int64: a stack of free groups
-    ``counters``  (3,) int64: FREE, RANDOM, TICK
+    ``counters``  (4,) int64: FREE, RANDOM, TICK, THREAD
 
     A group with fewer than k rows of its own borrows the rest from its lender, so it counts as k rows.
+
+    Several threads may work on one state at once. Each has ``spare``, ``free`` and ``counters`` of its own, shares the
+    other arrays, and heeds none but its own groups: what it reads of a parcel that another thread moves is a group of
+    that thread, or NOBODY, and it leaves both alone.
     """
 
     boxes: Any
@@ -140,12 +144,14 @@ def best_place(
         other = tuple_ if place < near_at[tuple_] else np.int64(near[place])
         for friend in range(parcel_at[other], parcel_at[other + 1]):
             there = parcels[friend, GROUP]
-            if there != NOBODY and facts[there, SEEN] != counters[TICK]:
+            is_own = there != NOBODY and facts[there, OWNER] == counters[THREAD]
+            if is_own and facts[there, SEEN] != counters[TICK]:
                 facts[there, SEEN] = counters[TICK]
-                rows, cost_there = facts[there, ROWS], cost_with(there, tuple_, ranks, boxes, columns, numbers)
-                added = max(rows + size, k) * cost_there - max(rows, k) * costs[there]
-                if added < least:
-                    least, cost, group = added, cost_there, there
+                before, rows = max(facts[there, ROWS], k) * costs[there], max(facts[there, ROWS] + size, k)
+                if rows * costs[there] - before < least:  # a row never costs less in it than now
+                    cost_there = cost_with(there, tuple_, ranks, boxes, columns, numbers)
+                    if rows * cost_there - before < least:
+                        least, cost, group = rows * cost_there - before, cost_there, there
     for place in range(homes.shape[1]):
         lender: Any = np.int64(homes[tuple_, place])
         if lender != NOBODY and k * home_costs[tuple_, place] < least and spare[lender] >= k - size:

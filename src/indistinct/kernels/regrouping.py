@@ -21,10 +21,12 @@ from indistinct.kernels.parcel_groups import (
     LENDER,
     LOGGED,
     NEXT,
+    OWNER,
     PRIME,
     ROWS,
     SEEN,
     SIZE,
+    THREAD,
     TUPLE,
     Groups,
     Loose,
@@ -85,14 +87,16 @@ def regroup(visits: Any, k: int, pace: Any, loose: Loose, groups: Groups, prices
                     less in proportion; and the heat, what costs x more is kept with the chance exp(-x / heat)
     IN OUT  groups
     """
-    costs, parcels, counters = groups.costs, groups.parcels, groups.counters
+    facts, costs, parcels, counters = groups.facts, groups.costs, groups.parcels, groups.counters
     gained = 0.0
     for parcel in range(visits[0], visits[1], visits[2]):
-        if costs[parcels[parcel, GROUP]] * PRIME > pace[0] * draw(PRIME, counters):
+        group = parcels[parcel, GROUP]
+        is_own = group != NOBODY and facts[group, OWNER] == counters[THREAD]
+        if is_own and costs[group] * PRIME > pace[0] * draw(PRIME, counters):
             slack = 0.0
             if pace[1] > 0.0:
                 slack = -pace[1] * math.log((1 + draw(PRIME - 1, counters)) / PRIME)
-            gained += rebuild(parcels[parcel, GROUP], k, slack, loose, groups, prices, work)
+            gained += rebuild(group, k, slack, loose, groups, prices, work)
     return gained
 
 
@@ -137,7 +141,7 @@ def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
             parcel = parcel_at[other] + draw(parcel_at[other + 1] - parcel_at[other], counters)
             group = parcels[parcel, GROUP]
             is_new = group != NOBODY and facts[group, LOGGED] != work.counters[TURN]
-            if is_new and costs[group] > 0.0:
+            if is_new and facts[group, OWNER] == counters[THREAD] and costs[group] > 0.0:
                 promise = DEAR * costs[group] - cost_with(work.logged[0], other, ranks, boxes, columns, numbers)
                 if promise > most:
                     found, most = group, promise
