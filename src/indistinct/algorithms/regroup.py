@@ -142,6 +142,8 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
     _improve(k, loose, groups, prices, watch)
     if annealing is not None:
         loose, _ = _neighbourhood(ranks, loose_rows[own], k, replace(finder, near=MANY_NEAR))
+        loose = loose._replace(near_costs=np.empty(len(loose.near), np.float32))
+        near_tuples.sort_links(loose.near_at, loose.near, loose.near_costs, ranks, prices)
         annealing.run(k, loose, groups, prices, _work(k, groups), watch)
     return _pieces(space.counts - loose_rows, members, groups, k)
 
@@ -226,7 +228,8 @@ def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: Finder) -> tu
     rows_near = np.cumsum(np.where(near != NOBODY, counts[near], 0), axis=1) + counts[:, None]
     enough = np.minimum((rows_near < k).sum(axis=1), near.shape[1] - 1)
     seeds = np.argsort(np.take_along_axis(costs, enough[:, None], axis=1)[:, 0], kind="stable")
-    return Loose(ranks, parcel_at, near_at, links, *finder.homes(ranks, len(own))), seeds
+    homes = finder.homes(ranks, len(own))
+    return Loose(ranks, parcel_at, near_at, links, np.empty(0, np.float32), *homes), seeds
 
 
 # Groups.

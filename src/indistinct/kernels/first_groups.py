@@ -42,7 +42,7 @@ def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, wo
     IN OUT  work  (tuples,) each, four int64 and one float64: the parcels that have no group yet, which are a tuple's
                   first ones; the last seed that met it; and of one group the candidates, members and bounds
     """
-    ranks, parcel_at, near_at, near, _, _ = loose
+    ranks, parcel_at, near_at, near, _, _, _ = loose
     boxes, facts, costs, parcels, _, free, counters = groups
     columns, numbers = prices
     left, met, candidates, taken, bounds = work

@@ -93,6 +93,26 @@ def link_homes(order: Any, ranks: Any, prices: Prices, homes: Any, home_costs: A
 
 
 @kernel
+def sort_links(starts: Any, links: Any, costs: Any, ranks: Any, prices: Prices) -> None:
+    """Put the nearest first in each list of links.
+
+    IN      starts  (tuples + 1,) int64: where the lists start
+    IN OUT  links   int32
+    OUT     costs   float32: what a row costs in a group of the tuple and each link
+    """
+    columns, numbers = prices
+    for one in range(len(starts) - 1):
+        for place in range(starts[one], starts[one + 1]):
+            link: Any = np.int64(links[place])
+            at = place
+            cost = np.float32(pair_cost(one, link, ranks, columns, numbers))
+            while at > starts[one] and costs[at - 1] > cost:
+                links[at], costs[at] = links[at - 1], costs[at - 1]
+                at -= 1
+            links[at], costs[at] = link, cost
+
+
+@kernel
 def write_links(members: Any, near: Any, ends: Any, links: Any) -> None:
     """Append what is near to some tuples to their lists.
 

@@ -35,6 +35,7 @@ class Loose(NamedTuple):
     ``ranks``       (tuples, columns) int32: the loose tuples, then the homes that can lend
     ``parcel_at``   (loose + 1,) int64: where the parcels of each loose tuple start
     ``near_at``     (loose + 1,) int64, ``near`` int32: the loose tuples near each, its row of ``near``
+    ``near_costs``  float32, as ``near``: what a row costs in a group of both, the least first; or empty, not known
     ``homes``       (loose, most) int32: the nearest homes that can lend, by their place in ``ranks``, or NOBODY
     ``home_costs``  (loose, most) float64: what a row costs in a group of the tuple and that home
     """
@@ -43,6 +44,7 @@ class Loose(NamedTuple):
     parcel_at: Any
     near_at: Any
     near: Any
+    near_costs: Any
     homes: Any
     home_costs: Any
 
@@ -134,13 +136,14 @@ def best_place(
     OUT  what it adds to the cost of all groups (``most`` if every way adds as much), what a row of the group then
          costs, the group (NOBODY if it is a new one), and the home (NOBODY if none)
     """
-    ranks, parcel_at, near_at, near, homes, home_costs = loose
+    ranks, parcel_at, near_at, near, near_costs, homes, home_costs = loose
     boxes, facts, costs, parcels, spare, _, counters = groups
     columns, numbers = prices
     tuple_, size = parcels[parcel, TUPLE], parcels[parcel, SIZE]
     least, cost, group, home = most, 0.0, NOBODY, NOBODY
     counters[TICK] += 1
-    for place in range(near_at[tuple_] - 1, near_at[tuple_ + 1]):
+    place, end = near_at[tuple_] - 1, near_at[tuple_ + 1]
+    while place < end:
         other = tuple_ if place < near_at[tuple_] else np.int64(near[place])
         for friend in range(parcel_at[other], parcel_at[other + 1]):
             there = parcels[friend, GROUP]
@@ -152,6 +155,9 @@ def best_place(
                     cost_there = cost_with(there, tuple_, ranks, boxes, columns, numbers)
                     if rows * cost_there - before < least:
                         least, cost, group = rows * cost_there - before, cost_there, there
+        place += 1
+        if 0 < place < min(end, len(near_costs)) and size * near_costs[place] > least:
+            place = end  # whoever is farther costs more, unless the group borrows
     for place in range(homes.shape[1]):
         lender: Any = np.int64(homes[tuple_, place])
         if lender != NOBODY and k * home_costs[tuple_, place] < least and spare[lender] >= k - size:

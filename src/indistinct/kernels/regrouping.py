@@ -47,6 +47,10 @@ MOST_APART = 4
 TRIES, DEAR = 8, 0.5
 """The next group to take apart is the most promising of so many; what it costs counts so much."""
 
+FEW_LEFT = 32
+"""While no more parcels are left, a new group is tried before places in others: what it costs then rules out what is
+farther, if it is known how far that is."""
+
 LARGE = 4
 """Of a group of more than LARGE * k rows only a part, of 2 k rows or a little more, is taken."""
 
@@ -130,7 +134,7 @@ def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
 
     It fits if the tuple by which it was found widens the labels of the first group little.
     """
-    ranks, parcel_at, near_at, near, _, _ = loose
+    ranks, parcel_at, near_at, near, _, _, _ = loose
     boxes, facts, costs, parcels, _, _, counters = groups
     columns, numbers = prices
     found, most = NOBODY, -np.inf
@@ -206,13 +210,23 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
         place = draw(left, counters)
         parcel = pool[place]
         size, new = parcels[parcel, SIZE], free[counters[FREE] - 1]
-        added, cost, group, home = best_place(parcel, k, most - spent, loose, groups, prices)
+        grows_first = len(loose.near_costs) > 0 and left <= FEW_LEFT
+        added, cost, group, home = most - spent, 0.0, NOBODY, NOBODY
+        if not grows_first:
+            added, cost, group, home = best_place(parcel, k, added, loose, groups, prices)
         members, rows, new_cost, lender = 0, 0, 0.0, NOBODY
         if rows_left >= k or loose.homes.shape[1] > 0:
             work.counters[POOL] = left
-            members, rows, new_cost = grow(place, added / size, k, loose.ranks, groups, prices, work)
+            limit = added / k if grows_first else added / size
+            members, rows, new_cost = grow(place, limit, k, loose.ranks, groups, prices, work)
             if rows < k:
                 new_cost, lender = lender_of(parcels[parcel, TUPLE], rows, k, added / size, loose, groups, prices)
+        if grows_first:
+            if rows >= k or lender != NOBODY:
+                added = min(added, size * new_cost * max(rows, k) / rows)
+            added, cost, group, home = best_place(parcel, k, added, loose, groups, prices)
+            if group != NOBODY or home != NOBODY:
+                rows, lender = 0, NOBODY
         if rows >= k or lender != NOBODY:
             remember(new, boxes, facts, costs, work)
             counters[FREE] -= 1
@@ -252,7 +266,7 @@ def lender_of(
 
     The home is NOBODY if the group's own rows would cost ``most`` or more.
     """
-    ranks, _, _, _, homes, _ = loose
+    ranks, _, _, _, _, homes, _ = loose
     boxes, _, _, _, spare, free, counters = groups
     columns, numbers = prices
     group = free[counters[FREE] - 1]
