@@ -64,8 +64,9 @@ class Regroup(Aligning):
     so many times as many as are generalized, which loses about that much more.
 
     With a time limit, groups are bettered for nearly all of it: what costs a little more is kept now and then, less and
-    less often (simulated annealing), and the best groups that were met are given. With ``effort`` so many tries are
-    made for each row that needs company; without a time limit the same table then gives the same groups.
+    less often (simulated annealing), and the best groups that were met are given; several threads work at once. With
+    ``effort`` so many tries are made for each row that needs company, in one thread; without a time limit the same
+    table then gives the same groups.
     """
 
     name: ClassVar[str] = "regroup"
