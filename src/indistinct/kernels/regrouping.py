@@ -47,9 +47,9 @@ MOST_APART = 4
 TRIES, DEAR = 8, 0.5
 """The next group to take apart is the most promising of so many; what it costs counts so much."""
 
-FEW_LEFT = 32
-"""While no more parcels are left, a new group is tried before places in others: what it costs then rules out what is
-farther, if it is known how far that is."""
+FEW_ROWS = 8
+"""Up to this k a new group is tried before places in others: what it costs then rules out what is farther, if it is
+known how far that is. Larger groups take longer to grow."""
 
 LARGE = 4
 """Of a group of more than LARGE * k rows only a part, of 2 k rows or a little more, is taken."""
@@ -210,7 +210,7 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
         place = draw(left, counters)
         parcel = pool[place]
         size, new = parcels[parcel, SIZE], free[counters[FREE] - 1]
-        grows_first = len(loose.near_costs) > 0 and left <= FEW_LEFT
+        grows_first = k <= FEW_ROWS and len(loose.near_costs) > 0
         added, cost, group, home = most - spent, 0.0, NOBODY, NOBODY
         if not grows_first:
             added, cost, group, home = best_place(parcel, k, added, loose, groups, prices)
