@@ -85,7 +85,7 @@ def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _last_line_end(block: bytes, is_quoted: bool) -> int:
-    """Return where the last line ends that ends outside of quotation marks; ``is_quoted`` says how the block begins.
+    r"""Return where the last line ends that ends outside of quotation marks; ``is_quoted`` says how the block begins.
 
     >>> _last_line_end(b'1\n2,"3\n4', False), _last_line_end(b'1\n2,"3\n4', True)
     (2, 7)
