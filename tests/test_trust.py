@@ -89,7 +89,18 @@ REASONED = {
         *("self._groups[release]", "by", "_as_texts(names)", "_as_texts(cells)"),
     },
     "SQL that was made of quoted names by whoever calls": {
-        *("cells", "cell", "clause", "condition", "encoding.where[0]", "query", "mine", "more", "apart", "text"),
+        *(
+            "cells",
+            "spans_as_text(source.relation, source.types)",
+            "clause",
+            "condition",
+            "encoding.where[0]",
+            "query",
+            "mine",
+            "more",
+            "apart",
+            "text",
+        ),
         *(
             "texts[column]",
             "first",
