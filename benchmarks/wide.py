@@ -185,4 +185,5 @@ our loss after 1 s over that. The survey, whose 16 columns can be proven, is giv
 
 def _cell(job: Figures) -> str:
     gap = "proven" if job["gap"] == 0 else f"gap {job['gap']:.3f}"
-    return f"{job['loss']:.4f}, {gap} ({job['cpu_seconds']:.1f} s, best at {job['best_after']:.1f})"
+    best = f", best at {job['best_after']:.1f}" if "best_after" in job else ""  # older figures lack it
+    return f"{job['loss']:.4f}, {gap} ({job['cpu_seconds']:.1f} s{best})"
