@@ -11,9 +11,9 @@ import numpy as np
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.adult import Rows
-from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList
 from indistinct.hierarchy import CompiledHierarchy
+from indistinct.search import Task
 
 CHANGED = 0.1
 """The share of a synthetic population's cells that are drawn anew from their own column."""

@@ -8,9 +8,9 @@ import time
 import indistinct as ix
 from benchmarks.data import Counted
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.algorithms.bounds import cell_bound
-from indistinct.algorithms.stated_bound import state_bound
 from indistinct.recoding import LocalRecoding
+from indistinct.search.bounds.bounds import cell_bound
+from indistinct.search.bounds.stated_bound import state_bound
 
 EFFORTS = (0, 10, 40)
 LIMITS = (10.0, 60.0)

@@ -13,8 +13,8 @@ from benchmarks.init_answers_unseen import LAST, UNSEEN
 from benchmarks.made_tables import MADE
 from benchmarks.public_tables import PUBLIC
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.study.column_roles import ColumnProfile
-from indistinct.study.profiling import Profile
+from indistinct.profiling.column_roles import ColumnProfile
+from indistinct.profiling.profile import Profile
 
 KINDS = {
     "intervals": "numbers",

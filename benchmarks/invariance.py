@@ -14,12 +14,12 @@ import indistinct as ix
 from benchmarks.adult import COLUMNS, Rows
 from benchmarks.data import hierarchy_of
 from benchmarks.setting import Figures, Setting, say
-from indistinct.algorithms.bounds import cell_bound
-from indistinct.algorithms.guided_boxes import balanced_bound
-from indistinct.algorithms.stated_bound import value_shares
-from indistinct.algorithms.task import Task
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
+from indistinct.search.bounds.bounds import cell_bound
+from indistinct.search.bounds.stated_bound import value_shares
+from indistinct.search.m_invariance.guided_boxes import balanced_bound
+from indistinct.search.task import Task
 
 QUASI, SENSITIVE = 7, "occupation"
 CASES = ((SENSITIVE, 2), (SENSITIVE, 3), (SENSITIVE, 4), (SENSITIVE, 6), ("education", 3), ("marital-status", 2))

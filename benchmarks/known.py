@@ -12,9 +12,9 @@ from benchmarks.data import Counted, policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, say
 from benchmarks.wide import CpuWatch
 from benchmarks.wide_tables import accounts
-from indistinct.algorithms import Task
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
+from indistinct.search import Task
 
 SECONDS = 30.0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import indistinct as ix
 from benchmarks.setting import Figures, Setting, say
-from indistinct.watch import Watch
+from indistinct.progress import Watch
 
 ROWS = 1_000_000
 EARLIER = 10

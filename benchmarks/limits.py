@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.data import Counted, wide
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
-from indistinct.algorithms.lattice import Search
+from indistinct.progress import Watch
 from indistinct.quality import Precision
-from indistinct.watch import Watch
+from indistinct.search.full_domain.lattice import Search
 
 COLUMNS = 15
 HUGE = ((20_000_000, "3GB", None), (100_000_000, "4GB", 20_000_000))

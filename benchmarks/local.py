@@ -11,10 +11,10 @@ import indistinct as ix
 from benchmarks import adult, data, measuring
 from benchmarks.data import Counted
 from benchmarks.setting import Figures, Setting, say
-from indistinct.algorithms import Algorithm, Task
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.recoding import LocalRecoding, Recoding
 from indistinct.registry import MEASURES
+from indistinct.search import Algorithm, Task
 
 KS = (2, 5, 10, 25, 100)
 SHOWN = ("ncp", "precision", "entropy", "discernibility", "average-group-size")

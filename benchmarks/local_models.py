@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.algorithms import Algorithm, Task
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
 from indistinct.recoding import LocalRecoding
+from indistinct.search import Algorithm, Task
 
 LOCAL: dict[str, Algorithm] = {
     "mondrian": ix.Mondrian(),

@@ -12,11 +12,11 @@ from benchmarks import adult, local_models, measuring
 from benchmarks.adult import Rows
 from benchmarks.data import Counted, hierarchy_of
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.algorithms import Task
-from indistinct.algorithms.lattice import Search
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
 from indistinct.quality import QualityMeasure
+from indistinct.search import Task
+from indistinct.search.full_domain.lattice import Search
 
 LIMITS = (0.0, 0.02, 0.05, 1.0)
 GOAL = 1 / 5

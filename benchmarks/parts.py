@@ -37,8 +37,8 @@ from benchmarks.adult import Rows
 from benchmarks.data import Counted, policy, population, wide, write_csv, write_policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
 from benchmarks.wide import run_wide
-from indistinct.algorithms.lattice import Optimum, Search
 from indistinct.quality import measure_named
+from indistinct.search.full_domain.lattice import Optimum, Search
 
 MEASURES = ("precision", "loss", "discernibility")
 PROOF_SECONDS = 240.0
@@ -119,7 +119,7 @@ def run_growth(setting: Setting) -> list[Figures]:
 def run_frontier(setting: Setting) -> list[Figures]:
     """The whole trade-off on Adult, and whether it agrees with anonymize at every k."""
     counted = Counted.of(setting.searched)
-    from indistinct.algorithms.frontier import DEFAULT_KS, sweep
+    from indistinct.search.full_domain.frontier import DEFAULT_KS, sweep
 
     ks = [k for k in DEFAULT_KS if k <= len(setting.adult)]
     swept, taken = measuring.best_of(

@@ -11,10 +11,10 @@ import pyarrow as pa
 import indistinct as ix
 from benchmarks import measuring, visits
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.algorithms import Algorithm, Task
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import use_table
 from indistinct.registry import MEASURES
+from indistinct.search import Algorithm, Task
 
 ALGORITHMS: dict[str, Algorithm] = {
     "lattice": ix.Lattice(),

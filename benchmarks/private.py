@@ -8,8 +8,9 @@ import indistinct as ix
 from benchmarks import measuring
 from benchmarks.data import Counted, policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, say
-from indistinct.algorithms import Task, safepub
 from indistinct.registry import MEASURES
+from indistinct.search import Task
+from indistinct.search.full_domain import safepub
 
 DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 2.0)

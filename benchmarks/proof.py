@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.data import Counted
-from indistinct.algorithms import Task
-from indistinct.algorithms.frontier import Frontier, sweep
-from indistinct.algorithms.incumbent import DIGITS
-from indistinct.algorithms.lattice import Optimum
 from indistinct.counting import Node
+from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
-from indistinct.watch import Watch
+from indistinct.search import Task
+from indistinct.search.full_domain.best_node.incumbent import DIGITS
+from indistinct.search.full_domain.frontier import Frontier, sweep
+from indistinct.search.full_domain.lattice import Optimum
 
 EVERY_NODE = "every node counted"
 EVERY_CHEAPER = "every cheaper node ruled out"

@@ -14,9 +14,9 @@ import numpy as np
 import indistinct as ix
 from benchmarks import adult, data, measuring
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.algorithms import Task
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
+from indistinct.search import Task
 
 DOUBT = 0.1
 KS = (2, 5, 10)

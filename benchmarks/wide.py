@@ -17,11 +17,11 @@ from benchmarks import adult
 from benchmarks.setting import Figures, K, Setting, say
 from benchmarks.wide_spike import plain_search
 from benchmarks.wide_tables import Wide, accounts, survey
-from indistinct.algorithms import Task
-from indistinct.algorithms.lattice import Search
 from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
 from indistinct.quality import measure_named
+from indistinct.search import Task
+from indistinct.search.full_domain.lattice import Search
 
 MEASURES = ("precision", "loss")
 LIMITS = (0.02, 1.0)

@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from indistinct.algorithms import Task
-from indistinct.algorithms.branch_and_bound import counter_for
-from indistinct.algorithms.task import with_level
 from indistinct.counting import Node
 from indistinct.quality import QualityMeasure
+from indistinct.search import Task
+from indistinct.search.full_domain.best_node.branch_and_bound import counter_for
+from indistinct.search.task import with_level
 
 KICKED = 3
 """Columns that a kick changes."""

@@ -24,14 +24,14 @@ import pyarrow as pa
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.setting import Figures, Setting, say
-from indistinct.algorithms.algorithm import Algorithm
-from indistinct.algorithms.anatomy import Anatomy
-from indistinct.algorithms.lossy_join import LossyJoin
-from indistinct.algorithms.mondrian import Mondrian
-from indistinct.algorithms.task import Task
-from indistinct.algorithms.top_down import TopDown
 from indistinct.recoding import Classes
-from indistinct.study.workload import queries
+from indistinct.search.algorithm import Algorithm
+from indistinct.search.local.mondrian import Mondrian
+from indistinct.search.local.top_down import TopDown
+from indistinct.search.task import Task
+from indistinct.search.two_tables.anatomy import Anatomy
+from indistinct.search.two_tables.lossy_join import LossyJoin
+from indistinct.utility.workload import queries
 
 ROWS = 45_222
 """Of both parts of Adult, without those that have unknown values."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import wong
 from indistinct.showing.chart import Axis, Chart, Line
-from indistinct.study.workload import predicate_size
+from indistinct.utility.workload import predicate_size
 
 Figures = dict[str, Any]
 

@@ -22,7 +22,7 @@ from campaigns.fault_server import Setup
 
 if TYPE_CHECKING:
     from campaigns.faults import Stage
-    from postgres import Server
+    from helpers.postgres import Server
 
 ENDINGS = {
     "a backend is killed": signal.SIGKILL,

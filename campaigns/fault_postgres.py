@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from campaigns import fault_server
 
 if TYPE_CHECKING:
-    from postgres import Server
+    from helpers.postgres import Server
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 URL = "postgresql://"
@@ -31,7 +31,7 @@ BASE = "base"
 def server() -> Iterator[Server]:
     """Run a server until the block ends; forks find it, and its database, by their environment."""
     sys.path.insert(0, str(TESTS))
-    import postgres
+    from helpers import postgres
 
     before = dict(os.environ)
     with postgres.server() as running:

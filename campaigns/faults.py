@@ -34,7 +34,7 @@ from campaigns.fault_server import Moment, Setup
 from campaigns.running import Options, Outcome
 
 if TYPE_CHECKING:
-    from postgres import Server
+    from helpers.postgres import Server
 
 LOST_DATABASE, LOST_SPARK = "the database server ends", "Spark ends"
 OTHERS: dict[str, Case] = LIMITS | {LOST_DATABASE: lost_database, LOST_SPARK: fault_lost_spark.lost_spark}

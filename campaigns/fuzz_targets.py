@@ -25,10 +25,10 @@ import typer.testing
 import indistinct as ix
 from campaigns.fuzz_seeds import HIERARCHIES, MARKS, MORE_KEYS, VALUES, World
 from campaigns.mutations import ODD, damage, disturb, toml
-from indistinct.hierarchy.listed import read_levels
+from indistinct.hierarchy.kinds.listed import read_levels
 from indistinct.hierarchy.spec import from_spec
-from indistinct.policy.tables_file import tables_policy_of, tables_policy_toml
-from indistinct.released.manifest import read_manifest
+from indistinct.policy.files.tables_file import tables_policy_of, tables_policy_toml
+from indistinct.release.manifest import read_manifest
 from indistinct.studio.guard import Guard
 
 Given = dict[str, bytes | str]

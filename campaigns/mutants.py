@@ -2,7 +2,7 @@
 
     python -m campaigns mutants --minutes 25 --seed 0          a random sample of all mutants, as far as time allows
     python -m campaigns mutants --inputs 1000000               all of them
-    python -m campaigns mutants --inputs 50 --set rooms=privacy --set tests=tests/test_models.py
+    python -m campaigns mutants --inputs 50 --set rooms=privacy --set tests=tests/privacy/test_models.py
     python -m campaigns mutants --set only=campaigns/survivors.json     those that no test caught before
 
 ``--set slow=no`` leaves out the slow tests, ``--set servers=yes`` takes those that need a PostgreSQL server, ``--set

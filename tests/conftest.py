@@ -23,9 +23,7 @@ from _pytest.doctest import DoctestModule
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import postgres
-import profiles
-import workers
+from helpers import postgres, profiles, workers
 from indistinct.engine.duckdb import session
 from indistinct.kernels.kernel import Budget, Interpreter
 
@@ -50,12 +48,8 @@ vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)
 
 EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark", "window"}
 """Fixtures, and parameters of fixtures, that start other programs: whoever asks for one is slow."""
-SLOW_FILE = Path(__file__).with_name("slow.txt")
-"""The other slow tests, as --record-slow found them; scripts/check.py runs them with --all only."""
-SLOW_SECONDS = 0.2
-"""Processor time of the quick profile from which a test is slow."""
-ODD_SECONDS = 10 * SLOW_SECONDS
-"""From here a test that is not known as slow is named at the end of a run."""
+ODD_SECONDS = 2.0
+"""Processor time from which a test that has no mark ``slow`` is named at the end of a run."""
 TOOK = "processor seconds"
 EXAMPLE = b">>> "
 RAM_DISK = Path("/dev/shm")
@@ -63,11 +57,6 @@ RAM_DISK = Path("/dev/shm")
 RAM_DISK_ROOM = 4 * 2**30
 HEARD = {"SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler, "SIGQUIT": signal.SIG_DFL}
 _took: dict[str, float] = {}
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what writes the list of slow tests anew."""
-    parser.addoption("--record-slow", action="store_true", help=f"write {SLOW_FILE.name} from this run, of all tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -91,13 +80,12 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark slow tests, and put them first: then all workers end together."""
-    slow = set(SLOW_FILE.read_text("utf-8").split())
+    """Mark tests that start other programs as slow, and put slow ones first: then all workers end together."""
     for item in items:
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
         asked = {*getattr(item, "fixturenames", ()), *(value for value in given if isinstance(value, str))}
         workers.check_group(item.nodeid, asked)
-        if asked & EXPENSIVE or _function_of(item.nodeid) in slow:
+        if asked & EXPENSIVE:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
@@ -129,7 +117,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Note the processor time of a test and of the processes that it waited for."""
     before = _processor_seconds()
     result = yield
-    if not (EXPENSIVE & set(getattr(item, "fixturenames", ()))):
+    if item.get_closest_marker("slow") is None:
         item.user_properties.append((TOOK, _processor_seconds() - before))
     return result
 
@@ -142,14 +130,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             _took[function] = max(float(str(took)), _took.get(function, 0.0))
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Write the list of slow tests, or name those that it lacks."""
-    if config.getoption("--record-slow"):
-        SLOW_FILE.write_text("".join(f"{name}\n" for name in sorted(_took) if _took[name] > SLOW_SECONDS), "utf-8")
-    known = set(SLOW_FILE.read_text("utf-8").split())
-    odd = [name for name, took in _took.items() if took > ODD_SECONDS and name not in known]
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the tests that take long and are not marked as slow."""
+    odd = [name for name, took in _took.items() if took > ODD_SECONDS]
     if odd:
-        terminalreporter.section(f"slow, but not in {SLOW_FILE.name}")
+        terminalreporter.section("slow, but without @pytest.mark.slow")
         for name in sorted(odd, key=lambda name: -_took[name]):
             terminalreporter.line(f"{_took[name]:6.1f} s  {name}")
 

@@ -5,7 +5,7 @@
 'E10-E14'
 """
 
-from indistinct.hierarchy.catalogue import (
+from indistinct.hierarchy.catalogue.known_codes import (
     CATALOGUE,
     Recognised,
     age,
@@ -22,8 +22,8 @@ from indistinct.hierarchy.catalogue import (
     us_states,
     us_zip,
 )
-from indistinct.hierarchy.dates import dates
 from indistinct.hierarchy.from_data import balanced_prefixes, by_frequency, by_target, equal_depth
+from indistinct.hierarchy.kinds.dates import dates
 
 __all__ = [
     "CATALOGUE",

@@ -19,9 +19,9 @@ from indistinct.errors import PolicyError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from indistinct.algorithms import Algorithm
     from indistinct.privacy import PrivacyModel
     from indistinct.quality import QualityMeasure
+    from indistinct.search import Algorithm
 
 Kind = TypeVar("Kind")
 Class = TypeVar("Class", bound=type)
@@ -129,18 +129,18 @@ MODELS: Registry[PrivacyModel] = Registry(
     "model",
     "satisfied",
     {
-        "k-anonymity": "privacy.k_anonymity:KAnonymity",
-        "k-map": "privacy.k_map:KMap",
-        "alpha-k": "privacy.alpha_k:AlphaK",
-        "l-diversity": "privacy.l_diversity:LDiversity",
-        "t-closeness": "privacy.t_closeness:TCloseness",
-        "beta-likeness": "privacy.beta_likeness:BetaLikeness",
-        "delta-disclosure": "privacy.delta_disclosure:DeltaDisclosure",
-        "differential-privacy": "privacy.differential_privacy:DifferentialPrivacy",
-        "p-sensitive": "privacy.p_sensitive:PSensitive",
-        "m-invariance": "privacy.m_invariance:MInvariance",
-        "prosecutor-risk": "privacy.risk_thresholds:ProsecutorRisk",
-        "average-risk": "privacy.risk_thresholds:AverageRisk",
+        "k-anonymity": "privacy.models.k_anonymity:KAnonymity",
+        "k-map": "privacy.models.k_map:KMap",
+        "alpha-k": "privacy.models.alpha_k:AlphaK",
+        "l-diversity": "privacy.models.l_diversity:LDiversity",
+        "t-closeness": "privacy.models.t_closeness:TCloseness",
+        "beta-likeness": "privacy.models.beta_likeness:BetaLikeness",
+        "delta-disclosure": "privacy.models.delta_disclosure:DeltaDisclosure",
+        "differential-privacy": "privacy.models.differential_privacy:DifferentialPrivacy",
+        "p-sensitive": "privacy.models.p_sensitive:PSensitive",
+        "m-invariance": "privacy.models.m_invariance:MInvariance",
+        "prosecutor-risk": "privacy.models.risk_thresholds:ProsecutorRisk",
+        "average-risk": "privacy.models.risk_thresholds:AverageRisk",
     },
 )
 """Every privacy model by its name."""
@@ -168,21 +168,21 @@ ALGORITHMS: Registry[Algorithm] = Registry(
     "algorithm",
     "run",
     {
-        "lattice": "algorithms.lattice:Lattice",
-        "samarati": "algorithms.samarati:Samarati",
-        "mingen": "algorithms.mingen:MinGen",
-        "mingen-cell": "algorithms.mingen:MinGenCell",
-        "datafly": "algorithms.datafly:Datafly",
-        "regroup": "algorithms.regroup:Regroup",
-        "mondrian": "algorithms.mondrian:Mondrian",
-        "k-similar": "algorithms.k_similar:KSimilar",
-        "mu-argus": "algorithms.mu_argus:MuArgus",
-        "top-down": "algorithms.top_down:TopDown",
-        "lossy-join": "algorithms.lossy_join:LossyJoin",
-        "anatomy": "algorithms.anatomy:Anatomy",
-        "m-invariance": "algorithms.m_invariance:MInvariant",
-        "safepub": "algorithms.safepub:SafePub",
-        "chosen": "algorithms.chosen:Chosen",
+        "lattice": "search.full_domain.lattice:Lattice",
+        "samarati": "search.full_domain.samarati:Samarati",
+        "mingen": "search.full_domain.mingen:MinGen",
+        "mingen-cell": "search.full_domain.mingen:MinGenCell",
+        "datafly": "search.full_domain.datafly:Datafly",
+        "regroup": "search.local.regroup:Regroup",
+        "mondrian": "search.local.mondrian:Mondrian",
+        "k-similar": "search.local.k_similar:KSimilar",
+        "mu-argus": "search.mu_argus.mu_argus:MuArgus",
+        "top-down": "search.local.top_down:TopDown",
+        "lossy-join": "search.two_tables.lossy_join:LossyJoin",
+        "anatomy": "search.two_tables.anatomy:Anatomy",
+        "m-invariance": "search.m_invariance.m_invariant:MInvariant",
+        "safepub": "search.full_domain.safepub:SafePub",
+        "chosen": "search.full_domain.chosen:Chosen",
     },
 )
 """Every algorithm by its name."""

@@ -3,23 +3,23 @@
 # Imported here, since modules of the same names would otherwise take the functions' places; they load nothing heavy.
 from indistinct.attacks.all_attacks import run
 from indistinct.attacks.attack_run import AttackRun
-from indistinct.attacks.complementary import complementary
-from indistinct.attacks.complementary_report import ComplementaryReport
-from indistinct.attacks.definetti import DeFinettiReport, definetti
+from indistinct.attacks.complementary.complementary_report import ComplementaryReport
+from indistinct.attacks.complementary.join import complementary
 from indistinct.attacks.dependencies import DependencyReport, dependencies
-from indistinct.attacks.downcoding import downcoding
-from indistinct.attacks.downcoding_report import DowncodingReport
+from indistinct.attacks.guessing.definetti import DeFinettiReport, definetti
+from indistinct.attacks.guessing.inference import InferenceReport, inference
+from indistinct.attacks.guessing.minimality import MinimalityReport, minimality
+from indistinct.attacks.guessing.singling_out import SinglingOutReport, singling_out
 from indistinct.attacks.homogeneity import HomogeneityReport, homogeneity
-from indistinct.attacks.inference import InferenceReport, inference
-from indistinct.attacks.link_report import LinkReport
-from indistinct.attacks.linking import link
-from indistinct.attacks.maps import MapReport, maps
-from indistinct.attacks.minimality import MinimalityReport, minimality
-from indistinct.attacks.refinement import refinement
-from indistinct.attacks.refinement_report import RefinementReport
-from indistinct.attacks.singling_out import SinglingOutReport, singling_out
-from indistinct.attacks.unsorted import unsorted
-from indistinct.attacks.unsorted_report import UnsortedReport
+from indistinct.attacks.linking.link import link
+from indistinct.attacks.linking.link_report import LinkReport
+from indistinct.attacks.linking.maps import MapReport, maps
+from indistinct.attacks.order.unsorted import unsorted
+from indistinct.attacks.order.unsorted_report import UnsortedReport
+from indistinct.attacks.sharpening.downcoding import downcoding
+from indistinct.attacks.sharpening.downcoding_report import DowncodingReport
+from indistinct.attacks.sharpening.refinement import refinement
+from indistinct.attacks.sharpening.refinement_report import RefinementReport
 
 __all__ = [
     "AttackRun",

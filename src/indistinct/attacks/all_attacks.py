@@ -16,16 +16,16 @@ from indistinct.errors import PolicyError
 if TYPE_CHECKING:
     import os
 
-    from indistinct.attacks.complementary_report import ComplementaryReport
+    from indistinct.attacks.complementary.complementary_report import ComplementaryReport
     from indistinct.attacks.dependencies import DependencyReport
-    from indistinct.attacks.downcoding_report import DowncodingReport
-    from indistinct.attacks.guess_report import GuessReport
+    from indistinct.attacks.guessing.guess_report import GuessReport
     from indistinct.attacks.homogeneity import HomogeneityReport
-    from indistinct.attacks.link_report import LinkReport
+    from indistinct.attacks.linking.link_report import LinkReport
+    from indistinct.attacks.order.unsorted_report import UnsortedReport
     from indistinct.attacks.release_names import OnePolicy
-    from indistinct.attacks.unsorted_report import UnsortedReport
+    from indistinct.attacks.sharpening.downcoding_report import DowncodingReport
     from indistinct.policy import Policy
-    from indistinct.released.released_tables import ReleasedTables
+    from indistinct.release.released_tables import ReleasedTables
 
 KNOWN = {
     "linking": ("the release", "a table that names people, such as a voter list", "the policy's hierarchies"),
@@ -70,15 +70,15 @@ def run(
     >>> found.severity, [outcome.attack for outcome in found.outcomes]
     ('broken', ['homogeneity', 'dependencies', 'downcoding'])
     """
-    from indistinct.attacks.complementary import complementary
+    from indistinct.attacks.complementary.join import complementary
     from indistinct.attacks.dependencies import dependencies
-    from indistinct.attacks.downcoding import downcoding
     from indistinct.attacks.homogeneity import homogeneity
-    from indistinct.attacks.refinement import refinement
+    from indistinct.attacks.order.unsorted import unsorted
     from indistinct.attacks.release_names import policy_of_each, releases_by_name
-    from indistinct.attacks.unsorted import unsorted
-    from indistinct.policy.given_policy import one_policy
-    from indistinct.released.released_tables import ReleasedTables
+    from indistinct.attacks.sharpening.downcoding import downcoding
+    from indistinct.attacks.sharpening.refinement import refinement
+    from indistinct.policy.load import one_policy
+    from indistinct.release.released_tables import ReleasedTables
 
     policy = one_policy(policy)
     before = releases_by_name(earlier)
@@ -91,7 +91,7 @@ def run(
     if external is None:
         tried.not_run["linking"] = "no table that names people was given"
     else:
-        from indistinct.attacks.linking import link
+        from indistinct.attacks.linking.link import link
 
         tried.add_linking(link(tables, external, policy, most=most, **reading))
     if tables.is_apart:
@@ -144,7 +144,7 @@ class _Tried:
     @contextmanager
     def unless_too_large(self, attack: str) -> Iterator[None]:
         """Note that an attack did not run, if its tables have too many pairs of rows; the others go on."""
-        from indistinct.attacks.chains import TooManyPairsError
+        from indistinct.attacks.complementary.chains import TooManyPairsError
 
         try:
             yield
@@ -153,10 +153,10 @@ class _Tried:
 
     def guess(self, tables: ReleasedTables, policy: Policy, original: Any, **reading: Any) -> None:
         """Try every attack that guesses; the original says who is right."""
-        from indistinct.attacks.definetti import definetti
-        from indistinct.attacks.inference import inference
-        from indistinct.attacks.minimality import minimality
-        from indistinct.attacks.singling_out import singling_out
+        from indistinct.attacks.guessing.definetti import definetti
+        from indistinct.attacks.guessing.inference import inference
+        from indistinct.attacks.guessing.minimality import minimality
+        from indistinct.attacks.guessing.singling_out import singling_out
 
         attacks: dict[str, Callable[..., GuessReport]] = {
             "inference": inference,
@@ -273,7 +273,7 @@ class _Tried:
 
     def add_linking(self, report: LinkReport) -> None:
         """Add who of another table fits whom."""
-        from indistinct.attacks.link_report import sentence
+        from indistinct.attacks.linking.link_report import sentence
 
         figures = {
             f"released {report.unit}s": report.rows,

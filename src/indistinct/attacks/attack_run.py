@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from indistinct.atomic_files import OWNER_ONLY, write_whole
 from indistinct.errors import ExposedError, OutputError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
-from indistinct.whole_files import OWNER_ONLY, write_whole
 
 if TYPE_CHECKING:
     pass

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from indistinct.engine import Rows
     from indistinct.linkage.coded_cells import CodedColumn
-    from indistinct.linkage.telling_columns import Dependency
+    from indistinct.linkage.functional_dependencies import Dependency
     from indistinct.policy import Policy
 
 ADVICE = (
@@ -122,9 +122,9 @@ def dependencies(
     """
     from indistinct.engine import use_table
     from indistinct.linkage.coded_cells import coded_columns
-    from indistinct.linkage.telling_columns import dependencies_between, pairs_between, unseen_pairs
-    from indistinct.policy.given_policy import one_policy
-    from indistinct.released.released_tables import ReleasedTables
+    from indistinct.linkage.functional_dependencies import dependencies_between, pairs_between, unseen_pairs
+    from indistinct.policy.load import one_policy
+    from indistinct.release.released_tables import ReleasedTables
 
     policy = one_policy(policy)
     k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
@@ -179,8 +179,8 @@ def _is_single(column: CodedColumn, policy: Policy, name: str) -> Any:
     """Tell of each released row whether its cell is still one value, and no label for several."""
     import numpy as np
 
-    from indistinct.attacks.label_reader import Reader
-    from indistinct.attacks.meanings import WHOLE, Beginning, Span, Texts
+    from indistinct.attacks.labels.label_reader import Reader
+    from indistinct.attacks.labels.meanings import WHOLE, Beginning, Span, Texts
 
     reader = Reader(policy.columns[name], policy.suppressed_rows == "blank")
     single = []
@@ -222,7 +222,7 @@ def _count_exposed(
 
     import numpy as np
 
-    from indistinct.linkage.telling_columns import guess
+    from indistinct.linkage.functional_dependencies import guess
 
     labels = [released[name].codes for name in quasi]
     everything, columns = list(labels), []

@@ -212,8 +212,8 @@ def homogeneity(
     (2, {'sex': 'f'})
     """
     from indistinct.policy import PSEUDONYM
-    from indistinct.policy.given_policy import one_policy
-    from indistinct.released.released_tables import ReleasedTables
+    from indistinct.policy.load import one_policy
+    from indistinct.release.released_tables import ReleasedTables
 
     policy = one_policy(policy)
     sensitive = policy.with_role("sensitive")
@@ -301,7 +301,7 @@ def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[
     """Count rows: a group has equal quasi cells."""
     import numpy as np
 
-    from indistinct.attacks.chains import number_combinations
+    from indistinct.attacks.complementary.chains import number_combinations
 
     with table.encode([*policy.quasi, *sensitive]) as encoded:
         values = encoded.values

@@ -9,7 +9,7 @@ from typing import Any
 
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.given_policy import one_policy
+from indistinct.policy.load import one_policy
 
 
 def releases_by_name(releases: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:

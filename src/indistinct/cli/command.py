@@ -14,10 +14,10 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from indistinct.atomic_files import forget_places, whole_places
 from indistinct.cli import show, signals
 from indistinct.cli.options import FORMATS
 from indistinct.errors import IndistinctError, OutputError
-from indistinct.whole_files import forget_places, whole_places
 
 UNEXPECTED = 1
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]

@@ -12,33 +12,33 @@ from typer.core import TyperCommand
 import indistinct
 from indistinct.cli.command import CommandLine, Group
 
-COMMANDS = (
-    "demo",
-    "init",
-    "from-arx",
-    "check",
-    "anonymize",
-    "verify",
-    "sign",
-    "keys",
-    "gate",
-    "solutions",
-    "best-tables",
-    "distance-matrix",
-    "frontier",
-    "compare",
-    "report",
-    "risk",
-    "studio",
-    "mcp",
-    "mu-argus",
-    "doctor",
-    "schema",
-    "hierarchy",
-    "attack",
-    "ledger",
-)
-"""What there is, each in a module of its name: a function of the same name, or a group of commands, its ``app``."""
+COMMANDS = {
+    "demo": "setup.demo",
+    "init": "setup.init",
+    "from-arx": "setup.from_arx",
+    "check": "explore.check",
+    "anonymize": "release.anonymize",
+    "verify": "release.verify",
+    "sign": "release.sign",
+    "keys": "release.keys",
+    "gate": "release.gate",
+    "solutions": "explore.solutions",
+    "best-tables": "release.best_tables",
+    "distance-matrix": "explore.distance_matrix",
+    "frontier": "explore.frontier",
+    "compare": "explore.compare",
+    "report": "release.report",
+    "risk": "explore.risk",
+    "studio": "setup.studio",
+    "mcp": "setup.mcp",
+    "mu-argus": "release.mu_argus",
+    "doctor": "setup.doctor",
+    "schema": "setup.schema",
+    "hierarchy": "setup.hierarchy",
+    "attack": "attack.group",
+    "ledger": "release.ledger",
+}
+"""What there is, each with its module: a function of the same name, or a group of commands, its ``app``."""
 
 
 class Commands(Mapping[str, Any]):
@@ -63,7 +63,7 @@ class Commands(Mapping[str, Any]):
 
 def _application(name: str) -> CommandLine:
     """Give a command as an application of its own."""
-    module = import_module(f"indistinct.cli.{name.replace('-', '_')}")
+    module = import_module(f"indistinct.cli.{COMMANDS[name]}")
     if hasattr(module, "app"):
         group: CommandLine = module.app
         return group
@@ -74,7 +74,7 @@ def _application(name: str) -> CommandLine:
 
 def _in_the_list(name: str) -> TyperCommand:
     """Give what the list of commands tells of one, without its options."""
-    module = import_module(f"indistinct.cli.{name.replace('-', '_')}")
+    module = import_module(f"indistinct.cli.{COMMANDS[name]}")
     told = module.app.info.help if hasattr(module, "app") else getattr(module, name.replace("-", "_")).__doc__
     return TyperCommand(name, help=told)
 

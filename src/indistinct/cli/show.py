@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from indistinct.errors import IndistinctError
+    from indistinct.progress import Watch
     from indistinct.proof.checks import Check
     from indistinct.proof.verdict import Verdict
-    from indistinct.watch import Watch
 
 ACCENT = "cyan"
 GENERALIZED = "bold yellow"
@@ -272,7 +272,7 @@ def beside_or_below(console: Console, left: Table, right: Table) -> RenderableTy
 @contextmanager
 def progress(time_limit: float | None = None) -> Iterator[Watch]:
     """Give a watch that shows the stages of long work on stderr, where that is a terminal; it leaves no trace."""
-    from indistinct.watch import Watch
+    from indistinct.progress import Watch
 
     console = words()
     if not console.is_terminal:

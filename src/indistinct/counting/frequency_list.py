@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from indistinct.counting.bottom import lowest_bottom, merged_codes
 from indistinct.counting.declared_cells import UNREADABLE
 from indistinct.counting.groups import Crowd, Groups, IntArray, Layout, Node, Tally, UIntArray
+from indistinct.counting.kernels import grouping
 from indistinct.counting.membership import People
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.kernels import grouping
 
 if TYPE_CHECKING:
     from indistinct.engine import Encoded

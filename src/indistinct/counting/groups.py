@@ -214,7 +214,7 @@ class Groups:
 
     def label_codes(self, column: int) -> IntArray:
         """Give the label code of one column in each group."""
-        from indistinct.kernels import grouping  # compiled code, which a policy can do without
+        from indistinct.counting.kernels import grouping
 
         layout = self.layout
         codes: IntArray = grouping.unpack(
@@ -224,7 +224,7 @@ class Groups:
 
     def merge(self, maps: Mapping[int, UIntArray], node: Node) -> tuple[Groups, IntArray]:
         """Merge groups that coincide when some columns take coarser codes; also tell where each group went."""
-        from indistinct.kernels import grouping
+        from indistinct.counting.kernels import grouping
 
         layout = self.layout
         columns = np.fromiter(maps, np.int64, len(maps))

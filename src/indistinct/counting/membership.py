@@ -77,7 +77,7 @@ class People:
         Where rows of several tables belong to each other, they also do so in the same way. Also give the class of
         each person; of somebody who has no row left it is NOWHERE.
         """
-        from indistinct.kernels import people_counts
+        from indistinct.counting.kernels import people_counts
 
         number = int(self.persons.max(initial=-1)) + 1
         rows = np.ones(len(self.groups), np.int64) if self.rows is None else self.rows
@@ -135,7 +135,7 @@ class People:
         return replace(tally, whole=whole)
 
     def _is_first(self, places: IntArray) -> NDArray[np.bool_]:
-        from indistinct.kernels import people_counts  # compiled code, which a policy can do without
+        from indistinct.counting.kernels import people_counts
 
         is_first: NDArray[np.bool_] = people_counts.first_of_person(places, self.persons)
         return is_first

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.draws import SECURE, Draws
 from indistinct.lazy import lazy_module
+from indistinct.randomness import SECURE, Draws
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,12 +1,12 @@
 """Hierarchies: what each value is called at each level of generality."""
 
-from indistinct.hierarchy.compiled_hierarchy import CompiledHierarchy, UnknownValues
-from indistinct.hierarchy.dates import dates
+from indistinct.hierarchy.compiled import CompiledHierarchy, UnknownValues
 from indistinct.hierarchy.hierarchy import Hierarchy
-from indistinct.hierarchy.listed import levels, tree
-from indistinct.hierarchy.number_labels import intervals, rounding, top_bottom
+from indistinct.hierarchy.kinds.dates import dates
+from indistinct.hierarchy.kinds.listed import levels, tree
+from indistinct.hierarchy.kinds.number_labels import intervals, rounding, top_bottom
+from indistinct.hierarchy.kinds.text_labels import keep, prefix, suppress
 from indistinct.hierarchy.spec import from_spec
-from indistinct.hierarchy.text_labels import keep, prefix, suppress
 
 __all__ = [
     "CompiledHierarchy",

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.exact_numbers import read_numbers
-from indistinct.hierarchy.listed import Levels, levels
-from indistinct.hierarchy.number_labels import Intervals, intervals
+from indistinct.hierarchy.kinds.exact_numbers import read_numbers
+from indistinct.hierarchy.kinds.listed import Levels, levels
+from indistinct.hierarchy.kinds.number_labels import Intervals, intervals
 
 MOST_COMPARED = 2000
 """So many values are compared with each other; more would take minutes."""

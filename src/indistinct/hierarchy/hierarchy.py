@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled_hierarchy import CompiledHierarchy, Labels, UnknownValues
-from indistinct.hierarchy.exact_numbers import read_number
+from indistinct.hierarchy.compiled import CompiledHierarchy, Labels, UnknownValues
+from indistinct.hierarchy.kinds.exact_numbers import read_number
 from indistinct.lazy import lazy_module
 
 if TYPE_CHECKING:

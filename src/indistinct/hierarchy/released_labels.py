@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from indistinct.hierarchy.compiled_hierarchy import Labels, UnknownValues
+from indistinct.hierarchy.compiled import Labels, UnknownValues
 from indistinct.hierarchy.hierarchy import Hierarchy
 
 

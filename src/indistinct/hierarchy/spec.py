@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.dates import dates
 from indistinct.hierarchy.hierarchy import Hierarchy, without_false
-from indistinct.hierarchy.listed import levels, read_levels, tree
-from indistinct.hierarchy.number_labels import intervals, rounding, top_bottom
-from indistinct.hierarchy.text_labels import keep, prefix, suppress
+from indistinct.hierarchy.kinds.dates import dates
+from indistinct.hierarchy.kinds.listed import levels, read_levels, tree
+from indistinct.hierarchy.kinds.number_labels import intervals, rounding, top_bottom
+from indistinct.hierarchy.kinds.text_labels import keep, prefix, suppress
 
 
 def from_spec(spec: Mapping[str, Any], base: Path) -> Hierarchy:
@@ -61,7 +61,7 @@ def _build_catalogued(kind: str) -> Callable[[dict[str, Any]], Hierarchy]:
     """Return the builder of a kind of the catalogue, which is loaded when one is built."""
 
     def build(options: dict[str, Any]) -> Hierarchy:
-        from indistinct.hierarchy import catalogue
+        from indistinct.hierarchy.catalogue import known_codes as catalogue
 
         return _spread_option(getattr(catalogue, kind), "levels")(options)
 

@@ -9,11 +9,11 @@ from indistinct.errors import LedgerError
 from indistinct.ledger.again import with_internal_columns
 from indistinct.ledger.offer import count_recognised, recode_recognised, recognise_people
 from indistinct.policy import PSEUDONYM, Policy
+from indistinct.progress import Watch
 from indistinct.proof.verdict import verify
+from indistinct.release.manifest import MANIFEST, has_manifest
 from indistinct.release.pseudonyms import PseudonymKey
-from indistinct.released.manifest import MANIFEST, has_manifest
-from indistinct.released.released_tables import ReleasedTables
-from indistinct.watch import Watch
+from indistinct.release.released_tables import ReleasedTables
 
 
 def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path: Path) -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from indistinct.algorithms import Algorithm, MInvariant
 from indistinct.counting import FrequencyList, IntArray, encode_eligible
 from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Rows
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
@@ -30,9 +29,10 @@ from indistinct.ledger.terms import Terms, signed_column
 from indistinct.pipeline import Counted, search
 from indistinct.policy import Column, Policy, identifier, quasi, sensitive
 from indistinct.privacy import PrivacyModel
-from indistinct.privacy.m_invariance import Signed
+from indistinct.privacy.models.m_invariance import Signed
+from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, Pieces, Recoding
-from indistinct.watch import Watch
+from indistinct.search import Algorithm, MInvariant
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from indistinct.ledger.store.entry import Entry
 from indistinct.ledger.store.entry_files import MEMBERS, Files
 from indistinct.ledger.terms import promised_columns
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
-from indistinct.policy.policy_file import parse_policy
+from indistinct.policy.files.policy_file import parse_policy
 from indistinct.privacy import MInvariance, PrivacyModel
 from indistinct.privacy.model import BoolArray
 from indistinct.showing.words import counted

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indistinct.algorithms import Algorithm
+from indistinct.atomic_files import private_folder
 from indistinct.counting import as_declared
 from indistinct.engine import use_table
 from indistinct.errors import RefusedError
@@ -23,14 +23,14 @@ from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import anonymize as make_release
 from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
-from indistinct.policy.given_policy import one_policy
+from indistinct.policy.load import one_policy
 from indistinct.privacy import DifferentialPrivacy as Private
+from indistinct.progress import Watch
 from indistinct.proof.verdict import verify
 from indistinct.release import Release
-from indistinct.released.manifest import read_manifest, refuse_occupied
-from indistinct.released.signature import private_key
-from indistinct.watch import Watch
-from indistinct.whole_files import private_folder
+from indistinct.release.manifest import read_manifest, refuse_occupied
+from indistinct.release.signature import private_key
+from indistinct.search import Algorithm
 
 
 class Ledger:

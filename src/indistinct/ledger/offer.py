@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indistinct.algorithms import Algorithm
 from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Recognition, Rows
 from indistinct.errors import LedgerError
 from indistinct.ledger.again import History, search_again, tell_history
@@ -25,13 +24,14 @@ from indistinct.ledger.terms import Terms
 from indistinct.pipeline import Counted, count, recount
 from indistinct.pipeline.stages import made_with
 from indistinct.policy import Person, Policy
+from indistinct.progress import Watch
 from indistinct.proof.checks import Check
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import LINK
 from indistinct.release import Release, recode_rows
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
 from indistinct.release.release import count_and_hide_people
-from indistinct.watch import Watch
+from indistinct.search import Algorithm
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from datetime import date
 from typing import Any, Literal
 
 from indistinct.errors import LedgerError, PolicyError
-from indistinct.hierarchy.listed import Levels
+from indistinct.hierarchy.kinds.listed import Levels
 from indistinct.ledger.store.entry import Entry
 from indistinct.policy import Column, Policy, sensitive_columns
 from indistinct.policy.column import STABLE
-from indistinct.policy.policy_file import parse_policy, policy_toml
+from indistinct.policy.files.policy_file import parse_policy, policy_toml
 from indistinct.privacy import MInvariance
-from indistinct.released.manifest import policy_described
+from indistinct.release.manifest import policy_described
 
 PUBLIC = "public"
 """The recipient of what everybody may have."""

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.hierarchy import Hierarchy, UnknownValues, dates
-from indistinct.hierarchy.catalogued import Catalogued
-from indistinct.hierarchy.dates import Dates
-from indistinct.hierarchy.listed import Listed
-from indistinct.hierarchy.text_labels import Prefix
+from indistinct.hierarchy import Hierarchy, UnknownValues
+from indistinct.hierarchy.catalogue.catalogued import Catalogued
+from indistinct.hierarchy.kinds.dates import Dates, dates
+from indistinct.hierarchy.kinds.listed import Listed
+from indistinct.hierarchy.kinds.text_labels import Prefix
 from indistinct.linkage.spelling import Days, Spelling, Texts, code_length, spelling_of
 from indistinct.recoding.label_texts import read_label
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.engine import Counts
-from indistinct.kernels import covering
+from indistinct.linkage import covering
 from indistinct.linkage.coverage import UNKNOWN, Coverage
 
 NOBODY = -1

@@ -25,11 +25,11 @@ from indistinct.counting import (
     UIntArray,
     linked_as_declared,
 )
+from indistinct.counting.kernels import grouping
 from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.text_labels import Prefix
-from indistinct.kernels import grouping
+from indistinct.hierarchy.kinds.text_labels import Prefix
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 

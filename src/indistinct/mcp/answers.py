@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from indistinct.disclosure_risk import Risk
 from indistinct.errors import IndistinctError, InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.pipeline.policy_check import PolicyCheck
 from indistinct.policy import Policy, TablesPolicy
+from indistinct.profiling.profile import Profile
 from indistinct.proof.verdict import Verdict
 from indistinct.registry import MODELS
-from indistinct.study.profiling import Profile
-from indistinct.study.risk import Risk
 
 MOST = 20
 """Sets of columns that are listed."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from indistinct.errors import IndistinctError, OutputError
 from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.tables_file import read_any_policy
-from indistinct.released.manifest import MANIFEST, policy_digest
+from indistinct.policy.files.tables_file import read_any_policy
+from indistinct.release.manifest import MANIFEST, policy_digest
 
 LINKED = "links are not followed, also those in a folder; name the file itself"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import indistinct
+from indistinct.atomic_files import write_whole
 from indistinct.errors import MissingExtraError
 from indistinct.mcp import answers
 from indistinct.mcp.root_folder import RootFolder, ShownError
 from indistinct.policy import Policy
-from indistinct.whole_files import write_whole
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -54,8 +54,8 @@ class Tools:
     def init(self, table: str, output: str, k: int = 5) -> dict[str, Any]:
         """Write a first policy for a table, for the user to read. Tells how many columns have which role, no names."""
         from indistinct.pipeline.suggesting import suggested_policy
-        from indistinct.policy.policy_file import policy_toml
-        from indistinct.study.profiling import comments, profile
+        from indistinct.policy.files.policy_file import policy_toml
+        from indistinct.profiling.profile import comments, profile
 
         def ask() -> dict[str, Any]:
             goal = self.root.new_file(output, ".toml")
@@ -81,7 +81,7 @@ class Tools:
 
     def risk(self, table: str, policy: str | None = None, columns: list[str] | None = None) -> dict[str, Any]:
         """Tell how many people of a table stand alone by the quasi columns of a policy, or by columns that you name."""
-        from indistinct.study.risk import risk
+        from indistinct.disclosure_risk import risk
 
         def ask() -> dict[str, Any]:
             asked = None if policy is None else self.root.policy(policy)

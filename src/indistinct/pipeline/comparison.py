@@ -9,9 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.algorithms.algorithm import declaration_of, options_of, options_said
-from indistinct.algorithms.stated_bound import state_bound
 from indistinct.engine import use_table
 from indistinct.errors import (
     IndistinctError,
@@ -24,13 +21,16 @@ from indistinct.pipeline.refusals import refuse_unable
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
-from indistinct.policy.given_policy import one_policy
+from indistinct.policy.load import one_policy
+from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.release.pseudonyms import with_fresh_pseudonyms
-from indistinct.study.workload import Workload
-from indistinct.watch import Watch
+from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.search.algorithm import declaration_of, options_of, options_said
+from indistinct.search.bounds.stated_bound import state_bound
+from indistinct.utility.workload import Workload
 
 REPEATED_BELOW = 10.0
 """Seconds: a shorter run that had to load or compile code is repeated, so that its time is that of the search alone."""
@@ -136,7 +136,7 @@ def _with_labels(found: Sequence[_Contender]) -> list[_Contender]:
 def _options(algorithm: Algorithm) -> str:
     """Give the options of an algorithm that are not the usual ones, in brackets.
 
-    >>> from indistinct.algorithms import Datafly, Lattice, Samarati
+    >>> from indistinct.search import Datafly, Lattice, Samarati
     >>> _options(Lattice("loss")), _options(Samarati(satisfies="matrix")), _options(Lattice())
     (' (measure loss)', ' (satisfies matrix)', '')
     >>> _options(Datafly(likelihood={"zip": 0.5, "age": 0.25, "sex": 0.25}))

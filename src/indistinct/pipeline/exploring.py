@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms import Samarati, Task
-from indistinct.algorithms.distance_matrix import DistanceMatrix
-from indistinct.algorithms.frontier import Frontier, sweep
-from indistinct.algorithms.mingen import MinGenCell
-from indistinct.algorithms.solutions import Solution, minimal_solutions
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.pipeline.stages import count, recode, recount
 from indistinct.policy import Policy
-from indistinct.policy.given_policy import one_policy
+from indistinct.policy.load import one_policy
+from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
-from indistinct.watch import Watch
+from indistinct.search import Samarati, Task
+from indistinct.search.full_domain.distance_matrix import DistanceMatrix
+from indistinct.search.full_domain.frontier import Frontier, sweep
+from indistinct.search.full_domain.mingen import MinGenCell
+from indistinct.search.full_domain.solutions import Solution, minimal_solutions
 
 
 def solutions(

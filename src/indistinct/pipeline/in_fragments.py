@@ -18,14 +18,14 @@ from indistinct.counting import FrequencyList, IntArray, Sensitive
 from indistinct.counting.bottom import merged_codes
 from indistinct.engine import FragmentPlan
 from indistinct.errors import InfeasibleError
+from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.recoding import Labels
 from indistinct.release import Release
-from indistinct.watch import Watch
 
 if TYPE_CHECKING:
-    from indistinct.algorithms import Algorithm, Task
     from indistinct.pipeline.stages import Counted
+    from indistinct.search import Algorithm, Task
 
 ROWS_PER_K = 100
 """No fragment has fewer rows than so many times the largest k, so that cuts cost little."""

@@ -6,16 +6,16 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
-from indistinct.algorithms import algorithm_of
-from indistinct.algorithms.mu_argus import MuArgus
-from indistinct.algorithms.mu_argus_dialogue import MuArgusDialogue
 from indistinct.engine import use_table
 from indistinct.errors import PolicyError
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.policy import Policy
-from indistinct.policy.given_policy import one_policy
+from indistinct.policy.load import one_policy
+from indistinct.progress import Watch
 from indistinct.release import Release
-from indistinct.watch import Watch
+from indistinct.search import algorithm_of
+from indistinct.search.mu_argus.dialogue import MuArgusDialogue
+from indistinct.search.mu_argus.mu_argus import MuArgus
 
 
 class MuArgusSession(MuArgusDialogue):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from indistinct.algorithms import Algorithm
-from indistinct.draws import Seed
 from indistinct.engine import use_table
 from indistinct.pipeline.refusals import refuse_other_levels, refuse_without_ledger
 from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, search
 from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.given_policy import any_policy
+from indistinct.policy.load import any_policy
+from indistinct.progress import Watch
+from indistinct.randomness import Seed
 from indistinct.release import Release
-from indistinct.watch import Watch
+from indistinct.search import Algorithm
 
 
 def anonymize(

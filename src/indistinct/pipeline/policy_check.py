@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from indistinct.algorithms import Task
-from indistinct.algorithms.algorithm import algorithm_of, declaration_of, refusal
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
+from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS, count_unicity
 from indistinct.engine import Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError
+from indistinct.linkage.functional_dependencies import Dependency, find_dependencies, unseen_pairs
 from indistinct.linkage.population import count_with_population
-from indistinct.linkage.telling_columns import Dependency, find_dependencies, unseen_pairs
 from indistinct.pipeline.refusals import (
     refuse_bad_key,
     refuse_broken_promises,
@@ -25,10 +24,11 @@ from indistinct.pipeline.refusals import (
 )
 from indistinct.pipeline.several_tables import check_tables
 from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.given_policy import any_policy
+from indistinct.policy.load import any_policy
 from indistinct.privacy import KAnonymity
-from indistinct.study.risk.cell_unicity import MOST_COLUMNS, count_unicity
-from indistinct.watch import Watch
+from indistinct.progress import Watch
+from indistinct.search import Task
+from indistinct.search.algorithm import algorithm_of, declaration_of, refusal
 
 FEWEST_ROWS = 100
 """In smaller tables everybody stands alone by a few cells; that is not worth a warning."""

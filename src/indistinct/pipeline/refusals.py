@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from indistinct.algorithms import Algorithm, Task
-from indistinct.algorithms.algorithm import declaration_of
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Person, Policy
-from indistinct.policy.column_names import NAMESAKES, names_people, number_people
+from indistinct.profiling.column_names import NAMESAKES, names_people, number_people
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
+from indistinct.search import Algorithm, Task
+from indistinct.search.algorithm import declaration_of
 from indistinct.showing.words import counted
 
 READ_AS_NUMBERS = ("intervals", "rounding")

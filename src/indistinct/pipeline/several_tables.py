@@ -7,22 +7,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.algorithms import Algorithm, Task
-from indistinct.algorithms.algorithm import algorithm_of, declaration_of, refusal
 from indistinct.counting import encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.counting.joined_tables import JoinedCount, count_tables
-from indistinct.draws import Seed
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
 from indistinct.pipeline.refusals import refused_cells
 from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
 from indistinct.policy import Person, TablesPolicy
+from indistinct.progress import Watch
 from indistinct.proof.tables_verdict import refuse_other_engines
+from indistinct.randomness import Seed
 from indistinct.recoding import LinkedRecoding
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.release.tables_release import TablesRelease, recode_tables
-from indistinct.watch import Watch
+from indistinct.search import Algorithm, Task
+from indistinct.search.algorithm import algorithm_of, declaration_of, refusal
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import indistinct
-from indistinct.algorithms import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.algorithms.algorithm import declaration_of, options_said
-from indistinct.algorithms.stated_bound import state_bound
 from indistinct.counting import FrequencyList, encode_eligible, read_as_declared, telling_of_compilation
-from indistinct.draws import SECURE, Draws, Seed
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -30,13 +26,17 @@ from indistinct.pipeline.refusals import (
     refused_cells,
 )
 from indistinct.policy import Person, Policy, TablesPolicy
+from indistinct.progress import Watch
+from indistinct.randomness import SECURE, Draws, Seed
 from indistinct.recoding import Recoding
 from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
+from indistinct.release.manifest import policy_digest
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.release import count_and_hide_people
-from indistinct.released.manifest import policy_digest
-from indistinct.watch import Watch
+from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
+from indistinct.search.algorithm import declaration_of, options_said
+from indistinct.search.bounds.stated_bound import state_bound
 
 
 @dataclass(frozen=True, slots=True)

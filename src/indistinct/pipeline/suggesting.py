@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from indistinct.linkage.telling_columns import unseen_pairs
+from indistinct.linkage.functional_dependencies import unseen_pairs
 from indistinct.pipeline.weighing import DIVERSE, MOST_MORE, MOST_OF_A_GROUP, Weighed, models_of, weigh
-from indistinct.policy import Column, Policy, quasi, role_words
-from indistinct.policy.column_names import is_one_of, names_people, words_of
+from indistinct.policy import Column, Policy, quasi
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, PrivacyModel
+from indistinct.profiling import role_words
+from indistinct.profiling.column_names import is_one_of, names_people, words_of
+from indistinct.profiling.column_roles import SHORTEST_PART, ColumnProfile
+from indistinct.profiling.profile import Profile
+from indistinct.progress import Watch
 from indistinct.showing.words import counted
-from indistinct.study.column_roles import SHORTEST_PART, ColumnProfile
-from indistinct.study.profiling import Profile
-from indistinct.watch import Watch
 
 COMMON = 0.9
 """A value of such a share of all rows is known of everybody: no group is asked for another beside it."""

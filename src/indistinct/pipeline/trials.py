@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from indistinct.algorithms.incumbent import DIGITS
 from indistinct.errors import PolicyError
 from indistinct.quality import measure_named
+from indistinct.search.full_domain.best_node.incumbent import DIGITS
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 

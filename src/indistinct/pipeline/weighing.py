@@ -10,8 +10,8 @@ from indistinct.engine import use_table
 from indistinct.errors import IndistinctError, InterruptedSearchError
 from indistinct.pipeline.stages import choose_algorithm, count, search
 from indistinct.privacy import AlphaK, LDiversity, PrivacyModel
+from indistinct.progress import Watch
 from indistinct.quality import Loss
-from indistinct.watch import Watch
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from indistinct.atomic_files import private_folder
 from indistinct.engine import Rows
 from indistinct.engine.formats import format_of
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check
-from indistinct.released.manifest import MANIFEST, manifest_text
-from indistinct.released.released_tables import ReleasedTables
-from indistinct.whole_files import private_folder
+from indistinct.release.manifest import MANIFEST, manifest_text
+from indistinct.release.released_tables import ReleasedTables
 
 BLOCK = 1 << 20
 

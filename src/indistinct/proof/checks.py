@@ -17,8 +17,8 @@ from indistinct.errors import TableError, VerificationError
 from indistinct.policy import Policy, TablesPolicy, sensitive_columns
 from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
-from indistinct.released.manifest import SIGNATURE, has_manifest, read_manifest
-from indistinct.released.released_tables import ReleasedTables, strange_parts
+from indistinct.release.manifest import SIGNATURE, has_manifest, read_manifest
+from indistinct.release.released_tables import ReleasedTables, strange_parts
 from indistinct.showing.words import counted
 
 PSEUDONYM_SHAPE = re.compile("[0-9a-f]{32}")
@@ -257,7 +257,7 @@ def folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy | None
 
 def signature_check(released: ReleasedTables, key: Any) -> Check:
     """Check that the manifest of a release folder is signed by the owner of a public key."""
-    from indistinct.released.signature import fingerprint, public_key, signature_mistake
+    from indistinct.release.signature import fingerprint, public_key, signature_mistake
 
     assert released.folder is not None  # it has a manifest
     owner = public_key(key)
@@ -274,7 +274,7 @@ def told_as_forged(table: Any, key: Any) -> Iterator[None]:
         yield
     except TableError:
         if key is not None and has_manifest(table):
-            from indistinct.released.signature import public_key, signature_mistake
+            from indistinct.release.signature import public_key, signature_mistake
 
             if wrong := signature_mistake(Path(table), public_key(key)):
                 raise VerificationError(f"the release does not verify: signature: {wrong}") from None

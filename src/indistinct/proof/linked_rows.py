@@ -9,10 +9,10 @@ from indistinct.engine import PROFILE, Rows
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.checks import Check
-from indistinct.proof.linked_people import linked_people_checks
 from indistinct.proof.people_recount import groups_in_people
-from indistinct.proof.person_trees import Numbers, OneTable, PersonTrees
-from indistinct.proof.tuples import Tuples
+from indistinct.proof.truth.linked_people import linked_people_checks
+from indistinct.proof.truth.person_trees import Numbers, OneTable, PersonTrees
+from indistinct.proof.truth.tuples import Tuples
 
 
 def linked_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:

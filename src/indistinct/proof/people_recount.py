@@ -17,7 +17,7 @@ from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
-from indistinct.proof.tuples import Tuples
+from indistinct.proof.truth.tuples import Tuples
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.showing.words import counted
 

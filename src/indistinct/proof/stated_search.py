@@ -23,7 +23,7 @@ from indistinct.proof.checks import Check
 from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL, TOLD_OF_DRAWN
 from indistinct.recoding.classes import LINK, TWO_TABLES
 from indistinct.registry import ALGORITHMS
-from indistinct.released.manifest import FORMAT, LINKED_TABLES
+from indistinct.release.manifest import FORMAT, LINKED_TABLES
 
 OF_FORMS = {TWO_TABLES: {"link", "not_protected", "tables"}, LINKED_TABLES: {"linked_tables"}}
 """What only a release of this form says."""

@@ -16,7 +16,7 @@ from indistinct.privacy import KAnonymity
 from indistinct.proof.checks import CLASSES, Check, Recount, stated_words
 from indistinct.recoding.classes import TWO_TABLES
 from indistinct.registry import MODELS
-from indistinct.released.manifest import PARTS
+from indistinct.release.manifest import PARTS
 
 IN_PEOPLE = "people: "
 HEAD = ("columns", "rows", "classes", "pseudonyms in ")

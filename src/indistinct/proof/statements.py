@@ -39,7 +39,7 @@ from indistinct.proof.stated_search import (
 from indistinct.proof.stated_tables import several_tables_mistakes
 from indistinct.proof.stated_verdict import verdict_mistakes
 from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
-from indistinct.released.manifest import LINKED_TABLES, policy_described, policy_digest
+from indistinct.release.manifest import LINKED_TABLES, policy_described, policy_digest
 from indistinct.showing.words import counted
 
 HEX = re.compile("[0-9a-f]+")

@@ -18,7 +18,6 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.privacy.model import BoolArray
-from indistinct.proof.by_column import general_like
 from indistinct.proof.checks import (
     Check,
     Recount,
@@ -30,12 +29,13 @@ from indistinct.proof.checks import (
     pseudonym_checks,
     unreadable_checks,
 )
-from indistinct.proof.linked_people import linked_people_checks
-from indistinct.proof.person_trees import Numbers, PersonTrees
 from indistinct.proof.stated_search import search_checks
 from indistinct.proof.stated_tables import stated_rows_checks
 from indistinct.proof.statements import mistakes_of_tables
-from indistinct.released.released_tables import ReleasedTables
+from indistinct.proof.truth.by_column import general_like
+from indistinct.proof.truth.linked_people import linked_people_checks
+from indistinct.proof.truth.person_trees import Numbers, PersonTrees
+from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
 QUASI_OF_ALL = "all tables"

@@ -22,7 +22,7 @@ from indistinct.proof.checks import (
     limit_checks,
     model_check,
 )
-from indistinct.proof.class_truth import untruths
+from indistinct.proof.truth.class_truth import untruths
 from indistinct.recoding.classes import LINK, NOTHING_HIDDEN
 from indistinct.showing.words import counted
 

@@ -18,7 +18,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import counted_people
 from indistinct.policy import PSEUDONYM, Policy, TablesPolicy, sensitive_columns
-from indistinct.policy.given_policy import any_policy
+from indistinct.policy.load import any_policy
 from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.canonical import canonical_checks
@@ -48,7 +48,7 @@ from indistinct.proof.perturbed_numbers import perturbation_checks
 from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL
 from indistinct.proof.stated_search import search_checks
 from indistinct.proof.statements import manifest_check, unchecked_statements
-from indistinct.released.released_tables import ReleasedTables
+from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
 
@@ -280,8 +280,8 @@ def _prove_apart(tables: Mapping[str, Rows], source: Rows, policy: Policy, claim
 
 def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: _Claims) -> list[Check]:
     """Check truthfulness, one to one, and least suppression against the original."""
-    from indistinct.proof.by_column import prove_by_column
-    from indistinct.proof.cell_by_cell import prove_cell_by_cell
+    from indistinct.proof.truth.by_column import prove_by_column
+    from indistinct.proof.truth.cell_by_cell import prove_cell_by_cell
 
     if claims.is_local:
         return prove_cell_by_cell(released, source, policy, claims.suppressed)

@@ -9,9 +9,9 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.counting.joined_tables import JoinedCount, TableCount
-from indistinct.draws import SECURE, Draws
 from indistinct.engine.plans import Plan, Shifts
 from indistinct.policy import Policy
+from indistinct.randomness import SECURE, Draws
 from indistinct.recoding.linked import LinkedRecoding
 from indistinct.recoding.recoding import BoolArray
 

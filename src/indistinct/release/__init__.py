@@ -1,7 +1,5 @@
 """A release in its maker's hands: its tables, its facts, its verdict, and how it is written."""
 
-from __future__ import annotations
+from indistinct.lazy import names_of_stub
 
-from indistinct.release.release import Release, recode_rows
-
-__all__ = ["Release", "recode_rows"]
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

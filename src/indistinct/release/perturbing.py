@@ -18,10 +18,10 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.draws import SECURE, Draws
 from indistinct.engine import Rows
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Microaggregation, Noise, Policy
+from indistinct.randomness import SECURE, Draws
 
 FloatArray = NDArray[np.float64]
 FINEST = 2.0**-53

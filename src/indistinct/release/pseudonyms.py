@@ -10,9 +10,9 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from indistinct.draws import SECURE, Draws
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM, Person, Policy
+from indistinct.randomness import SECURE, Draws
 
 SHORTEST_KEY = 32
 """Bytes of a key: as many as the digest has, so that nobody can try them all."""

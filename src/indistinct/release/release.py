@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from indistinct.draws import SECURE, Draws
+from indistinct.atomic_files import drop_draft, flush_all, flush_name, give_name, make_draft
 from indistinct.engine import ClassPlan, Encoded, LocalPlan, Plan, Rows
 from indistinct.errors import InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.policy import PSEUDONYM, Policy
@@ -17,12 +17,11 @@ from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import count_people, released_people_check
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
+from indistinct.randomness import SECURE, Draws
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import TWO_TABLES
 from indistinct.recoding.table_plans import with_shifts
-from indistinct.release.perturbing import perturb
-from indistinct.release.pseudonyms import PseudonymKey
-from indistinct.released.manifest import (
+from indistinct.release.manifest import (
     LINKED_TABLES,
     MANIFEST,
     VERIFIER,
@@ -33,9 +32,10 @@ from indistinct.released.manifest import (
     refuse_occupied,
     verifier_text,
 )
-from indistinct.released.released_tables import ReleasedTables
-from indistinct.released.signature import private_key, sign_manifest
-from indistinct.whole_files import drop_draft, flush_all, flush_name, give_name, make_draft
+from indistinct.release.perturbing import perturb
+from indistinct.release.pseudonyms import PseudonymKey
+from indistinct.release.released_tables import ReleasedTables
+from indistinct.release.signature import private_key, sign_manifest
 
 if TYPE_CHECKING:
     from indistinct.report.page import ReportOptions
@@ -202,7 +202,7 @@ class Release:
             path.write_text(manifest_text(content), "utf-8", newline="")
             self.signed_by = None if key is None else sign_manifest(staging, key)
             if metadata:
-                from indistinct.released.catalogue_records import write_metadata
+                from indistinct.release.catalogue_records import write_metadata
 
                 write_metadata(staging)
             again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house

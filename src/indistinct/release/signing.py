@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+from indistinct.atomic_files import write_whole
 from indistinct.errors import OutputError, TableError, VerificationError
 from indistinct.policy import Policy, TablesPolicy
 from indistinct.proof.verdict import verify
-from indistinct.released.manifest import MANIFEST, SIGNATURE, has_manifest
-from indistinct.released.signature import fingerprint, private_key
-from indistinct.whole_files import write_whole
+from indistinct.release.manifest import MANIFEST, SIGNATURE, has_manifest
+from indistinct.release.signature import fingerprint, private_key
 
 
 def sign(

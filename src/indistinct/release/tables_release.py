@@ -10,15 +10,15 @@ import numpy as np
 
 from indistinct.counting.joined_tables import JoinedCount
 from indistinct.counting.membership import NOWHERE, People
-from indistinct.draws import SECURE, Draws
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import PSEUDONYM, Person, TablesPolicy
+from indistinct.randomness import SECURE, Draws
 from indistinct.recoding import LinkedRecoding
 from indistinct.recoding.table_plans import people_gone, table_plans
+from indistinct.release.manifest import LINKED_TABLES
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.release import Release
-from indistinct.released.manifest import LINKED_TABLES
 from indistinct.showing.numbers import figure
 
 

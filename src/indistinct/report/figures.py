@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from indistinct.report.pairs import Pairs, visible_names
-from indistinct.report.risk_section import step_names
+from indistinct.report.sections.risk_section import step_names
 from indistinct.showing.chart import Chart, Line
 from indistinct.showing.words import counted
 

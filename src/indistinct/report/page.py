@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import indistinct
+from indistinct.atomic_files import EVERYBODY, OWNER_ONLY, write_whole
+from indistinct.disclosure_risk.risk_report import THRESHOLD
 from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.about import ABOUT
 from indistinct.policy.policy import about_mistakes
+from indistinct.progress import Watch
 from indistinct.registry import MEASURES
 from indistinct.report import figures
-from indistinct.report.attack_section import attack_outcomes
-from indistinct.report.column_section import columns
 from indistinct.report.conclusion import conclude
-from indistinct.report.ledger_section import ledger_entries
-from indistinct.report.limits import limits
-from indistinct.report.policy_words import policy_in_words
-from indistinct.report.reproduce import reproduce
-from indistinct.report.risk_section import release_unicity, risks
+from indistinct.report.sections.attack_section import attack_outcomes
+from indistinct.report.sections.column_section import columns
+from indistinct.report.sections.ledger_section import ledger_entries
+from indistinct.report.sections.limits import limits
+from indistinct.report.sections.policy_words import policy_in_words
+from indistinct.report.sections.reproduce import reproduce
+from indistinct.report.sections.risk_section import release_unicity, risks
+from indistinct.report.sections.suppression import suppression
+from indistinct.report.sections.three_questions import three_questions
+from indistinct.report.sections.tradeoff import tradeoff
 from indistinct.report.subject import Edition, Subject, open_subject
-from indistinct.report.suppression import suppression
-from indistinct.report.three_questions import three_questions
-from indistinct.report.tradeoff import tradeoff
 from indistinct.showing.numbers import figure, percent
-from indistinct.study.risk.risk_report import THRESHOLD
-from indistinct.watch import Watch
-from indistinct.whole_files import EVERYBODY, OWNER_ONLY, write_whole
 
 
 class ReportOptions(ReadingOptions, total=False):

@@ -19,8 +19,8 @@ from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import LINK
-from indistinct.released.manifest import has_manifest
-from indistinct.released.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
+from indistinct.release.manifest import has_manifest
+from indistinct.release.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
 
 Edition = Literal["internal", "public"]
 EDITIONS = ("internal", "public")

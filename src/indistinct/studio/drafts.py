@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.catalogue import CATALOGUE
+from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
 
 Nodes = dict[str, Any]
 """A tree as ``tree`` takes it: one root, labels as keys, values in lists."""

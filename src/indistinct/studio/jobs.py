@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import IndistinctError, InterruptedSearchError
-from indistinct.watch import Watch
+from indistinct.progress import Watch
 
 STAGES = {
     "open": "Opening the table",

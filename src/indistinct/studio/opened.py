@@ -11,10 +11,10 @@ from indistinct.engine import open_table
 from indistinct.errors import TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
-from indistinct.report.column_section import Counted
-from indistinct.studio.previews import Preview
+from indistinct.profiling.column_statistics import MOST_DISTINCT
+from indistinct.report.sections.column_section import Counted
 from indistinct.studio.settings import Settings, Spec
-from indistinct.study.column_looks import MOST_DISTINCT
+from indistinct.studio.widgets.previews import Preview
 
 LONGEST_STEM = 100
 """Bytes of a file's name before its ending; file systems take 255 with both."""

@@ -11,10 +11,10 @@ import indistinct as ix
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy
 from indistinct.policy import Column, Person, Role
-from indistinct.policy.policy_file import policy_of
+from indistinct.policy.files.policy_file import policy_of
 from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS
-from indistinct.report.column_section import Counted
+from indistinct.report.sections.column_section import Counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy

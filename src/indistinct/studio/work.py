@@ -15,26 +15,26 @@ import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES
-from indistinct.report.column_section import Counted, count_labels
-from indistinct.report.three_questions import three_questions
-from indistinct.studio.column_meanings import pair_by_meaning
+from indistinct.progress import Watch
+from indistinct.report.sections.column_section import Counted, count_labels
+from indistinct.report.sections.three_questions import three_questions
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
-from indistinct.studio.previews import text_cells
 from indistinct.studio.settings import Choice
-from indistinct.watch import Watch
+from indistinct.studio.widgets.column_meanings import pair_by_meaning
+from indistinct.studio.widgets.previews import text_cells
 
 if TYPE_CHECKING:
-    from indistinct.algorithms.frontier import Frontier
-    from indistinct.algorithms.solutions import Solution
     from indistinct.attacks import AttackRun, LinkReport
+    from indistinct.disclosure_risk import Risk, RowRisk
     from indistinct.ledger import Entry
     from indistinct.ledger.history import Linked
     from indistinct.ledger.store.spending import Spending
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release
-    from indistinct.study.risk import Risk, RowRisk
+    from indistinct.search.full_domain.frontier import Frontier
+    from indistinct.search.full_domain.solutions import Solution
 
 SHOWN_ROWS = 20
 MOST_DRAWN = 1500

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from indistinct.algorithms import Algorithm, Task
 from indistinct.counting import FrequencyList, Groups, Node, Tally
 from indistinct.errors import InfeasibleError
 from indistinct.privacy import PrivacyModel
 from indistinct.privacy.model import BoolArray
+from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import FullDomainRecoding, Recoding
+from indistinct.search import Algorithm, Task
 from indistinct.testing.random_tables import (
     EXAMPLES,
     asked_columns,
@@ -25,7 +26,6 @@ from indistinct.testing.random_tables import (
     tasks,
 )
 from indistinct.testing.recounted_rows import fingerprint, recount, released_rows
-from indistinct.watch import Watch
 
 TOLERANCE = 1e-9
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList, Node, Sensitive
 from indistinct.errors import MissingExtraError
 from indistinct.hierarchy import Hierarchy, keep, levels
 from indistinct.policy import Policy, quasi, sensitive
 from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.recoding import FullDomainRecoding
+from indistinct.search import Task
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

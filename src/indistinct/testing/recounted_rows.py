@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from indistinct.algorithms import Task
 from indistinct.counting import FrequencyList, Groups, Node, Tally
-from indistinct.proof.truth import Covers
+from indistinct.proof.truth.row_fits import Covers
 from indistinct.recoding import Classes, FullDomainRecoding, LocalRecoding, Recoding
+from indistinct.search import Task
 
 Texts = tuple[str | None, ...]
 Released = Counter[tuple[Texts, Texts]]

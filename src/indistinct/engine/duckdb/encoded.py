@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
-from indistinct.engine.duckdb import folding
+from indistinct.engine.duckdb import distinct_lines as folding
 from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.duckdb.source import Encoding, code_type, make_encoding, with_codes

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from indistinct.engine.duckdb.folding import Fold
+from indistinct.engine.duckdb.distinct_lines import Fold
 from indistinct.engine.duckdb.spans import with_durations
 
 Typed = Mapping[str, str]

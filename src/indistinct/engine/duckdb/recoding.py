@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from indistinct.draws import Draws
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
-from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.folding import SAFE_TYPES, rows_repeat
+from indistinct.engine.duckdb import distinct_lines as folding
+from indistinct.engine.duckdb.distinct_lines import SAFE_TYPES, rows_repeat
 from indistinct.engine.duckdb.moving_dates import shifted_sql
 from indistinct.engine.duckdb.source import DuckSource, Encoding, code_type, count_known_codes, store_coded_rows
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
+from indistinct.randomness import Draws
 
 # Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text,
 # unless the rows are so few that to make the type takes longer.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column, without_rests
 from indistinct.engine.duckdb.changed_numbers import Change, changed_numbers, number_sql
+from indistinct.engine.duckdb.distinct_lines import StoredRows
 from indistinct.engine.duckdb.encoded import DuckEncoded
-from indistinct.engine.duckdb.folding import StoredRows
 from indistinct.engine.duckdb.moving_dates import moment_sql
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql

@@ -19,9 +19,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from indistinct.atomic_files import make_private_folder, remove_private_folder
 from indistinct.engine.rows import usable_threads
 from indistinct.errors import TableError
-from indistinct.whole_files import make_private_folder, remove_private_folder
 
 SETTINGS = (
     "python_enable_replacements = false",

@@ -18,7 +18,7 @@ from numbers import Real
 import numpy as np
 
 from indistinct.engine.arrays import numbers
-from indistinct.engine.duckdb.folding import Fold, Folded
+from indistinct.engine.duckdb.distinct_lines import Fold, Folded
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.number_texts import are_whole, cell_texts
 from indistinct.engine.plans import OPERATORS, Condition

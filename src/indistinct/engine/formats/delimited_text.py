@@ -16,8 +16,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from indistinct.engine.duckdb import folding
-from indistinct.engine.duckdb.folding import Folded, StoredRows
+from indistinct.atomic_files import OWNER_ONLY
+from indistinct.engine.duckdb import distinct_lines as folding
+from indistinct.engine.duckdb.distinct_lines import Folded, StoredRows
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
@@ -26,7 +27,6 @@ from indistinct.engine.formats.file_format import COMPRESSED, FileFormat, Readin
 from indistinct.engine.formats.plain_writing import delimited_oddities
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
-from indistinct.whole_files import OWNER_ONLY
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18

@@ -19,10 +19,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from indistinct.atomic_files import make_private_folder, remove_private_folder
 from indistinct.engine.rows import usable_threads
 from indistinct.engine.spark.failures import spark_errors, under_way
 from indistinct.errors import MissingExtraError, TableError
-from indistinct.whole_files import make_private_folder, remove_private_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

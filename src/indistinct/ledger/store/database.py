@@ -34,9 +34,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.pool import NullPool
 
+from indistinct.atomic_files import drop_draft, flush, make_draft
 from indistinct.errors import LedgerError, MissingExtraError
 from indistinct.ledger.store.entry_files import PRIVATE_FILE, make_private_folder
-from indistinct.whole_files import drop_draft, flush, make_draft
 
 PATIENCE = 60
 """Seconds that a writer waits for the others; a transaction takes milliseconds."""

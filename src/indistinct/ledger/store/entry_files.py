@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from indistinct.atomic_files import drop_draft, flush, flush_all, flush_name, give_name, make_draft
 from indistinct.errors import LedgerError, OutputError, VerificationError
 from indistinct.ledger.store.entry import PLACE, Entry
-from indistinct.whole_files import drop_draft, flush, flush_all, flush_name, give_name, make_draft
 
 RELEASE = "release"
 """The folder inside an entry's folder that holds the release as its recipient got it; all else is private."""
@@ -123,7 +123,7 @@ class Files:
 
         A folder that holds something already is refused.
         """
-        from indistinct.released.manifest import refuse_occupied
+        from indistinct.release.manifest import refuse_occupied
 
         if goal.is_dir() and any(goal.iterdir()):
             raise OutputError(f"{goal} is not empty; name a new folder for the release")

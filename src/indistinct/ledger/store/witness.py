@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from indistinct.atomic_files import OWNER_ONLY, flush
 from indistinct.errors import LedgerError
 from indistinct.ledger.store.entry import DIGEST
 from indistinct.proof.checks import Check
 from indistinct.showing.words import counted
-from indistinct.whole_files import OWNER_ONLY, flush
 
 GIT = "git:"
 """How a witness begins that is a file in a git work tree."""

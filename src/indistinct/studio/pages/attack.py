@@ -9,15 +9,15 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.attacks import AttackRun
-from indistinct.attacks.guess_report import points
-from indistinct.attacks.link_report import SCOPE, LinkReport, bars, sentence
+from indistinct.attacks.guessing.guess_report import points
+from indistinct.attacks.linking.link_report import SCOPE, LinkReport, bars, sentence
+from indistinct.disclosure_risk.cell_unicity import Unicity
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame, needs_release
 from indistinct.studio.pages.one_row import OneRow
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_release
 from indistinct.studio.work import External, Work
-from indistinct.study.risk.cell_unicity import Unicity
 
 LEAD = "Try what a recipient could try: drop in a table that names people, such as a voter list, and see who is found."
 

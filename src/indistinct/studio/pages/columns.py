@@ -16,10 +16,10 @@ from nicegui.element import Element
 from indistinct.errors import IndistinctError
 from indistinct.policy import Role
 from indistinct.showing.words import counted
-from indistinct.studio import bulk, controls
-from indistinct.studio.distributions import distributions
-from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
-from indistinct.studio.pages.column_row import HEADS, ROLES, Row, read_weight
+from indistinct.studio.widgets import bulk, controls
+from indistinct.studio.widgets.column_row import HEADS, ROLES, Row, read_weight
+from indistinct.studio.widgets.distributions import distributions
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.work import Work
 
 LEAD = (

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from indistinct.algorithms.algorithm import declaration_of
 from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
 from indistinct.registry import ALGORITHMS
+from indistinct.search.algorithm import declaration_of
 from indistinct.showing.numbers import figure
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame, needs_table
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_table
 from indistinct.studio.work import Work
 
 LEAD = "Several algorithms run on the same table and policy; what each would release is counted again and measured."

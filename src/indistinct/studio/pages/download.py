@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame, needs_release
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_release
 from indistinct.studio.work import Work
 
 LEAD = "The policy file is all that the command line and a scheduled run need to make the same release again."

@@ -12,11 +12,12 @@ from nicegui import ui
 
 from indistinct.errors import HierarchyError, IndistinctError
 from indistinct.showing.words import counted
-from indistinct.studio import controls, drafts
-from indistinct.studio.distributions import distributions
+from indistinct.studio import drafts
 from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
-from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
-from indistinct.studio.previews import Preview
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.distributions import distributions
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
+from indistinct.studio.widgets.previews import Preview
 from indistinct.studio.work import Work
 
 LEAD = (

@@ -10,12 +10,12 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from indistinct.algorithms.frontier import Frontier
-from indistinct.algorithms.solutions import Solution
+from indistinct.search.full_domain.frontier import Frontier
+from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
-from indistinct.studio import controls
-from indistinct.studio.style import RAMP
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.style import RAMP
 
 FAILING = "#ffffff"
 EDGE, INK, QUIET = "#9aa7b3", "#1d2733", "#53606e"

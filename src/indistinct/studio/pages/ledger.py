@@ -13,11 +13,11 @@ from nicegui import ui
 from indistinct.errors import IndistinctError, LedgerError
 from indistinct.ledger.history import Linked
 from indistinct.ledger.store.spending import add_spending
+from indistinct.progress import Watch
 from indistinct.showing.words import list_names
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame
 from indistinct.studio.work import Work
-from indistinct.watch import Watch
 
 LEAD = (
     "Two releases that are each safe can reveal more together. A ledger remembers what was given to whom, and refuses "

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from indistinct.disclosure_risk import RowRisk
+from indistinct.disclosure_risk.row_risk import in_words
 from indistinct.hierarchy.hierarchy import label_text
+from indistinct.progress import Watch
 from indistinct.showing.words import list_names
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk
 from indistinct.studio.work import Work
-from indistinct.study.risk import RowRisk
-from indistinct.study.risk.row_risk import in_words
-from indistinct.watch import Watch
 
 
 class OneRow:

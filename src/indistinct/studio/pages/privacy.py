@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.algorithms.algorithm import declaration_of, options_of
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
-from indistinct.studio import controls
-from indistinct.studio.page_frame import frame, needs_table, next_step
+from indistinct.search.algorithm import declaration_of, options_of
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import frame, needs_table, next_step
 from indistinct.studio.work import Work
 
 LEAD = "What must hold for every group of people in the release, and what may be given up for it."

@@ -7,16 +7,16 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.algorithms.solutions import Solution
 from indistinct.policy import suppression_in_rows
 from indistinct.recoding.classes import TWO_TABLES
 from indistinct.registry import MEASURES
+from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.pages import lattice
-from indistinct.studio.style import RAMP
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
+from indistinct.studio.widgets.style import RAMP
 from indistinct.studio.work import Work
 
 LEAD = "The search finds a release that satisfies the policy; then the release is counted again, by other code."

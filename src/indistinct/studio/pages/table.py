@@ -12,8 +12,8 @@ from nicegui import ui
 from indistinct.engine.formats import name_formats
 from indistinct.examples import EXAMPLES
 from indistinct.showing.words import counted
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame, next_step
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame, next_step
 from indistinct.studio.work import Work
 
 LEAD = "Everything stays on this machine: the table is read where it lies, and nothing is sent anywhere."

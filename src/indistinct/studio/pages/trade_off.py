@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.algorithms.frontier import Frontier
-from indistinct.studio import controls
-from indistinct.studio.page_frame import Desk, frame, needs_table
-from indistinct.studio.style import PALETTE
+from indistinct.search.full_domain.frontier import Frontier
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_table
+from indistinct.studio.widgets.style import PALETTE
 from indistinct.studio.work import Work
 
 LEAD = "One sweep over all combinations of levels answers for every k and every limit at once. It counts k-anonymity."

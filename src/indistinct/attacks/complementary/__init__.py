@@ -1,0 +1,1 @@
+"""Joining several releases of the same people."""

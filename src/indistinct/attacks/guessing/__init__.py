@@ -1,0 +1,1 @@
+"""Attacks that guess, and how often they are right."""

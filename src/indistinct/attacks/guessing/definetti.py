@@ -1,0 +1,210 @@
+"""deFinetti: which sensitive value of its class belongs to whom, by what all classes of two tables say together.
+
+A release of two tables publishes quasi cells as they are, and the sensitive values of each class apart. Within a class
+every assignment looks as likely as any other. But the classes together tell which cells go with which values, and that
+tells which assignments are likelier: whoever smokes rather has the bronchitis of the class. A naive Bayes learner is
+trained on all possible pairs, assignments are weighted by it, it is trained on those, and so on.
+
+Source: Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009. He draws assignments; here their expected values
+are scaled until every row has one value and every value its number of rows (Sinkhorn).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from indistinct.attacks.guessing.guess_report import Guess, GuessReport
+from indistinct.attacks.guessing.rates import paired_difference
+from indistinct.attacks.people_notes import people_notes
+from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from indistinct.attacks.guessing.known_cells import Cells
+    from indistinct.attacks.guessing.label_spread import FloatArray
+    from indistinct.attacks.guessing.learned_release import LearnedRelease
+    from indistinct.counting import IntArray
+    from indistinct.policy import Policy
+
+ROUNDS = 25
+"""How often the learner is trained anew."""
+SCALINGS = 15
+"""How often assignments are scaled in a round."""
+MOST_PAIRS = 40_000_000
+"""Rows of the quasi table times values of their class, beyond which a release is not attacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeFinettiReport(GuessReport):
+    """How often the value of a row of the quasi table is guessed right, by patterns and by shares of its class."""
+
+    attack: ClassVar[str] = "definetti"
+    main_words: ClassVar[str] = "whoever learns from all classes is"
+    control_words: ClassVar[str] = "whoever takes the most frequent value of the class"
+    assumed: ClassVar[tuple[str, ...]] = ("nothing but both tables of the release",)
+    advice: ClassVar[tuple[str, ...]] = (
+        "take larger classes, or ask for t-closeness, so that classes differ less from each other",
+        "or release one generalized table, in which fewer cells go with values",
+    )
+    scope: ClassVar[str] = (
+        "A simple learner was trained on the classes. Rows were counted whose quasi cells have one value in the "
+        "private table; a better learner, or one who knows other people as well, may guess better."
+    )
+
+
+def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: Any, **reading: Any) -> DeFinettiReport:
+    """Give how often the sensitive value of a row of the quasi table is guessed right from both tables.
+
+    ``release`` is a Release of two tables, its folder, or ``{"quasi": …, "sensitive": …}``; ``original`` is the private
+    table, which says who is right. ``reading`` goes to the engine.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import Anatomy, LDiversity, Policy, quasi, sensitive, anonymize
+    >>> policy = Policy(columns={"smokes": quasi(), "ill": sensitive()}, privacy=[LDiversity(2)])
+    >>> illnesses = ["bronchitis", "flu", "bronchitis", "gout"]
+    >>> table = pa.table({"smokes": ["yes", "no"] * 40, "ill": illnesses * 20})
+    >>> with anonymize(table, policy, algorithm=Anatomy()) as release:
+    ...     definetti(release, policy, table).notes
+    ('ill: 40 rows were not counted, whose quasi cells have several values in the original',)
+    """
+    from indistinct.attacks.guessing.known_cells import guessable, people_of, with_shared_texts
+    from indistinct.attacks.guessing.learned_release import LearnedRelease
+    from indistinct.policy.load import one_policy
+    from indistinct.release.released_tables import ReleasedTables
+
+    policy = one_policy(policy)
+    tables = ReleasedTables.of(release, policy, **reading)
+    if not tables.is_apart:
+        raise PolicyError("release: has one table; this attack joins the classes of two")
+    columns = list(policy.quasi)
+    sensitive, notes = guessable(policy, columns)
+    learned = LearnedRelease.read(tables, columns, sensitive)
+    people = people_of(original, policy, [*columns, *sensitive], "original", **reading)
+    people, values = with_shared_texts([people, learned.values], sensitive)
+    people, known = with_shared_texts([people, learned.known], columns)
+    learned = LearnedRelease(known, values, is_apart=True)
+    guesses = []
+    for name in sensitive:
+        truth = _truth(people, known, columns, name)
+        pairs = _Pairs.of(learned, name)
+        if len(pairs.rows) * len(columns) > MOST_PAIRS:
+            notes.append(f"{name}: the classes are too large to be attacked")
+            continue
+        guessed, likeliest = pairs.guess(columns)
+        is_known = truth >= 0
+        weights = known.counts
+        counts = [
+            int(weights[is_known & (right == (guessed == truth)) & (other == (likeliest == truth))].sum())
+            for right, other in ((True, True), (True, False), (False, True), (False, False))
+        ]
+        if left := int(weights[~is_known].sum()):
+            notes.append(
+                f"{name}: {left:,} rows were not counted, whose quasi cells have several values in the original"
+            )
+        tries = sum(counts)
+        if tries:
+            right, control = counts[0] + counts[1], counts[0] + counts[2]
+            guesses.append(Guess(name, tries, right, tries, control, paired_difference(*counts)))
+    return DeFinettiReport(tuple(guesses), (*people_notes(policy), *notes))
+
+
+def _truth(people: Cells, known: Cells, columns: Sequence[str], name: str) -> IntArray:
+    """Give the value of each distinct row of the quasi table, -1 where the original has several, or nobody."""
+    import numpy as np
+
+    cells = np.concatenate([np.stack([table.codes[column] for column in columns], axis=1) for table in (people, known)])
+    which = np.asarray(np.unique(cells, axis=0, return_inverse=True)[1]).ravel()
+    of_people, of_rows = which[: len(people.counts)], which[len(people.counts) :]
+    number = int(which.max()) + 1
+    lowest, highest = np.full(number, len(people.texts[name])), np.full(number, -1)
+    np.minimum.at(lowest, of_people, people.codes[name])
+    np.maximum.at(highest, of_people, people.codes[name])
+    return np.where(lowest == highest, highest, -1)[of_rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Every distinct row of the quasi table beside every value of its class."""
+
+    learned: LearnedRelease
+    rows: IntArray
+    values: IntArray
+    classes: IntArray
+    """The number of the class and value of each pair, for sums over all rows of the class."""
+    wanted: FloatArray
+    """How many rows of the class have the value of the pair."""
+    number: int
+
+    @classmethod
+    def of(cls, learned: LearnedRelease, name: str) -> _Pairs:
+        """Join both tables by class, each value of a class once."""
+        import numpy as np
+
+        from indistinct.recoding.classes import LINK
+
+        (rows, entries), _ = learned.class_pairs()
+        value, number = learned.values.codes[name][entries], len(learned.values.texts[name])
+        keys, where = np.unique(rows * number + value, return_inverse=True)
+        wanted = np.bincount(where, learned.values.counts[entries], len(keys))
+        rows, value = np.divmod(keys, number)
+        classes = np.unique(learned.known.codes[LINK][rows] * number + value, return_inverse=True)[1]
+        return cls(learned, rows, value, np.asarray(classes).ravel(), wanted.astype(np.float64), number)
+
+    def guess(self, columns: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Give the value that is guessed for each row, and the most frequent one of its class."""
+        import numpy as np
+
+        from indistinct.attacks.guessing.known_cells import count_pairs
+        from indistinct.attacks.guessing.naive_bayes import NaiveBayes
+
+        known = self.learned.known
+        counts = known.counts[self.rows].astype(np.float64)
+        cells = [known.codes[column] for column in columns]
+        sizes = [len(known.texts[column]) for column in columns]
+        begun = self._by_row(self.wanted)
+        belief = begun
+        for _ in range(ROUNDS):
+            weights = belief * counts
+            shares = np.bincount(self.values, weights, self.number).astype(np.float64)
+            tables = [
+                count_pairs(own[self.rows], self.values, weights, (size, self.number))
+                for own, size in zip(cells, sizes, strict=True)
+            ]
+            learner = NaiveBayes.train(shares, tables)
+            score = sum(given[own[self.rows], self.values] for given, own in zip(learner.given, cells, strict=True))
+            before, belief = belief, self._scale(np.asarray(score), counts)
+            if np.abs(belief - before).max(initial=0.0) < 1e-6:
+                break
+        return self._best(belief), self._best(begun)
+
+    def _by_row(self, weights: FloatArray) -> FloatArray:
+        """Give weights so that those of each row add up to 1."""
+        import numpy as np
+
+        found: FloatArray = weights / np.bincount(self.rows, weights, len(self.learned.known.counts))[self.rows]
+        return found
+
+    def _scale(self, score: FloatArray, counts: FloatArray) -> FloatArray:
+        """Give how likely each pair is: every row has one value, every value of a class its number of rows."""
+        import numpy as np
+
+        best = np.full(len(self.learned.known.counts), -np.inf)
+        np.maximum.at(best, self.rows, score)
+        belief = self._by_row(np.exp(np.maximum(score - best[self.rows], -30.0)) * self.wanted)
+        for _ in range(SCALINGS):
+            have = np.bincount(self.classes, belief * counts)[self.classes]
+            belief = self._by_row(belief * self.wanted / np.maximum(have, 1e-300))
+        return belief
+
+    def _best(self, belief: FloatArray) -> IntArray:
+        """Give the likeliest value of each row; of equals the first, by a number that has no meaning."""
+        import numpy as np
+
+        order = np.lexsort((self.values, -np.round(belief, 9), self.rows))
+        first = np.append(True, self.rows[order][1:] != self.rows[order][:-1])
+        found = np.full(len(self.learned.known.counts), -1)
+        found[self.rows[order[first]]] = self.values[order[first]]
+        return found

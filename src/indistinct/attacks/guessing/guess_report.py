@@ -1,0 +1,185 @@
+"""GuessReport: how often an attack that guesses is right, how often its control is, and what lies between them.
+
+A guess can be right without the release: most people have the frequent values, and what holds for many holds for those
+in the table as well. So each attack comes with a control that lacks what the release tells of its own people. The
+difference between both, with its interval, is what the release adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from indistinct.attacks.guessing.rates import Interval, wilson
+from indistinct.showing.numbers import percent
+from indistinct.showing.words import counted
+
+MATTERS = 0.01
+"""A difference of rates that is surely above this is held against a release: one guess in a hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """How often guesses about one thing were right: counts, and no cell."""
+
+    what: str
+    """The column whose value was guessed, or what else was tried."""
+    people: int
+    """The people about whom it was guessed, or how often it was tried."""
+    right: int
+    control_people: int
+    control_right: int
+    interval: Interval
+    """The 95 % interval of the difference between the rate and that of the control."""
+    baseline_right: int | None = None
+    """How often whoever knows only the shares of all values is right, of ``people``; None where there are none."""
+    baseline_interval: Interval | None = None
+    """The interval of the difference between the rate and that of the baseline."""
+
+    @property
+    def rate(self) -> float:
+        """The share of right guesses."""
+        return self.right / self.people if self.people else 0.0
+
+    @property
+    def control(self) -> float:
+        """The share of right guesses of the control."""
+        return self.control_right / self.control_people if self.control_people else 0.0
+
+    @property
+    def baseline(self) -> float | None:
+        """The share of right guesses by shares alone."""
+        return None if self.baseline_right is None else self.baseline_right / max(1, self.people)
+
+    @property
+    def difference(self) -> float:
+        """By how much the rate is above that of the control."""
+        return self.rate - self.control
+
+    @property
+    def is_found(self) -> bool:
+        """The attack is better than its control and its baseline, not by chance, and by more than a hundredth."""
+        return self.people > 0 and self.surely > MATTERS
+
+    @property
+    def surely(self) -> float:
+        """The least difference from control and baseline that is within both intervals."""
+        return min(self.interval[0], self.interval[0] if self.baseline_interval is None else self.baseline_interval[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the rates as JSON takes them."""
+        return {
+            "what": self.what,
+            "people": self.people,
+            "right": self.right,
+            "rate": self.rate,
+            "rate_interval": list(wilson(self.right, self.people)),
+            "control_people": self.control_people,
+            "control_right": self.control_right,
+            "control": self.control,
+            "control_interval": list(wilson(self.control_right, self.control_people)),
+            "baseline": self.baseline,
+            "difference": self.difference,
+            "interval": list(self.interval),
+            "baseline_interval": None if self.baseline_interval is None else list(self.baseline_interval),
+            "is_found": self.is_found,
+        }
+
+    def sentence(self, main: str, control: str) -> str:
+        """Say in English how often it was right; ``main`` and ``control`` say who guessed."""
+        low, high = self.interval
+        said = (
+            f"{self.what}: {main} right for {percent(self.rate)} of {counted(self.people, 'guess', 'guesses')}, "
+            f"{control} for {percent(self.control)}; difference {points(self.difference)} "
+            f"({points(low)} to {points(high)})"
+        )
+        return said if self.baseline is None else f"{said}; the most frequent value for {percent(self.baseline)}"
+
+
+def points(share: float) -> str:
+    """Give a difference of rates in points of per cent.
+
+    >>> points(0.1234), points(-0.0004)
+    ('+12.3', '-0.0')
+    """
+    return f"{100 * share:+.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class GuessReport:
+    """What an attack that guesses found: rates of the attack and of its control, and no cell of any table."""
+
+    attack: ClassVar[str]
+    main_words: ClassVar[str]
+    """Who guesses."""
+    control_words: ClassVar[str]
+    """Who guesses without what the release tells of its people."""
+    assumed: ClassVar[tuple[str, ...]]
+    """What whoever guesses is assumed to know."""
+    advice: ClassVar[tuple[str, ...]]
+    """What to do where something was found."""
+    scope: ClassVar[str]
+    """What was looked for, and what was not."""
+
+    guesses: tuple[Guess, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> tuple[Guess, ...]:
+        """The guesses that are better than their control."""
+        return tuple(guess for guess in self.guesses if guess.is_found)
+
+    @property
+    def worst(self) -> Guess | None:
+        """The guess that is the most above its control; None if there was none."""
+        return max(self.guesses, key=lambda guess: guess.surely, default=None)
+
+    @property
+    def sentences(self) -> list[str]:
+        """Each rate beside that of its control, in English; those first that are the most above it."""
+        ordered = sorted(self.guesses, key=lambda guess: -guess.surely)
+        return [guess.sentence(self.main_words, self.control_words) for guess in ordered]
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        if not self.guesses:
+            return "nothing could be guessed"
+        if not self.found:
+            is_more = self.worst is not None and self.worst.interval[0] > 0
+            return f"{self.main_words} right {'hardly more' if is_more else 'no more'} often than {self.control_words}"
+        worst = max(self.found, key=lambda guess: guess.surely)
+        return (
+            f"{self.main_words} right about {worst.what} {percent(worst.rate)} of the time, {self.control_words} "
+            f"{percent(worst.control)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the report as JSON takes it."""
+        return {
+            "attack": self.attack,
+            "assumed": list(self.assumed),
+            "main": self.main_words,
+            "control": self.control_words,
+            "guesses": [guess.to_dict() for guess in self.guesses],
+            "summary": self.summary,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.attack}: {self.summary}", *(f"  - {said}" for said in self.sentences)]
+        lines += [f"assumed: {one}" for one in self.assumed]
+        lines += [f"note: {note}" for note in self.notes]
+        if self.found:
+            lines += ["", "what to do:", *(f"  - {advice}" for advice in self.advice)]
+        return "\n".join([*lines, "", self.scope])
+
+    def _repr_html_(self) -> str:
+        from indistinct.showing.notebook import card, table
+
+        rows = [
+            [guess.what, guess.people, percent(guess.rate), percent(guess.control), *map(points, guess.interval)]
+            for guess in self.guesses
+        ]
+        shown = table(["", "guesses", "right", "control", "difference from", "to"], rows)
+        return card(f"attack: {self.attack}", self.summary, {}, shown)

@@ -1,0 +1,211 @@
+"""Inference: how well somebody guesses the sensitive value of a person whose quasi cells are known, with the release.
+
+A naive Bayes learner is trained on the released rows; a label counts in equal parts for the values that it covers. It
+guesses about the people who are in the release. The same learner, trained on other people whose cells are blurred as
+the release blurs them, is the control: what it guesses follows from what holds for people in general. The most
+frequent value is the baseline.
+
+Source: the three attacks, main, baseline and control, are those of Giomi et al., A unified framework for quantifying
+privacy risk in synthetic data, PoPETs 2023.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from indistinct.attacks.guessing.guess_report import Guess, GuessReport
+from indistinct.attacks.guessing.rates import Interval, paired_difference
+from indistinct.attacks.people_notes import people_notes
+from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from indistinct.attacks.guessing.known_cells import Cells
+    from indistinct.attacks.guessing.label_spread import FloatArray, LabelSpread
+    from indistinct.attacks.guessing.naive_bayes import NaiveBayes
+    from indistinct.counting import IntArray
+    from indistinct.policy import Policy
+
+FOLDS = 10
+"""Without other people, so many parts of the private table are each guessed about by what the others teach."""
+MOST_PEOPLE = 50_000
+"""About so many people it is guessed; of more some are drawn."""
+MOST_VALUES = 1_000
+"""A sensitive column with more different values is not guessed."""
+MOST_ENTRIES = 20_000_000
+"""Labels or ranks times values, beyond which a known column is left out."""
+SEED = 1
+DIVIDED = (
+    "the control was trained on other people of the same table, who may share a group with whom it guesses about; "
+    "people who are not in the release at all make a stronger one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceReport(GuessReport):
+    """How often a learner guesses sensitive values right: trained on the release, and on other people."""
+
+    attack: ClassVar[str] = "inference"
+    main_words: ClassVar[str] = "a learner that was trained on the release is"
+    control_words: ClassVar[str] = "one that was trained on other people"
+    assumed: ClassVar[tuple[str, ...]] = (
+        "somebody's quasi cells as they were, and that she is in the release",
+        "the policy's hierarchies, and which values each column has",
+    )
+    advice: ClassVar[tuple[str, ...]] = (
+        "ask for t-closeness or beta-likeness of the sensitive column, which bound what a group adds to what is known",
+        "take a larger k, or coarser levels of the columns that go with the value",
+    )
+    scope: ClassVar[str] = (
+        "A simple learner guessed; a better one, or one who knows more columns, may guess better. What holds for "
+        "people in general can be learned from any table, and is not held against this one."
+    )
+
+
+def inference(
+    release: Any,
+    policy: Policy | str | os.PathLike[str],
+    original: Any,
+    *,
+    control: Any = None,
+    known: Sequence[str] | None = None,
+    **reading: Any,
+) -> InferenceReport:
+    """Give how often sensitive values are guessed right from a release, and how often from other people.
+
+    ``release`` is a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or a released table of any kind.
+    ``original`` is the private table; it says who is in the release, and whether a guess was right. ``control`` is a
+    table of people who are not in the release; without it the original is divided, and a learner guesses about each
+    part that was trained on the others. Then whoever shares a group with somebody teaches the control, too, so that
+    what a whole group has in common is not held against the release. ``known`` names the columns that are known of
+    people, else all quasi columns. ``reading`` goes to the engine. Draws have a fixed seed.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import KAnonymity, Policy, quasi, sensitive
+    >>> policy = Policy(columns={"room": quasi(), "ill": sensitive()}, privacy=[KAnonymity(2)])
+    >>> rooms = [str(row // 2) for row in range(80)]
+    >>> table = pa.table({"room": rooms, "ill": [["flu", "gout"][int(room) % 7 % 2] for room in rooms]})
+    >>> inference(table, policy, table).guesses[0].right
+    80
+    """
+    from indistinct.attacks.guessing.known_cells import (
+        coverages_of,
+        fitting_rows,
+        guessable,
+        people_of,
+        with_shared_texts,
+    )
+    from indistinct.attacks.guessing.label_spread import LabelSpread
+    from indistinct.attacks.guessing.learned_release import LearnedRelease
+    from indistinct.policy.load import one_policy
+    from indistinct.release.released_tables import ReleasedTables
+
+    policy = one_policy(policy)
+    columns = list(policy.quasi if known is None else known)
+    sensitive, notes = guessable(policy, columns)
+    learned = LearnedRelease.read(ReleasedTables.of(release, policy, **reading), columns, sensitive)
+    people = [people_of(original, policy, [*columns, *sensitive], "original", **reading)]
+    if control is not None:
+        people.append(people_of(control, policy, [*columns, *sensitive], "control", **reading))
+    *people, values = with_shared_texts([*with_shared_texts(people, columns), learned.values], sensitive)
+    learned = learned.with_values(values)
+    coverages = coverages_of(policy, learned.known, people[0], columns)
+    inside = people[0].only(fitting_rows(learned.known, people[0], coverages, columns) > 0)
+    if not inside.rows:
+        raise PolicyError("original: nobody of this table fits a row of the release; is it the table it was made of?")
+    guesses = []
+    for name in sensitive:
+        number = len(inside.texts[name])
+        if number > MOST_VALUES:
+            notes.append(f"{name}: has more than {MOST_VALUES:,} values, too many to guess")
+            continue
+        taught = {
+            column: _Taught(LabelSpread.of(coverage), coverage.ranks, learned.beside(column, name))
+            for column, coverage in zip(columns, coverages, strict=True)
+            if max(len(coverage.covered), coverage.number) * number <= MOST_ENTRIES
+        }
+        notes += [f"{column}: too many values for {name}, left out" for column in columns if column not in taught]
+        guesses.append(_Guesser(name, taught, learned.shares(name)).guess(inside, people[1:]))
+    notes += [] if control is not None else [DIVIDED]
+    return InferenceReport(tuple(guesses), (*people_notes(policy), *notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Taught:
+    """What the release teaches of one known column."""
+
+    spread: LabelSpread
+    ranks: IntArray
+    """The rank of each value."""
+    rows: FloatArray
+    """(labels, values): the released rows."""
+
+    def of_people(self, codes: IntArray, values: IntArray, counts: IntArray) -> FloatArray:
+        """Give (labels, values) of other people, with the labels that the release has for such cells."""
+        from indistinct.attacks.guessing.known_cells import count_pairs
+
+        shape = (len(self.spread.widths), self.rows.shape[1])
+        people = count_pairs(self.ranks[codes], values, counts, shape)
+        return self.spread.gather(people.astype(float), self.rows.sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Guesser:
+    """Trains learners for one sensitive column, and counts whose value they guess."""
+
+    column: str
+    taught: Mapping[str, _Taught]
+    shares: FloatArray
+    """The released rows of each value."""
+
+    def guess(self, inside: Cells, others: Sequence[Cells]) -> Guess:
+        """Guess about the people in the release, by the release and by others."""
+        import numpy as np
+
+        ranks = {name: taught.ranks[inside.codes[name]] for name, taught in self.taught.items()}
+        truth = inside.codes[self.column]
+        learner = self._train({name: taught.rows for name, taught in self.taught.items()}, self.shares)
+        is_right = learner.guess(list(ranks.values()), len(truth)) == truth
+        is_mode = truth == int(self.shares.argmax())
+        by_others, by_mode = np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)
+        for asked, teachers in _folds(inside, others):
+            weights, some = asked[asked > 0], np.flatnonzero(asked)
+            values = teachers.codes[self.column]
+            tables = {
+                name: taught.of_people(teachers.codes[name], values, teachers.counts)
+                for name, taught in self.taught.items()
+            }
+            taught_by_others = self._train(
+                tables, np.bincount(values, teachers.counts, len(self.shares)).astype(np.float64)
+            )
+            is_too = taught_by_others.guess([own[some] for own in ranks.values()], len(some)) == truth[some]
+            for table, is_other in ((by_others, is_too), (by_mode, is_mode[some])):
+                np.add.at(table, (is_right[some].astype(int), is_other.astype(int)), weights)
+        people = int(by_others.sum())
+        right, control, baseline = int(by_others[1].sum()), int(by_others[:, 1].sum()), int(by_mode[:, 1].sum())
+        return Guess(self.column, people, right, people, control, _interval(by_others), baseline, _interval(by_mode))
+
+    def _train(self, rows: Mapping[str, FloatArray], values: FloatArray) -> NaiveBayes:
+        from indistinct.attacks.guessing.naive_bayes import NaiveBayes
+
+        return NaiveBayes.train(values, [taught.spread.spread(rows[name]) for name, taught in self.taught.items()])
+
+
+def _folds(inside: Cells, others: Sequence[Cells]) -> Iterator[tuple[IntArray, Cells]]:
+    """Give whom each control guesses about, as counts of the distinct people, and the people that teach it."""
+    import numpy as np
+
+    draw = np.random.default_rng(SEED)
+    share = min(1.0, MOST_PEOPLE / inside.rows)
+    folds = [inside.counts] if others else list(draw.multinomial(inside.counts, np.full(FOLDS, 1 / FOLDS)).T)
+    for fold in folds:
+        asked = fold if share == 1 else draw.binomial(fold, share)
+        yield asked, others[0] if others else inside.only(slice(None), inside.counts - fold)
+
+
+def _interval(table: IntArray) -> Interval:
+    """Give the interval of the difference between two guesses, by whether the one and the other were right."""
+    return paired_difference(int(table[1, 1]), int(table[1, 0]), int(table[0, 1]), int(table[0, 0]))

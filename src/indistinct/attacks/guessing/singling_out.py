@@ -1,0 +1,159 @@
+"""Singling out: how often a description that was read from the release fits exactly one person of the private table.
+
+A few cells of a released row describe somebody: 30 to 39 years, female, flu. Where they fit one person only, she is
+singled out. Some descriptions do so by chance; the control shows how often, by people who are not in the release, or by
+descriptions whose cells come from rows of their own.
+
+Source: Cohen and Nissim, Towards formalizing the GDPR's notion of singling out, PNAS 2020; Giomi et al., PoPETs 2023,
+whose attack takes raw values. Here a label fits every value that it covers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from indistinct.attacks.guessing.guess_report import Guess, GuessReport
+from indistinct.attacks.guessing.rates import difference
+from indistinct.attacks.people_notes import people_notes
+from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from indistinct.attacks.guessing.known_cells import Cells
+    from indistinct.counting import IntArray
+    from indistinct.policy import Policy
+
+CELLS = (2, 3, 4)
+TRIES = 300
+MOST_PEOPLE = 200_000
+"""Of a table with more distinct people nobody is looked for."""
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SinglingOutReport(GuessReport):
+    """How often a few cells of a released row fit one person, and how often cells by chance do."""
+
+    attack: ClassVar[str] = "singling_out"
+    main_words: ClassVar[str] = "a description read from the release singles somebody out and is"
+    control_words: ClassVar[str] = "one without it"
+    assumed: ClassVar[tuple[str, ...]] = ("nothing but the release, and the policy's hierarchies",)
+    advice: ClassVar[tuple[str, ...]] = (
+        "release fewer columns as they are: recode or leave out those that are not quasi",
+        "make columns that others may know quasi, so that k people share them",
+    )
+    scope: ClassVar[str] = (
+        "Descriptions are cells of one row in a few columns, drawn at random. A better choice of rows and columns "
+        "singles out more; and to single somebody out is not yet to know who it is."
+    )
+
+
+def singling_out(
+    release: Any,
+    policy: Policy | str | os.PathLike[str],
+    original: Any,
+    *,
+    control: Any = None,
+    cells: Sequence[int] = CELLS,
+    tries: int = TRIES,
+    **reading: Any,
+) -> SinglingOutReport:
+    """Give how often a few cells of a released row fit exactly one person of the original.
+
+    ``control`` is a table of people who are not in the release, to whom the same descriptions are held; without it the
+    control's descriptions take each cell from another released row. For each number of ``cells`` so many ``tries`` are
+    made, with a fixed seed. ``reading`` goes to the engine.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import KAnonymity, Policy, other, quasi
+    >>> policy = Policy(columns={"sex": quasi(), "bill": other()}, privacy=[KAnonymity(2)])
+    >>> table = pa.table({"sex": ["f", "m"] * 20, "bill": [str(100 + row) for row in range(40)]})
+    >>> singling_out(table, policy, table, cells=[2]).guesses[0].rate
+    1.0
+    """
+    import numpy as np
+
+    from indistinct.attacks.guessing.known_cells import cells_of, people_of, with_shared_texts
+    from indistinct.policy.load import one_policy
+    from indistinct.release.released_tables import ReleasedTables
+
+    policy = one_policy(policy)
+    changed = {*policy.perturbed, *policy.shifted}
+    with ReleasedTables.of(release, policy, **reading).quasi_rows() as rows:
+        names = [name for name in policy.with_role("quasi", "sensitive", "other") if name in rows.columns()]
+        names = [name for name in names if name not in changed]
+        if not names:
+            raise PolicyError("columns: the release has no column whose cells are those of people")
+        released = cells_of(rows, names)
+    tables = [people_of(original, policy, names, "original", **reading)]
+    if control is not None:
+        tables.append(people_of(control, policy, names, "control", **reading))
+    tables = with_shared_texts(tables, names)
+    if max(len(table.counts) for table in tables) > MOST_PEOPLE:
+        raise PolicyError(f"original: has more than {MOST_PEOPLE:,} different people, too many to look for")
+    people = _Described.of(policy, released, tables, names)
+    draw = np.random.default_rng(SEED)
+    share = released.counts / released.counts.sum()
+    guesses = []
+    for number in sorted({min(one, len(names)) for one in cells}):
+        right = control_right = 0
+        for _ in range(tries):
+            columns = draw.permutation(len(names))[:number].tolist()
+            row, *others = draw.choice(len(share), number + 1, p=share).tolist()
+            right += people.fitting(0, columns, [row] * number) == 1
+            rows_of_control = others if control is None else [row] * number
+            control_right += people.fitting(len(tables) - 1, columns, rows_of_control) == 1
+        interval = difference(right, tries, control_right, tries)
+        guesses.append(Guess(f"{number} cells", tries, right, tries, control_right, interval))
+    return SinglingOutReport(tuple(guesses), tuple(people_notes(policy)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """Who of some tables fits labels of a release."""
+
+    released: Cells
+    names: Sequence[str]
+    ranks: Sequence[Sequence[IntArray]]
+    """Of each table and column the rank of each distinct person."""
+    counts: Sequence[IntArray]
+    is_covered: Sequence[NDArray[np.bool_]]
+    """Of each column (labels, ranks)."""
+
+    @classmethod
+    def of(cls, policy: Policy, released: Cells, tables: Sequence[Cells], names: Sequence[str]) -> _Described:
+        """Work out what the labels of each column cover."""
+        import numpy as np
+
+        from indistinct.hierarchy import keep
+        from indistinct.linkage.coverage import Coverage
+
+        ranks: list[list[IntArray]] = [[] for _ in tables]
+        covered = []
+        for name in names:
+            column = policy.columns[name]
+            hierarchy = column.hierarchy if column.role == "quasi" else keep()
+            found = Coverage.of(hierarchy, released.texts[name], tables[0].texts[name], missing_fits=False)
+            is_covered = np.zeros((len(found.covered), found.number), np.bool_)
+            for label, own in enumerate(found.covered):
+                is_covered[label, np.asarray(own, np.int64)] = True
+            covered.append(is_covered)
+            for place, table in enumerate(tables):
+                ranks[place].append(found.ranks[table.codes[name]])
+        return cls(released, names, ranks, [table.counts for table in tables], covered)
+
+    def fitting(self, table: int, columns: Sequence[int], rows: Sequence[int]) -> int:
+        """Count the people of a table who fit the labels that some released rows have in some columns, one each."""
+        import numpy as np
+
+        left = np.arange(len(self.counts[table]))
+        for column, row in zip(columns, rows, strict=True):
+            label = self.released.codes[self.names[column]][row]
+            left = left[self.is_covered[column][label][self.ranks[table][column][left]]]
+        return int(self.counts[table][left].sum())

@@ -1,0 +1,1 @@
+"""What released labels mean."""

@@ -1,0 +1,1 @@
+"""Linking a release with another table of people."""

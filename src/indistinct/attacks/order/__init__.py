@@ -1,0 +1,1 @@
+"""What the order of released rows tells."""

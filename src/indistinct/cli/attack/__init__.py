@@ -1,0 +1,1 @@
+"""``indistinct attack``: one command for each attack."""

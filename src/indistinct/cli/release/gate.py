@@ -1,0 +1,113 @@
+"""``indistinct gate``: fails if one of the releases at some paths does not verify; for CI and pre-commit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson
+from indistinct.errors import IndistinctError, TableError, VerificationError
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy, TablesPolicy
+
+RELEASED = ("table", "quasi", "sensitive")
+"""What the tables of a release are called: where one lies, there must be a manifest."""
+
+
+def gate(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="Folders, in which every release is looked for, or files, whose release is meant.",
+            show_default=False,
+        ),
+    ],
+    policy_path: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="The policy that each of them must be made for and satisfy."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify every release at some paths, and fail if one does not hold what it promises.
+
+    For CI and pre-commit. Files that belong to no release are passed over; a folder without any release is a mistake.
+    Exit code 4 says that a release failed.
+    """
+    from indistinct.policy.files.tables_file import read_any_policy
+
+    policy = None if policy_path is None else read_any_policy(policy_path)
+    found = {folder: _why_it_fails(folder, policy) for folder in _release_folders(paths)}
+    failed = {str(folder): why for folder, why in found.items() if why is not None}
+    if as_json:
+        show.document({"releases": [str(folder) for folder in found], "failed": failed})
+    else:
+        for folder, why in found.items():
+            if why is None:
+                show.say(f"verified: {folder}", show.GOOD)
+            else:
+                show.say(f"FAILED: {folder}: {why}", show.BAD)
+        show.say(f"{counted(len(found), 'release')}, {len(failed)} failed" if found else "no release at these paths")
+    if failed:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _why_it_fails(folder: Path, policy: Policy | TablesPolicy | None) -> str | None:
+    """Say in one line what does not hold of a release; None if all does."""
+    from indistinct.proof.verdict import verify
+    from indistinct.release.manifest import MANIFEST, has_manifest
+
+    if not has_manifest(folder):
+        return f"there are tables of a release, and no {MANIFEST}"
+    try:
+        verdict = verify(folder, policy)
+    except IndistinctError as error:
+        return str(error)
+    return (
+        None if verdict.passed else "; ".join(f"{one.name}: {one.detail}" for one in verdict.checks if not one.passed)
+    )
+
+
+def _release_folders(paths: Sequence[Path]) -> list[Path]:
+    """Give the folders of the releases that are meant, each once, in order of their names."""
+    found: set[Path] = set()
+    for path in paths:
+        if path.is_dir() and not _release_around(path):
+            below = set(_releases_below(path))
+            if not below:
+                raise TableError(f"{path} holds no release; name a folder that anonymize wrote, or one that holds some")
+            found |= below
+        else:
+            found |= set(_release_around(path))
+    return sorted(found)
+
+
+def _releases_below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if _is_release(names + folders):
+            folders.clear()  # what lies in a release is part of it
+            yield Path(place)
+
+
+def _release_around(path: Path) -> list[Path]:
+    """Give the release that a path is in; a file that is gone may have left one without its manifest."""
+    for place in (path, *path.parents):
+        if place.is_dir() and _is_release([one.name for one in place.iterdir()]):
+            return [place]
+    return []
+
+
+def _is_release(names: Sequence[str]) -> bool:
+    from indistinct.engine.formats import FORMATS, load_format
+    from indistinct.release.manifest import MANIFEST
+
+    suffixes = {suffix for kind in FORMATS for suffix in load_format(kind).suffixes}
+    return MANIFEST in names or any(Path(name).stem in RELEASED and Path(name).suffix in suffixes for name in names)

@@ -1,0 +1,132 @@
+"""``indistinct report``: everything that is known about a release, as one page of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading
+from indistinct.errors import ExposedError, OutputError, VerificationError
+
+EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit_code}
+"""What is concluded that must not leave the house."""
+
+
+def report(
+    policy_path: PolicyPath,
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page to write: a file that ends in .html."),
+    ] = None,
+    original: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="The private table, which only the internal edition looks at."),
+    ] = None,
+    edition: Annotated[
+        str, typer.Option(help="internal (describes the private table) or public (for whoever gets the release).")
+    ] = "internal",
+    external: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="A table that names people, to link the release with.")
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RELEASE", help="An earlier release of the same source and policy; repeat it."),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(help="How many people the table was drawn from, or a table of them, for journalist risk."),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="What the table holds, of whom, from when. Else as in the policy.")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option(help="What the release is for. Else as in the policy.")] = None,
+    recipient: Annotated[str | None, typer.Option(help="Who gets the release. Else as in the policy.")] = None,
+    decided_by: Annotated[
+        str | None, typer.Option(help="Who decided that the release may leave. Else as in the policy.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
+    *,
+    reading: Reading,
+    as_json: AsJson = False,
+) -> None:
+    """Write what is known about a release as one page: policy, risk, columns, cost, attacks, limits.
+
+    The page loads nothing and runs nothing; print it to get a PDF. The internal edition is as confidential as the
+    private table. Exit code 4 says that the release failed its recount, 6 that an attack exposes people; the page is
+    written all the same.
+    """
+    from indistinct.policy.files.policy_file import read_policy
+    from indistinct.report.page import refuse_place, render, report_facts, write_page
+
+    chosen = _edition(edition)
+    if output is None and not as_json:
+        raise OutputError("say where to write the page, with -o report.html, or ask for --json")
+    if output is not None:
+        refuse_place(output)
+        if output.exists() and not replace:
+            raise OutputError(f"{output} exists already; name another file, or say --replace")
+    policy = read_policy(policy_path)
+    about = {"data": data, "purpose": purpose, "recipient": recipient, "decided_by": decided_by}
+    with show.progress() as watch:
+        facts = report_facts(
+            release,
+            policy,
+            edition=chosen,
+            original=original,
+            external=external,
+            earlier=earlier or (),
+            population=int(population) if population and population.isdecimal() else population,
+            ledger=ledger,
+            about={name: text for name, text in about.items() if text is not None},
+            watch=watch,
+            **reading.arguments(),
+        )
+        if output is not None:
+            write_page(output, render(facts, title), is_public=chosen == "public")
+    concluded = facts["conclusion"]
+    if as_json:
+        show.document(facts | {"written": None if output is None else str(output)})
+    else:
+        assert output is not None  # asked for above
+        _tell(output, chosen, concluded, original is not None, policy_path, release)
+    if concluded["outcome"] in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[concluded["outcome"]])
+
+
+def _edition(asked: str) -> Literal["internal", "public"]:
+    from indistinct.errors import PolicyError
+
+    if asked == "internal":
+        return "internal"
+    if asked == "public":
+        return "public"
+    raise PolicyError(f"--edition: must be internal or public, got {asked!r}")
+
+
+def _tell(
+    output: Path, edition: str, concluded: Mapping[str, Any], has_original: bool, policy_path: Path, release: Path
+) -> None:
+    """Say what was written, and what to do with it."""
+    style = show.BAD if concluded["outcome"] in EXIT_CODES else "yellow" if concluded["attacks"] else show.GOOD
+    show.say(concluded["text"], style)
+    for one in concluded["attacks"]:
+        show.say(f"  {one['title']}: {one['summary']}")
+    show.say(f"{edition} edition written to {output}", "" if concluded["outcome"] in EXIT_CODES else show.GOOD)
+    if edition == "public":
+        return
+    show.say("it describes the private table: keep it as you keep that", show.QUIET)
+    goal = output.with_name(f"public-{output.name}")
+    again = [] if has_original else [["report", policy_path, release, "--original", "TABLE", "-o", output, "--replace"]]
+    show.next_steps(*again, ["report", policy_path, release, "--edition", "public", "-o", goal])

@@ -1,0 +1,50 @@
+"""``indistinct sign``: signs a release that was written before, after a recount."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, ReadingAnywhere
+from indistinct.cli.release.verify import policy_and_release_of
+
+
+def sign(
+    policy_and_release: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[POLICY] RELEASE",
+            help="The policy file, and a folder that anonymize wrote; or such a folder alone.",
+            show_default=False,
+        ),
+    ],
+    key: Annotated[
+        Path, typer.Option(metavar="FILE", help="Your private key, made by 'keys new'.", show_default=False)
+    ],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put this signature in the place of the one that is there.")
+    ] = False,
+    *,
+    reading: ReadingAnywhere,
+    as_json: AsJson = False,
+) -> None:
+    """Sign a release, so that recipients can tell who made it and that no byte of it was changed.
+
+    It is recounted first: exit code 4 says that it does not verify, and nothing is signed.
+    """
+    from indistinct.policy.files.tables_file import read_any_policy
+    from indistinct.release.signing import sign as sign_release
+
+    policy_path, release = policy_and_release_of(policy_and_release)
+    policy = None if policy_path is None else read_any_policy(Path(policy_path))
+    with show.progress() as watch:
+        watch.report("verify")
+        signed_by = sign_release(release, policy, key=key, replace=replace, **reading.engine_arguments())
+    if as_json:
+        show.document({"signed": release, "signed_by": signed_by})
+        return
+    show.say(f"verified, and signed by the key {signed_by}", show.GOOD)
+    show.next_steps(["verify", release, "--key", key.with_suffix(".pub")])

@@ -1,0 +1,1 @@
+"""Commands before the first release, and around all of them."""

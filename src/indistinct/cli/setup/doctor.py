@@ -1,0 +1,178 @@
+"""``indistinct doctor``: what is installed, what this machine has, and whether a tiny release succeeds."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+import indistinct
+from indistinct.cli import show
+from indistinct.cli.options import AsJson
+from indistinct.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = lazy_module("importlib.metadata")
+
+NEEDED = ("duckdb", "jinja2", "numba", "numpy", "pyarrow", "pydantic", "rich", "sqlalchemy", "typer")
+OPTIONAL = {
+    "cryptography": "signatures",
+    "nicegui": "the studio",
+    "pandas": "pandas frames",
+    "polars": "polars frames",
+    "psycopg": "ledgers in PostgreSQL",
+    "pyspark": "Spark",
+}
+"""What works without, and what it is for."""
+LITTLE_SPACE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: what was found, whether it is well, and what to do if not."""
+
+    name: str
+    found: str
+    is_well: bool = True
+    advice: str = ""
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at the installation and the machine, and try a tiny release.
+
+    Exit code 1 says that something that is needed is not well.
+    """
+    findings = [*_software(), *_machine(), *_self_test()]
+    is_well = all(finding.is_well for finding in findings)
+    if as_json:
+        show.document({"is_well": is_well, "findings": [asdict(finding) for finding in findings]})
+        raise typer.Exit(0 if is_well else 1)
+    made = show.table(None, "", "what", "found", "advice")
+    for finding in findings:
+        made.add_row(show.mark(finding.is_well), finding.name, finding.found, finding.advice)
+    show.out().print(made)
+    if not is_well:
+        show.say("something is not well; see the advice", show.BAD)
+        raise typer.Exit(1)
+    show.say("all is well", show.GOOD)
+    show.next_steps(["demo"])
+
+
+def _software() -> list[Finding]:
+    """Give the versions of Python, of indistinct and of what it stands on."""
+    findings = [
+        Finding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Finding("indistinct", indistinct.__version__),
+    ]
+    for name in NEEDED:
+        found = _version(name)
+        advice = "" if found else f"{Path(sys.executable).name} -m pip install {name}"
+        findings.append(Finding(name, found or "missing", found is not None, advice))
+    for name, use in OPTIONAL.items():
+        found = _version(name)
+        advice = "" if found else f"for {use}: {Path(sys.executable).name} -m pip install {name}"
+        findings.append(Finding(name, found or "not installed (optional)", True, advice))
+    if _version("pyspark") is not None:
+        findings.append(_java())
+    return findings
+
+
+def _java() -> Finding:
+    """Tell whether Spark would find Java, which it needs for all but Spark Connect."""
+    from indistinct.engine.spark.session import java_is_there
+
+    if java_is_there():
+        return Finding("Java", "found, for --engine spark")
+    return Finding("Java", "not found (optional)", True, "for --engine spark: install Java 17, or set JAVA_HOME")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _machine() -> list[Finding]:
+    """Give the memory, the cores, and whether the engine can spill to the disk."""
+    memory = _memory()
+    findings = [
+        Finding("memory", f"{_size(memory)} in all" if memory else "unknown"),
+        Finding("cores", str(os.cpu_count() or 1)),
+    ]
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    advice = "" if free >= LITTLE_SPACE else "free some space, or set TMPDIR to a folder on a larger disk"
+    findings.append(Finding("temporary space", f"{_size(free)} free in {folder}", free >= LITTLE_SPACE, advice))
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"indistinct")
+    except OSError as error:
+        advice = "set TMPDIR to a folder that you can write to"
+        findings.append(Finding("temporary folder", f"cannot be written ({error.strerror})", False, advice))
+    return findings
+
+
+def _memory() -> int | None:
+    """Give the memory of the machine in bytes, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _size(size: int) -> str:
+    """Give a size in bytes as people read it.
+
+    >>> _size(17_179_869_184)
+    '16.0 GiB'
+    """
+    return f"{size / (1 << 30):,.1f} GiB"
+
+
+def _self_test() -> list[Finding]:
+    """Release a tiny table and verify it against the original; tell where the kernels came from."""
+    try:
+        from indistinct import pipeline
+        from indistinct.counting.kernels import grouping
+        from indistinct.examples import EXAMPLES
+        from indistinct.policy.files.policy_file import read_policy
+
+        with EXAMPLES[0].paths() as (table, policy_path):
+            policy = read_policy(policy_path)
+            with pipeline.anonymize(table, policy) as release:
+                verdict = release.verify(original=table)
+        kernels = _kernels(grouping.merge_mapped)
+    except Exception as error:
+        advice = "install again with: python -m pip install --force-reinstall indistinct"
+        return [Finding("self-test", f"failed: {type(error).__name__}", False, advice)]
+    found = f"{verdict.rows} rows released and verified" if verdict.passed else "the release did not verify"
+    advice = "" if verdict.passed else "do not use this installation"
+    return [kernels, Finding("self-test", found, verdict.passed, advice)]
+
+
+def _kernels(kernel: Any) -> Finding:
+    """Tell whether a kernel is compiled now or comes from the cache."""
+    import numpy as np
+
+    from indistinct.kernels.shipped_code import is_served
+
+    if type(kernel).__name__ == "function":
+        return Finding("kernels", "not compiled: NUMBA_DISABLE_JIT is set", True, "unset it, or large tables are slow")
+    if is_served():
+        return Finding("kernels", "compiled, came with the package")
+    numbers, codes = np.empty(0, np.int64), np.empty(0, np.uint64)
+    keys, fields = codes.reshape(0, 1), (numbers, numbers, codes, numbers)
+    kernel(keys, numbers, fields, codes, (np.full(16, -1), keys, numbers, numbers))  # compiled, since it was asked for
+    if kernel.stats.cache_hits:
+        return Finding("kernels", "compiled, from the cache")
+    return Finding("kernels", "compiled just now; the next run takes them from the cache")

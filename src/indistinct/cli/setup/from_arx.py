@@ -1,0 +1,35 @@
+"""``indistinct from-arx``: a project of ARX as a policy, and what has no counterpart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import AsJson
+from indistinct.showing.words import counted
+
+
+def from_arx(
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="A file that ARX saved.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the policy.", show_default=False),
+    ],
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Taken if none of ARX's models has a counterpart.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Write the policy of an ARX project (.deid), with its hierarchies, and list what could not be taken over."""
+    from indistinct.policy.arx.project import read_arx
+
+    found = read_arx(project, k=k)
+    policy = found.write(output)
+    if as_json:
+        show.document({"policy": str(policy), "columns": len(found.policy.columns), "notes": list(found.notes)})
+        return
+    show.say(f"{counted(len(found.policy.columns), 'column', 'columns')}; the policy is {policy}")
+    for note in found.notes:
+        show.say(f"note: {note}")
+    show.next_steps(["check", policy, "TABLE"])

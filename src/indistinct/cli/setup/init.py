@@ -1,0 +1,177 @@
+"""``indistinct init``: a first policy for a table, with the reason for every guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.atomic_files import write_whole
+from indistinct.cli import show
+from indistinct.cli.options import AsJson, Doubt, Reading, Table
+from indistinct.errors import OutputError, PolicyError
+from indistinct.showing.numbers import figure
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
+    from indistinct.profiling.profile import Profile
+
+MOST_OFFERED = 8
+"""For no more sensitive columns without a model one is offered."""
+
+
+def init(
+    table: Table,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among so many rows.")] = 5,
+    known: Annotated[
+        int | None, typer.Option(min=1, help="Protect from whoever knows at most so many quasi columns, not all.")
+    ] = None,
+    doubt: Doubt = None,
+    diverse: Annotated[
+        bool | None,
+        typer.Option(
+            "--diverse/--no-diverse",
+            help="Ask for two values of every sensitive column in each group, or of none; else where it costs little.",
+        ),
+    ] = None,
+    max_suppression: Annotated[
+        str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
+    ] = "0.02",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy here, not to stdout.")
+    ] = None,
+    *,
+    reading: Reading,
+    as_json: AsJson = False,
+) -> None:
+    """Guess a policy for a table: the role and the hierarchy of each column, and why.
+
+    Read every line before you rely on it: a guess cannot know what others know about your people.
+    """
+    from indistinct.pipeline.suggesting import reasons, suggestion
+    from indistinct.policy.files.policy_file import policy_toml
+    from indistinct.profiling.profile import comments, profile
+
+    limit = _suppression(max_suppression)
+    if output is not None and output.exists():
+        raise OutputError(f"{output} exists already; name another file, or remove it")
+    with show.progress() as watch:
+        found = profile(table, watch=watch, **reading.arguments())
+        suggested = suggestion(found, k, limit, diverse=diverse if known is None else False, watch=watch)
+    policy = suggested.policy
+    if doubt is not None:
+        policy = _with_doubt(policy, doubt, known)
+    why = reasons(found, policy, suggested.weighed)
+    if known is not None:
+        if diverse:
+            raise PolicyError(
+                "--diverse: where few columns are known groups are not asked for values; leave out one of them"
+            )
+        policy = _with_known(policy, k, known)
+        why = [f"known = {known}: any so many quasi columns are shared by {k}; who knows more may find people alone"]
+    text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy, found))
+    if output is not None:
+        write_whole(output, text)
+    if as_json:
+        written = None if output is None else str(output)
+        show.document(found.to_dict() | {"reasons": why, "policy": text, "written": written})
+        return
+    if output is None:
+        typer.echo(text, nl=False)
+    _summarize(found)
+    for reason in why:
+        show.say(reason)
+    name = output or "policy.toml"
+    if output is None:
+        show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
+    show.next_steps(["check", name, table], ["anonymize", name, table, "-o", "release"])
+
+
+def _with_known(policy: Policy, k: int, known: int) -> Policy:
+    """Give the policy against whoever knows few columns: by the lattice, and without models of groups by all columns.
+
+    Such groups may be small, and local algorithms would make them of k rows all the same.
+    """
+    from indistinct.privacy import KAnonymity
+
+    return replace(policy, privacy=[KAnonymity(k, known=known)], algorithm="lattice", options={})
+
+
+def _with_doubt(policy: Policy, doubt: float, known: int | None) -> Policy:
+    """Give the policy by which chance raises so many labels; none if it is 0."""
+    others = {name: said for name, said in policy.options.items() if name != "doubt"}
+    if not doubt:
+        return replace(policy, options=others)
+    if known is not None:
+        raise PolicyError("--doubt: where few columns are known labels promise nothing; leave out --doubt or --known")
+    if policy.algorithm != "regroup":
+        raise PolicyError(f"--doubt: {policy.algorithm} raises no labels by chance; leave it out")
+    return replace(policy, options=others | {"doubt": doubt})
+
+
+def _suppression(text: str) -> int | float:
+    """Read a suppression limit: a number of rows if it is written without a decimal point, else a share."""
+    from indistinct.policy import suppression_mistakes
+
+    limit: int | float | str
+    try:
+        limit = int(text)
+    except ValueError:
+        try:
+            limit = float(text)
+        except ValueError:
+            limit = text
+    mistakes = suppression_mistakes(limit)
+    if mistakes or isinstance(limit, str):
+        raise PolicyError([f"--{mistake.replace('_', '-')}" for mistake in mistakes])
+    return limit
+
+
+def _head(table: str, reasons: Sequence[str]) -> str:
+    said = "".join(f"# {' '.join(reason.split())}\n" for reason in reasons)
+    return (
+        f"# A first policy for {Path(table).name}: guesses to be read, not to be trusted.\n"
+        "# identifier: never released. quasi: others may know it and link by it, so it is generalized.\n"
+        f"# sensitive: nobody should learn it. other: neither. The last two are released as they are.\n{said}\n"
+    )
+
+
+def _offered_models(policy: Policy, found: Profile) -> str:
+    """Give a model for each sensitive column that has none, as comments: whoever wants one takes the marks away."""
+    from indistinct.pipeline.weighing import DIVERSE, MOST_OF_A_GROUP
+    from indistinct.policy.files.policy_file import toml
+    from indistinct.privacy import AlphaK, LDiversity
+
+    asked = {model.column for model in policy.privacy if isinstance(model, LDiversity | AlphaK)}
+    columns = [one for one in found.with_role("sensitive") if one.name not in asked][:MOST_OFFERED]
+    if not columns or not policy.quasi:
+        return ""
+    said = ["", "# What would keep groups from sharing one value; take the marks away from those you want:"]
+    for one in columns:
+        said += ["# [[privacy]]", '# model = "l-diversity"', f"# l = {DIVERSE}", f"# column = {toml(one.name)}", ""]
+        if len(one.values) > 1:
+            shares = ", ".join(f"{toml(value)} = {MOST_OF_A_GROUP}" for value in one.values[1:])
+            said += [f"# or, if {toml(one.values[0])} harms nobody and may be shared, for less loss:", "# [[privacy]]"]
+            said += ['# model = "alpha-k"', f"# k = {DIVERSE}", f"# alpha = {{ {shares} }}"]
+            said += [f"# column = {toml(one.name)}", ""]
+    return "\n".join(said)
+
+
+def _summarize(found: Profile) -> None:
+    """Tell on stderr what was guessed about each column, and why."""
+    made = show.table(
+        f"{counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}",
+        "column",
+        "role",
+        "distinct",
+        "missing",
+        "why",
+        right=("distinct", "missing"),
+    )
+    for column in found.columns:
+        made.add_row(column.name, column.role, figure(column.distinct), figure(column.missing), column.reason)
+    show.words().print(made)

@@ -1,0 +1,1 @@
+"""Compiled loops that roll up and count rows and people."""

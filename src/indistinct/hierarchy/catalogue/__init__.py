@@ -1,0 +1,1 @@
+"""Hierarchies of known codes: places, diagnoses, classifications."""

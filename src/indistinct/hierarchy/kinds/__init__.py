@@ -1,0 +1,1 @@
+"""Kinds of hierarchies: listed values, numbers, dates, texts."""

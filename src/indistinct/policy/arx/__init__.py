@@ -1,0 +1,1 @@
+"""Projects of ARX as policies."""

@@ -1,0 +1,1 @@
+"""Compiled loops that judge the sensitive values of groups."""

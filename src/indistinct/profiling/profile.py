@@ -1,0 +1,288 @@
+"""profile(): what each column of a table looks like, which role and hierarchy that suggests, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engine import Rows, use_table
+from indistinct.errors import TableError
+from indistinct.hierarchy import suppress
+from indistinct.linkage.coded_cells import CodedColumn, coded_columns
+from indistinct.linkage.functional_dependencies import Dependency, alike_by, dependencies_between
+from indistinct.policy import Role
+from indistinct.profiling.column_roles import HALF, ColumnProfile, judge
+from indistinct.profiling.column_shapes import shape_of
+from indistinct.profiling.column_statistics import MANY, Look, looks
+from indistinct.profiling.combinations import Combination, Counted, minimal_combinations
+from indistinct.profiling.repeated_rows import find_person, names_that_repeat, person_profile
+from indistinct.profiling.sibling_columns import company_among
+from indistinct.progress import Watch
+
+MOST_ROWS = 0.8
+"""Columns by which such a share of the rows stands alone are said to identify."""
+MOST_WORK = 50_000_000
+"""So many distinct rows are counted to find them, for all sets of columns of one size together."""
+MOST_LOOKED_AT = 15
+"""Of more quasi columns those with most values are looked at together."""
+MOST_ASKED = 400
+"""Of so many pairs of a sensitive and a quasi column it is asked whether the latter tells the former."""
+MOST_TRIED = 1_000
+"""So many rows, spread evenly, are kept to try releases on; of people with several rows all rows of so many."""
+LARGEST_ASKED = 20
+"""Up to this size it is asked how many rows stand in groups, and how often groups have one sensitive value."""
+MOST_COUNTED = 20_000
+"""From so many rows, spread evenly, the latter is counted; from fewer where pairs of columns are many."""
+FEW_PAIRS = 100
+"""So many pairs of columns are counted in that many rows each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a table looks like, column by column. No cell is quoted."""
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    identifying: tuple[Combination, ...] = ()
+    """The smallest sets of up to three quasi columns by which most rows stand alone."""
+    person: str | None = None
+    """The column that names the people of several rows each, if there seems to be one."""
+    names: tuple[str, ...] = ()
+    """The columns that name people, if nothing numbers them and the same names stand in many rows."""
+    dependencies: tuple[Dependency, ...] = ()
+    """Columns that would be released as they are, and tell a quasi column."""
+    small_groups: tuple[int, ...] = ()
+    """How many rows, or people, stand in groups of 1, 2, 3, … of them by all quasi columns as they are."""
+    namesakes: tuple[str, ...] = ()
+    """Columns that name or number people and repeat, and yet are those of different people."""
+    sample: pa.Table | None = field(default=None, repr=False, compare=False)
+    """Some rows of the quasi and sensitive columns, and of those that say whose they are, to try releases on."""
+
+    @property
+    def nodes(self) -> int:
+        """How many combinations of levels the suggested hierarchies span."""
+        return math.prod((column.hierarchy.height or 0) + 1 for column in self.columns if column.hierarchy is not None)
+
+    def with_role(self, role: Role) -> list[ColumnProfile]:
+        """Give the columns of a role, in their order."""
+        return [column for column in self.columns if column.role == role]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the profile as JSON takes it."""
+        identifying = [{"columns": list(one.columns), "share": one.share} for one in self.identifying]
+        return {
+            "rows": self.rows,
+            "columns": [column.to_dict() for column in self.columns],
+            "identifying": identifying,
+            "person": self.person if self.person is not None else list(self.names) or None,
+            "namesakes": list(self.namesakes),
+            "dependencies": [one.to_dict() for one in self.dependencies],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{column.name}: {column.role}, because {column.reason}" for column in self.columns]
+        return "\n".join([f"{self.rows} rows", *lines])
+
+
+def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profile:
+    """Look at every column of a table and suggest what it is to a release.
+
+    A column that nothing is known about becomes quasi: to protect too much is mended sooner than to protect too
+    little. ``reading`` goes to the engine: memory_limit, threads, delimiter, encoding.
+
+    >>> import pyarrow as pa
+    >>> print(profile(pa.table({"zip": ["02138", "02139"], "illness": ["flu", "cough"]})))
+    2 rows
+    zip: quasi, because its name says that others know it (place); HIPAA (B); codes of 5 digits
+    illness: sensitive, because its name says that nobody should learn it (health)
+    """
+    watch = watch or Watch()
+    with use_table(table, **reading) as rows:
+        count = rows.count()
+        if count == 0:
+            raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
+        watch.report("profile", 0, len(rows.columns()))
+        coded = coded_columns(rows, rows.columns())
+        found = looks(rows, coded, count, watch)
+        columns, namesakes = _judge_all(coded, found, watch)
+        person = next((column.name for column in columns if column.topic == "person"), None)
+        watch.report("dependencies")
+        columns, dependencies = _without_dependencies(coded, columns, found)
+        columns = _with_telling(coded, _with_some_quasi(columns, person))
+        names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
+        names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
+        identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
+        people = names if person is None else (person,)
+        small = _small_groups(rows, columns, people)
+        sample = _sample(coded, columns, people)
+    described = [_with_company(column, identifying) for column in columns]
+    return Profile(count, tuple(described), identifying, person, names, dependencies, small, namesakes, sample)
+
+
+def comments(profile: Profile) -> dict[str, str]:
+    """Give the reason for each column, as ``policy_toml`` puts it beside the column."""
+    return {column.name: column.reason for column in profile.columns}
+
+
+def _judge_all(
+    coded: Mapping[str, CodedColumn], found: Mapping[str, Look], watch: Watch
+) -> tuple[list[ColumnProfile], tuple[str, ...]]:
+    """Judge every column by itself, then find the one that says whose rows these are, and those that only seem to."""
+    company = company_among(found)
+    columns = []
+    for done, (name, look) in enumerate(found.items()):
+        watch.report("profile", done, len(found))
+        columns.append(judge(name, look, company))
+    person, others = find_person(coded, columns, found)
+    if person is None:
+        return columns, others
+    return [person_profile(person, found[person]) if one.name == person else one for one in columns], ()
+
+
+def _without_dependencies(
+    coded: Mapping[str, CodedColumn], columns: list[ColumnProfile], found: Mapping[str, Look]
+) -> tuple[list[ColumnProfile], tuple[Dependency, ...]]:
+    """Make quasi what is neither quasi nor sensitive and tells a quasi column; and say which sensitive ones do."""
+    names = [column.name for column in columns if column.role == "quasi"]
+    released = [column.name for column in columns if column.role in ("other", "sensitive") and column.distinct > 1]
+    dependencies = dependencies_between(coded, released, names)
+    columns, dependencies = _with_twins(columns, dependencies)
+    tells: dict[str, list[Dependency]] = {}
+    for one in dependencies:
+        tells.setdefault(one.column, []).append(one)
+    changed = []
+    for column in columns:
+        told = tells.get(column.name)
+        if told is None:
+            changed.append(column)
+            continue
+        which = ", ".join(one.tells for one in told[:3])
+        if column.role == "other":
+            shape = shape_of(column.name, found[column.name])
+            reason = f"it tells {which}, which is quasi; {shape.words}"
+            changed.append(column.as_quasi(shape, reason))
+        else:
+            changed.append(replace(column, reason=f"{column.reason}; it tells {which}: consider to make it quasi"))
+    roles = {column.name: column.role for column in changed}
+    return changed, tuple(one for one in dependencies if roles[one.column] != "quasi")
+
+
+def _with_twins(
+    columns: list[ColumnProfile], dependencies: Sequence[Dependency]
+) -> tuple[list[ColumnProfile], list[Dependency]]:
+    """Make sensitive each quasi column of an unknown name that is one to one with a sensitive column.
+
+    Both say the same. To generalize one and to release the other as it is would hide nothing. Few values may go
+    together for another reason, such as a ward and an outcome.
+    """
+    named = {column.name: column for column in columns}
+    twins = {
+        one.tells: one.column
+        for one in dependencies
+        if one.is_exact
+        and named[one.column].role == "sensitive"
+        and named[one.tells].topic is None
+        and named[one.tells].distinct >= MANY
+        and (named[one.tells].distinct, named[one.tells].missing)
+        == (named[one.column].distinct, named[one.column].missing)
+    }
+    made = [
+        column.as_sensitive(f"one to one with {twins[column.name]}, which is sensitive")
+        if column.name in twins
+        else column
+        for column in columns
+    ]
+    return made, [one for one in dependencies if one.tells not in twins]
+
+
+def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Note which quasi column tells a sensitive one more often than not; of many the most urgent."""
+    sensitive = sorted((one for one in columns if one.role == "sensitive"), key=lambda one: one.urgency)
+    names = [column.name for column in columns if column.role == "quasi"]
+    asked = [column.name for column in sensitive[: max(1, MOST_ASKED // max(1, len(names)))]]
+    told: dict[str, str] = {}
+    for one in dependencies_between(coded, names, asked, enough=HALF):
+        told.setdefault(one.tells, one.column)
+    counted = min(MOST_COUNTED, MOST_COUNTED * FEW_PAIRS // max(1, len(asked) * len(names)))
+    alike = {name: _alike(coded, names, name, counted) for name in asked if name in coded}
+    return [replace(one, told_by=told.get(one.name), alike=alike.get(one.name, ())) for one in columns]
+
+
+def _alike(
+    coded: Mapping[str, CodedColumn], names: Sequence[str], sensitive: str, counted: int
+) -> tuple[tuple[str, float], ...]:
+    """Give, for groups of 2, 3, … rows, the quasi column within which they most often have one sensitive value."""
+    step = max(1, len(coded[sensitive].codes) // counted)
+    values = coded[sensitive].codes[::step]
+    shares = {name: alike_by(coded[name].codes[::step], values, LARGEST_ASKED) for name in names if name in coded}
+    if not shares:
+        return ()
+    return tuple(
+        max(((name, one[size]) for name, one in shares.items()), key=lambda found: found[1])
+        for size in range(LARGEST_ASKED - 1)
+    )
+
+
+def _sample(
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], people: Sequence[str]
+) -> pa.Table | None:
+    """Give some rows of what a release is made of, spread evenly, and all rows of whom they are; none if not read."""
+    names = [one.name for one in columns if one.role in ("quasi", "sensitive") or one.name in people]
+    if not all(name in coded for name in names):
+        return None
+    rows = len(next(iter(coded.values())).codes)
+    kept = np.arange(rows)[:: max(1, -(-rows // MOST_TRIED))]
+    if people:
+        whose = np.unique(np.stack([coded[name].codes for name in people]), axis=1, return_inverse=True)[1].ravel()
+        some = np.arange(whose.max() + 1)[:: max(1, -(-rows // MOST_TRIED))]
+        kept = np.flatnonzero(np.isin(whose, some))
+    cells = {name: (coded[name].texts, coded[name].codes[kept].tolist()) for name in names}
+    return pa.table(
+        {name: pa.array([texts[code] for code in own], pa.string()) for name, (texts, own) in cells.items()}
+    )
+
+
+def _small_groups(rows: Rows, columns: Sequence[ColumnProfile], person: Sequence[str]) -> tuple[int, ...]:
+    """Count the rows, or people, in groups of 1, 2, 3, … of them by all quasi columns as they are."""
+    sizes = rows.sizes_by([column.name for column in columns if column.role == "quasi"], person)
+    by_size = np.bincount(sizes[sizes < LARGEST_ASKED], minlength=LARGEST_ASKED)
+    return tuple((by_size * np.arange(LARGEST_ASKED)).tolist()[1:])
+
+
+def _identifying(rows: Rows, columns: Sequence[ColumnProfile], count: int) -> tuple[Combination, ...]:
+    """Find which few quasi columns tell most rows apart; fewer columns at a time where the table is large."""
+    if count < MANY or not columns:
+        return ()
+    most = {column.name for column in sorted(columns, key=lambda one: -one.distinct)[:MOST_LOOKED_AT]}
+    names = [column.name for column in columns if column.name in most]
+    counted = Counted.of(rows, names)
+    sizes = [size for size in (1, 2, 3) if math.comb(len(names), size) * len(counted.base) <= MOST_WORK]
+    return tuple(minimal_combinations(counted, MOST_ROWS, max(sizes, default=0)))
+
+
+def _with_company(column: ColumnProfile, identifying: Sequence[Combination]) -> ColumnProfile:
+    """Add to a column's reason by which other columns it tells rows apart."""
+    own = [one for one in identifying if column.name in one.columns]
+    if column.role != "quasi" or not own:
+        return column
+    best = max(own, key=lambda one: one.share)
+    others = ", ".join(name for name in best.columns if name != column.name)
+    how = f"with {others}" if others else "alone"
+    return replace(column, reason=f"{column.reason}; {how} it tells {100 * best.share:.0f} % of the rows apart")
+
+
+def _with_some_quasi(columns: list[ColumnProfile], person: str | None) -> list[ColumnProfile]:
+    """Make one column quasi where none is, since a policy protects at least one: the one that harms least."""
+    if any(column.role == "quasi" for column in columns):
+        return columns
+    order: tuple[Role, ...] = ("other", "sensitive", "identifier")
+    others = [column for column in columns if column.name != person] or columns
+    chosen = min(others, key=lambda column: (order.index(column.role), column.distinct))
+    reason = f"a policy needs a quasi column; else it were {chosen.role}: {chosen.reason}"
+    promoted = replace(chosen, role="quasi", hierarchy=suppress(), reason=reason)
+    return [promoted if column is chosen else column for column in columns]

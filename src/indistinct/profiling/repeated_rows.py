@@ -1,0 +1,159 @@
+"""Whose rows these are: the column that names the same people in several rows, by what stays the same in a life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from indistinct.linkage.coded_cells import CodedColumn, Codes
+from indistinct.linkage.functional_dependencies import explained_by
+from indistinct.profiling.column_names import (
+    NAMESAKES,
+    OTHERS_WORDS,
+    PERSON_WORDS,
+    is_given_name,
+    is_one_of,
+    names_people,
+    number_people,
+    numbers_something,
+    words_of,
+)
+from indistinct.profiling.column_roles import ColumnProfile, are_counts
+from indistinct.profiling.column_statistics import MANY, Look
+from indistinct.profiling.safe_harbor import identifiers_like
+
+LIFELONG = ("birth", "sex", "origin")
+"""What the name of a column is about whose value stays the same for a person."""
+SAME = 0.9
+"""Of so many people with several rows all rows must agree there; the rest are mistakes."""
+HARDLY = 0.1
+"""Names that take away fewer mistakes about the sex or origin of those who bear them are those of different people."""
+COUNTING = ("num", "number", "no", "nb", "nr", "n")
+"""Words that, at the beginning of a name, say how many there are of what follows."""
+SEED = 1
+
+
+def find_person(
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Give the column that says whose row it is, where some people have several rows, or None; and those that do not.
+
+    What numbers people has a name that says so, or does not differ, from row to row of one number, in what stays the
+    same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household
+    or the starters of a run, unless its name speaks of people.
+    """
+    candidates = [name for name, look in found.items() if _may_number(name, look)]
+    lifelong = [column.name for column in columns if column.topic in LIFELONG and column.distinct >= 2]
+    ranked, others = [], []
+    for name in candidates:
+        shares = [
+            _share_that_agrees(coded[name].codes, coded[other])
+            for other in lifelong
+            if other != name and name in coded and other in coded
+        ]
+        same = [share for share in shares if share is not None]
+        is_same = bool(same) and sum(share >= SAME for share in same) >= len(same) / 2
+        words = words_of(name)
+        is_person = any(is_one_of(word, PERSON_WORDS) for word in words)
+        is_named = names_people(name) == "number"
+        if found[name].has_few and not is_person and not all(map(numbers_something, words)):
+            is_named = False  # a plan's id of eight values numbers plans, and a number of children no child
+        if not is_same and not is_named:
+            continue
+        is_doubtful = bool(same) and not is_same
+        if is_doubtful and not is_person and max(same) < SAME:
+            others.append(name)
+            continue
+        ranked.append((not is_person, is_doubtful, -found[name].distinct, name))
+    return (min(ranked)[-1] if ranked else None), tuple(others)
+
+
+def names_that_repeat(
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+) -> tuple[tuple[str, ...], bool]:
+    """Give the columns that name people, if the same names stand in many rows, and whether these are namesakes.
+
+    Rows with one name are of one person unless they differ in the date of birth, or in sex and origin where nobody's
+    birth is known; where nothing of this is known, unless something numbers people and is different in every row.
+    """
+    names = [one.name for one in columns if one.role == "identifier" and names_people(one.name) == "name"]
+    if not names or any(found[name].missing or name not in coded for name in names):
+        return (), False
+    _, together = np.unique(np.stack([coded[name].codes for name in names]), axis=1, return_inverse=True)
+    whose = together.ravel().astype(np.int32)
+    rows = found[names[0]].rows
+    if rows - int(whose.max(initial=-1)) - 1 <= NAMESAKES * rows:
+        return (), False
+    is_given = all(is_given_name(name) for name in names)
+    return tuple(names), not _are_of_one(whose, coded, columns, found, is_given=is_given)
+
+
+def _are_of_one(
+    whose: Codes,
+    coded: Mapping[str, CodedColumn],
+    columns: Sequence[ColumnProfile],
+    found: Mapping[str, Look],
+    *,
+    is_given: bool,
+) -> bool:
+    """Tell whether rows with one name seem to be of one person: many have one birth, or else one sex or origin.
+
+    Many people have the same given name, which also tells their sex: by such names only births tell who is one.
+    """
+    lifelong = {topic: [one.name for one in columns if one.topic == topic and one.name in coded] for topic in LIFELONG}
+    births = [coded[name].codes for name in lifelong["birth"] if found[name].distinct >= MANY]
+    if births:
+        return any(_repeats_beyond_chance(whose, birth) > NAMESAKES for birth in births)
+    if is_given:
+        return False
+    others = [coded[name].codes for name in (*lifelong["sex"], *lifelong["origin"]) if found[name].distinct >= 2]
+    if others:
+        return max(explained_by(whose, other)[0] for other in others) >= HARDLY
+    numbered = [one for one in columns if one.role == "identifier" and names_people(one.name) == "number"]
+    return not any(
+        found[one.name].distinct == found[one.name].rows
+        and any(is_one_of(word, PERSON_WORDS) for word in words_of(one.name))
+        for one in numbered
+    )
+
+
+def _repeats_beyond_chance(codes: Codes, others: Codes) -> float:
+    """Give the share of the rows that repeat both of two columns, less that if one is shuffled."""
+    shuffled = np.random.default_rng(SEED).permutation(others)
+    together, by_chance = (np.unique(np.stack([codes, one]), axis=1).shape[1] for one in (others, shuffled))
+    return float((by_chance - together) / max(1, len(codes)))
+
+
+def _share_that_agrees(codes: Codes, other: CodedColumn) -> float | None:
+    """Give the share of the values with several rows whose rows agree in another column; None if it tells nothing.
+
+    A missing cell contradicts nothing: sex often stands in the first row of a person alone.
+    """
+    is_known = np.array([text is not None for text in other.texts], np.bool_)[other.codes]
+    pairs, sizes = np.unique(np.stack([codes[is_known], other.codes[is_known]]), axis=1, return_counts=True)
+    rows, different = np.bincount(pairs[0], sizes), np.bincount(pairs[0])
+    is_several = rows >= 2
+    return float((different[is_several] == 1).mean()) if is_several.any() else None
+
+
+def _may_number(name: str, look: Look) -> bool:
+    """Tell whether a column looks as if it numbered people of whom some have several rows."""
+    if look.missing or not number_people(look.rows, look.distinct):
+        return False
+    words = words_of(name)
+    if any(is_one_of(word, OTHERS_WORDS) for word in words):
+        return False
+    is_of_people = any(is_one_of(word, PERSON_WORDS) for word in words)
+    if len(words) > 1 and words[0] in COUNTING and not is_of_people and are_counts(look):
+        return False  # how many accounts somebody has
+    if names_people(name) == "number":
+        return True
+    return any(map(numbers_something, words)) and not look.has_few
+
+
+def person_profile(name: str, look: Look) -> ColumnProfile:
+    """Describe the column that says whose row it is."""
+    listed = tuple(identifiers_like(name, look.values))
+    reason = f"it names the same people in several rows ({look.distinct:,} different in {look.rows:,} rows)"
+    return ColumnProfile(name, "identifier", None, reason, look.distinct, look.missing, listed, "person")

@@ -1,0 +1,187 @@
+"""Truth of a local recoding: each released row must generalize a row of its own of the original.
+
+Nothing says which row became which, so the two tables are matched: a released row fits an original one if each of its
+labels covers the value and all other cells are equal, and as many released rows as possible get one to themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from indistinct.counting import IntArray, UIntArray, encode_eligible
+from indistinct.engine import Counts, Rows
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.policy import Policy
+from indistinct.privacy.model import BoolArray
+from indistinct.proof.truth import matching
+from indistinct.recoding.label_texts import read_label
+
+MOST_KEPT = 1 << 25
+"""So many pairs of released and original tuples that fit are kept while rows are matched: 128 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of both tables: ranks of original tuples, labels of released ones, and the ranks that labels cover."""
+
+    ranks: IntArray
+    labels: IntArray
+    covered: Sequence[IntArray]
+    """The ranks under each label, ascending."""
+    values: int
+
+
+def rows_without_original(
+    released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
+) -> int:
+    """Give how many released rows generalize no row of the original that another does not need.
+
+    ``hierarchies`` are compiled for the values of the eligible rows of the source.
+    """
+    columns, found, originals = _both_tables(released, source, policy, hierarchies)
+    labels, laid_out, covers = _lay_out(columns)
+    wanted, counts = np.asarray(found.counts, np.int64), np.asarray(originals.counts, np.int64)
+    return matching.count_unmatched(labels, wanted, laid_out, counts, covers, MOST_KEPT)
+
+
+def people_behind_groups(
+    released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
+) -> IntArray:
+    """Give how many different people of the original have a row that a row of each released group could be."""
+    columns, found, originals = _both_tables(released, source, policy, hierarchies, policy.person_columns)
+    labels, laid_out, covers = _lay_out(columns)
+    _, persons = np.unique(np.stack(originals.codes[len(columns) :]), axis=1, return_inverse=True)
+    _, groups = np.unique(np.stack(found.codes[: len(policy.quasi)]), axis=1, return_inverse=True)
+    order = np.argsort(groups.ravel(), kind="stable")
+    number = int(groups.max(initial=-1)) + 1
+    behind: IntArray = matching.people_that_fit(
+        np.ascontiguousarray(labels[order]), groups.ravel()[order], number, persons.ravel(), laid_out, covers
+    )
+    return behind
+
+
+def _both_tables(
+    released: Rows,
+    source: Rows,
+    policy: Policy,
+    hierarchies: Mapping[str, CompiledHierarchy],
+    apart: Sequence[str] = (),
+) -> tuple[list[_Column], Counts, Counts]:
+    """Give the columns of both tables, and their tuples; those of the original also by what tells its rows apart."""
+    quasi, others = policy.quasi, policy.with_role("sensitive", "other")
+    names = [*quasi, *others]
+    with encode_eligible(source, policy, [*names, *apart]) as encoded:
+        source_values, originals = encoded.values, encoded.count_by([*names, *apart])
+    with released.encode(names) as encoded:
+        released_values, found = encoded.values, encoded.count_by(names)
+    columns = []
+    for position, name in enumerate(names):
+        original_codes = np.asarray(originals.codes[position], np.int64)
+        released_codes = np.asarray(found.codes[position], np.int64)
+        if name in hierarchies:
+            hierarchy = hierarchies[name]
+            order = _order(hierarchy)
+            rank_of = np.argsort(order)
+            covers = Covers(hierarchy)
+            covered = [np.sort(rank_of[covers.of(label)]) for label in released_values[name]]
+            columns.append(_Column(rank_of[original_codes], released_codes, covered, len(order)))
+        else:
+            code_of = {value: code for code, value in enumerate(source_values[name])}
+            same = [np.array([code_of[value]] if value in code_of else [], np.int64) for value in released_values[name]]
+            columns.append(_Column(original_codes, released_codes, same, len(code_of)))
+    return columns, found, originals
+
+
+def _order(hierarchy: CompiledHierarchy) -> IntArray:
+    """Give the value codes in an order in which most labels cover a run of neighbours."""
+    positions = hierarchy.find_positions()
+    return np.lexsort(hierarchy.maps) if positions is None else np.argsort(positions, kind="stable")
+
+
+class Covers:
+    """Tells which values of a column its labels cover; what is worked out once is kept."""
+
+    def __init__(self, hierarchy: CompiledHierarchy) -> None:
+        self._hierarchy = hierarchy
+        self._codes = [
+            {name: code for code, name in enumerate(names) if name is not None} for names in hierarchy.labels
+        ]
+        self._keys: list[Any] | None = None
+
+    def of(self, label: str | None) -> IntArray:
+        """Give the codes of the values that a released label covers; a blank cell says nothing and covers all."""
+        values = self._hierarchy.values
+        if label is None:
+            return np.arange(len(values))
+        is_covered = np.zeros(len(values), np.bool_)
+        for level in range(self._hierarchy.lowest, self._hierarchy.height + 1):
+            codes, places = self._codes[level], self._hierarchy.maps[level]
+            if label in codes:
+                is_covered |= places == codes[label]
+        cover = None if self._hierarchy.lowest else read_label(label)  # ranges and sets have no level
+        if cover is None or is_covered.any():
+            return np.flatnonzero(is_covered)
+        if cover.is_range:
+            is_covered = self._between(cover.values)
+        else:
+            is_covered = np.array([value in cover.values for value in values])
+        if cover.or_missing and values[-1] is None:  # a missing value has the last code
+            is_covered[-1] = True
+        return np.flatnonzero(is_covered)
+
+    def _between(self, ends: Sequence[str]) -> BoolArray:
+        """Tell which values lie between the ends of a range; none if they have no order."""
+        try:
+            if self._keys is None:
+                self._keys = self._hierarchy.sort_keys(self._hierarchy.values) or []
+            limits = self._hierarchy.sort_keys(ends)
+        except HierarchyError:  # an end that is no date
+            limits = None
+        if not self._keys or limits is None:
+            return np.zeros(len(self._hierarchy.values), np.bool_)
+        low, high = min(limits), max(limits)
+        return np.array([key is not None and low <= key <= high for key in self._keys])
+
+
+def _lay_out(columns: Sequence[_Column]) -> tuple[IntArray, matching.Originals, matching.Labels]:
+    """Lay the columns out as the kernels take them: released labels, original tuples, and what labels cover."""
+    low, high, bits_at, bits = [], [], [], [np.zeros(0, np.uint64)]
+    starts, orders, labels = [], [], []
+    number_of_labels, number_of_bits = 0, 0
+    for column in columns:
+        for ranks in column.covered:
+            is_run = len(ranks) == 0 or ranks[-1] - ranks[0] + 1 == len(ranks)
+            low.append(int(ranks[0]) if len(ranks) else 1)
+            high.append(int(ranks[-1]) if len(ranks) else 0)
+            bits_at.append(-1 if is_run else number_of_bits)
+            if not is_run:
+                bits.append(_bits(ranks))
+                number_of_bits += len(bits[-1])
+        labels.append(column.labels + number_of_labels)
+        number_of_labels += len(column.covered)
+        starts.append(np.append(0, np.cumsum(np.bincount(column.ranks, minlength=column.values))))
+        orders.append(np.argsort(column.ranks, kind="stable"))
+    offsets = np.append(0, np.cumsum([len(start) for start in starts]))[:-1]
+    originals = matching.Originals(
+        np.ascontiguousarray(np.stack([column.ranks for column in columns], axis=1)),
+        offsets.astype(np.int64),
+        np.concatenate(starts).astype(np.int64),
+        np.stack(orders),
+    )
+    covers = matching.Labels(
+        np.array(low, np.int64), np.array(high, np.int64), np.array(bits_at, np.int64), np.concatenate(bits)
+    )
+    return np.ascontiguousarray(np.stack(labels, axis=1)), originals, covers
+
+
+def _bits(ranks: IntArray) -> UIntArray:
+    """Give the ranks as bits, counted from the first of them."""
+    places = ranks - ranks[0]
+    words = np.zeros(int(places[-1]) // 64 + 1, np.uint64)
+    np.bitwise_or.at(words, places >> 6, np.uint64(1) << (places & 63).astype(np.uint64))
+    return words

@@ -1,0 +1,299 @@
+"""ReleasedTables: the table or the two tables that a recipient holds, and what they say of themselves.
+
+A release reaches those who judge it in many kinds: as a Release that was just made, as the folder that it was written
+to, as one table of any kind, or as two. Here all of them become one value, and nobody else asks which it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeGuard
+
+from indistinct.engine import Rows, use_table
+from indistinct.engine.formats import format_of, load_format
+from indistinct.engine.formats.file_format import Reading
+from indistinct.errors import TableError
+from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy.released_names import named_as_in_policy
+from indistinct.release.manifest import (
+    CROISSANT,
+    LINKED_TABLES,
+    MANIFEST,
+    PARTS,
+    RO_CRATE,
+    SIGNATURE,
+    SIGNATURE_BYTES,
+    VERIFIER,
+    file_digest,
+    has_manifest,
+    is_known_verifier,
+    policy_digest,
+    read_manifest,
+    table_files,
+)
+from indistinct.showing.words import counted
+
+ONE_TABLE = ("table",)
+
+
+class HoldsReleasedTables(Protocol):
+    """Whatever made a release and still holds its rows, such as a Release."""
+
+    def released_tables(self) -> ReleasedTables:
+        """Give the released tables as a recipient will hold them."""
+
+
+def holds_released_tables(release: object) -> TypeGuard[HoldsReleasedTables]:
+    """Tell by its class: the frames of Spark Connect themselves have an attribute of every name."""
+    return hasattr(type(release), "released_tables")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleasedTables:
+    """The tables of a release by name, ``table`` or ``quasi`` and ``sensitive``, before they are opened.
+
+    >>> import pyarrow as pa
+    >>> released = ReleasedTables.of({"quasi": pa.table({"age": [30]}), "sensitive": pa.table({"ill": ["flu"]})})
+    >>> released.is_apart
+    True
+    >>> with released.rows() as tables:
+    ...     {name: list(rows.columns()) for name, rows in tables.items()}
+    {'quasi': ['age'], 'sensitive': ['ill']}
+    """
+
+    sources: Mapping[str, Any]
+    """The tables of any kind; rows that are open already belong to the caller and stay open."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What the release says of itself, as its manifest does; nothing for tables without one."""
+    folder: Path | None = None
+    """The release folder, if it is one."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the engine is to read them."""
+
+    is_linked: bool = False
+    """They are several tables that belong together, by the names that their policy gives them."""
+
+    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The columns of each table that have another name here than in the policy, with that name."""
+    is_release: bool = False
+    """It says itself, or it is claimed, that it is a release, and not a table that has its own names still."""
+
+    def __post_init__(self) -> None:
+        if not self.is_linked and set(self.sources) not in ({*ONE_TABLE}, {*PARTS}):
+            names = ", ".join(map(repr, self.sources)) or "none"
+            raise TableError(
+                f"a release is one table, or two; one of two has the tables 'quasi' and 'sensitive'; given: {names}"
+            )
+
+    @classmethod
+    def of(cls, release: Any, policy: Policy | TablesPolicy | None = None, **reading: Any) -> ReleasedTables:
+        """Take a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or one table of any kind.
+
+        Rows that are opened have the names of the ``policy``, or of the one that a folder states. ``reading`` goes to
+        the engine. A folder says itself how its tables are written, so a delimiter and an encoding are for other
+        tables.
+        """
+        found = cls._take(release, reading)
+        return found if policy is None else found.named_by(policy)
+
+    @classmethod
+    def _take(cls, release: Any, reading: Mapping[str, Any]) -> ReleasedTables:
+        if isinstance(release, ReleasedTables):
+            return release
+        if holds_released_tables(release):
+            return release.released_tables()
+        if has_manifest(release):
+            folder = Path(release)
+            said = read_manifest(folder)
+            paths = table_files(folder, said)
+            for path in paths.values():
+                if path.parent != folder or not path.exists():
+                    raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
+            own = {**reading, "delimiter": said.get("delimiter"), "encoding": None, "sheet": None}
+            is_linked = said.get("form") == LINKED_TABLES
+            renamed = {name: _stated_names(said, name if is_linked else None) for name in paths}
+            return cls(paths, said, folder, own, is_linked, renamed, is_release=True)
+        return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
+
+    @classmethod
+    def of_linked(cls, release: Any, policy: TablesPolicy, **reading: Any) -> ReleasedTables:
+        """Take a release of several tables that belong together, or the tables by name."""
+        if isinstance(release, Mapping):
+            return cls(release, reading=reading, is_linked=True).named_by(policy)
+        found = cls.of(release, policy, **reading)
+        if not found.is_linked:
+            raise TableError("the policy describes several tables: give the release folder, or the tables by name")
+        return found
+
+    def named_by(self, policy: Policy | TablesPolicy, *, is_release: bool = False) -> ReleasedTables:
+        """Give the same tables, to be opened under the names of a policy.
+
+        A release that was made for another policy, as it says, keeps to the names that it states. ``is_release``
+        claims that the tables are no original, whatever they are.
+        """
+        renamed = {name: _new_names(policy, name) for name in self.sources}
+        if self.said and renamed != self.renamed and not self.is_of(policy):
+            renamed = dict(self.renamed)
+        return replace(self, renamed=renamed, is_release=self.is_release or is_release)
+
+    @property
+    def is_apart(self) -> bool:
+        """Sensitive values stand in a table of their own."""
+        return "quasi" in self.sources
+
+    @property
+    def manifest(self) -> Mapping[str, Any] | None:
+        """The manifest of a release folder."""
+        return None if self.folder is None else self.said
+
+    def is_as_stated(self) -> bool:
+        """Tell whether the files of a release folder have the digests that its manifest states."""
+        stated = self.said["files"]
+        return all(file_digest(path) == stated[path.name] for path in self.sources.values())
+
+    def strange_contents(self) -> list[str]:
+        """Say what a release folder holds that is no row of its tables; nothing for other releases."""
+        if self.folder is None:
+            return []
+        found = _strange_contents(self.folder, self.sources, self.said.get("verifier"))
+        for name, path in self.sources.items():
+            if not path.is_symlink():
+                found += _strange_writing(path, Reading(delimiter=self._reading_of(name).get("delimiter")))
+        if any((self.folder / name).exists() for name in (CROISSANT, RO_CRATE)):
+            from indistinct.release.catalogue_records import strange_records
+
+            found += strange_records(self.folder, self.said)
+        return found
+
+    def is_of(self, policy: Policy | TablesPolicy) -> bool:
+        """Tell whether the release was made for a policy, as it says; True if it says nothing."""
+        return not self.said or self.said.get("policy_sha256") == policy_digest(policy)
+
+    @contextmanager
+    def rows(self) -> Iterator[dict[str, Rows]]:
+        """Give the rows of each table for the time of the block; those that were open before stay open."""
+        with ExitStack() as stack:
+            yield {name: stack.enter_context(self._open_one(name)) for name in self.sources}
+
+    @contextmanager
+    def _open_one(self, name: str) -> Iterator[Rows]:
+        """Give the rows of one table for the time of the block, under the names of the policy."""
+        with (
+            use_table(self.sources[name], **self._reading_of(name)) as given,
+            under_own_names(given, self.renamed.get(name, {}), is_release=self.is_release) as rows,
+        ):
+            yield rows
+
+    def _reading_of(self, name: str) -> Mapping[str, Any]:
+        """Give how the engine is to read one of the tables: each of several that belong together may differ."""
+        if not self.is_linked or self.folder is None:
+            return self.reading
+        said = self.said.get("linked_tables")
+        own = said.get(name) if isinstance(said, Mapping) else None
+        return {**self.reading, "delimiter": own.get("delimiter") if isinstance(own, Mapping) else None}
+
+    @contextmanager
+    def only_rows(self) -> Iterator[Rows]:
+        """Give the rows of a release of one table for the time of the block; raise a TableError if it has two."""
+        if self.is_apart or self.is_linked:
+            where = self.folder or "the release"
+            raise TableError(
+                f"{where} holds {len(self.sources)} tables; only a release of one table has generalized cells"
+            )
+        with self._open_one("table") as rows:
+            yield rows
+
+    @contextmanager
+    def quasi_rows(self) -> Iterator[Rows]:
+        """Give the rows with the quasi columns for the time of the block."""
+        if self.is_linked:
+            raise TableError("the release holds several tables that belong together; this takes a release of one")
+        with self._open_one("quasi" if self.is_apart else "table") as rows:
+            yield rows
+
+
+@contextmanager
+def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool = False) -> Iterator[Rows]:
+    """Give rows under the names that columns have in a policy, where they have those of a release."""
+    names = named_as_in_policy(rows.columns(), renamed, is_release=is_release) if renamed else {}
+    if all(name == own for name, own in names.items()):
+        yield rows
+        return
+    with rows.with_names(names) as found:
+        yield found
+
+
+def _new_names(policy: Policy | TablesPolicy, table: str) -> Mapping[str, str]:
+    """Give the new names that a policy has for columns of a table."""
+    if isinstance(policy, Policy):
+        return policy.renamed
+    return policy.parts[table].policy.renamed if table in policy.parts else {}
+
+
+def _stated_names(said: Mapping[str, Any], table: str | None) -> dict[str, str]:
+    """Give the new names of columns that a manifest states, of one of several tables or of all that there are."""
+    try:
+        stated = said["policy"] if table is None else said["policy"]["tables"][table]
+        columns = {name: column.get("rename") for name, column in stated["columns"].items()}
+    except (KeyError, TypeError, AttributeError):
+        return {}  # that it states no policy is found by whoever judges it
+    return {name: new for name, new in columns.items() if isinstance(new, str)}
+
+
+def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | None = None) -> list[str]:
+    """Say what a release folder holds that none of ours has: other files, links elsewhere, more than rows in a file.
+
+    ``tables`` are those that its manifest lists, by what they are; a name of a file could tell something, too.
+    ``verifier`` is the digest of the program for recipients, if the release says that it carries one.
+    """
+    listed = {MANIFEST, SIGNATURE, *(path.name for path in tables.values()), *([] if verifier is None else [VERIFIER])}
+    listed |= {CROISSANT, RO_CRATE}  # whose contents follow from the manifest, or are refused
+    others = [place for place in folder.iterdir() if place.name not in listed]
+    linked = [name for name in sorted(listed) if (folder / name).is_symlink()]
+    found = [f"{counted(len(others), 'file', 'files')} that the manifest does not list"] if others else []
+    found += [f"{name} is a link to another place" for name in linked]
+    if odd := sum(path.name != f"{part}{path.suffix}" for part, path in tables.items()):
+        found.append(f"{counted(odd, 'table')} under a name that none of ours has")
+    if (folder / SIGNATURE).exists() and not _is_signature(folder / SIGNATURE):
+        found.append(f"{SIGNATURE} is no signature")
+    if verifier is not None and _digest(folder / VERIFIER) != verifier:
+        found.append(f"{VERIFIER} is not the program that the manifest names")
+    elif verifier is not None and not is_known_verifier(verifier):
+        found.append(f"{VERIFIER} is no program of this version or of an earlier one")
+    return found
+
+
+def _strange_writing(path: Path, reading: Reading) -> list[str]:
+    """Say what a table of a release holds beside its rows."""
+    form = load_format("parquet") if path.is_dir() else format_of(path)
+    found = strange_parts(path) if path.is_dir() else []
+    return found + [f"{path.name} holds {what}" for what in form.stowaways(path, reading)]
+
+
+def _is_signature(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == SIGNATURE_BYTES
+
+
+def _digest(path: Path) -> str | None:
+    return file_digest(path) if path.is_file() else None
+
+
+def strange_parts(folder: Path, columns: Iterable[str] = ()) -> list[str]:
+    """Say what in a folder of Parquet files some readers take for rows and others do not.
+
+    The engine reads ``*.parquet``, other readers everything that begins neither with a dot nor with an underline.
+    ``columns`` are those inside the files: a folder named for one of them, ``sex=m``, would have two answers.
+    """
+    places = sorted(place for place in folder.rglob("*") if place.is_symlink() or not place.is_dir())
+    own = [place for place in places if place.name.endswith(".parquet") and not place.name.startswith((".", "_"))]
+    inside = {column.lower() for column in columns}
+    folders = {part for place in places for part in place.relative_to(folder).parts[:-1]}
+    named = [part for part in folders if part.partition("=")[0].lower() in inside and "=" in part]
+    strange = len(places) - len(own)
+    found = [f"{folder.name} holds {counted(strange, 'file', 'files')} beside its Parquet files"] if strange else []
+    found += [f"{folder.name} holds links to other places"] if any(place.is_symlink() for place in own) else []
+    found += [f"{folder.name} has folders named for columns that stand in the files as well"] if named else []
+    return found

@@ -1,0 +1,103 @@
+"""Reproduce: what made the release, and the commands that make, prove and report it again."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import indistinct
+from indistinct.errors import PolicyError
+from indistinct.policy import Policy
+from indistinct.policy.files.policy_file import policy_toml, toml
+from indistinct.report.subject import Subject
+from indistinct.search import algorithm_named, algorithm_of
+from indistinct.search.algorithm import options_said
+
+LONGEST_POLICY = 30_000
+"""Letters of a policy file that a page has room for."""
+LIBRARIES = ("duckdb", "numpy", "numba", "pyarrow")
+
+
+def reproduce(subject: Subject, ledger: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Give versions, digests and commands; an internal edition also has the policy, whose hierarchies list values."""
+    is_public = subject.edition == "public"
+    said = subject.said
+    return {
+        "made_by": said.get("made_by", f"indistinct {indistinct.__version__}"),
+        "made_at": said.get("made_at"),
+        "algorithm": said["algorithm"],
+        "options": dict(said.get("options", {})),
+        "search": dict(said.get("search", {})),
+        "limits": dict(said.get("limits", {})),
+        "is_proven": said.get("is_proven"),
+        "bound": dict(said.get("bound") or {}),
+        "gap": said.get("gap"),
+        "is_cut_short": said.get("is_cut_short", False),
+        "policy_sha256": said["policy_sha256"],
+        "files": dict(said.get("files", {})),
+        "libraries": {} if is_public else {"Python": platform.python_version(), **{n: version(n) for n in LIBRARIES}},
+        "commands": _commands(subject, ledger),
+        "policy": None if is_public else _policy_file(subject.policy),
+    }
+
+
+def _policy_file(policy: Policy) -> str | None:
+    """Give the policy as a file says it; None where no file can, or where it is too long to read."""
+    try:
+        text = policy_toml(policy)
+    except PolicyError:  # a population that is a table in memory
+        return None
+    return text if len(text) <= LONGEST_POLICY else None
+
+
+def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    if subject.edition == "public":
+        return [
+            {"does": "recounts the release by its manifest", "command": "indistinct verify release"},
+            {"does": "also compares it with the policy", "command": "indistinct verify policy.toml release"},
+        ]
+    options, lines = _said_of_algorithm(subject)
+    options += _said_of_run(subject) + _said_of_ledger(ledger)
+    command = shlex.join(["indistinct", "anonymize", "policy.toml", "TABLE", "-o", "release", *options])
+    return [
+        {"does": f"makes the release{f', with {lines} in the policy' if lines else ''}", "command": command},
+        {"does": "proves it", "command": "indistinct verify policy.toml release --original TABLE"},
+        {"does": "makes this page", "command": "indistinct report policy.toml release --original TABLE -o report.html"},
+    ]
+
+
+def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
+    """Give the options of the command that name the algorithm as it ran, or the lines of a policy where none can."""
+    name, policy = subject.said["algorithm"], subject.policy
+    own = options_said(algorithm_of(policy)) if name == policy.algorithm else {}
+    ran = dict(subject.said.get("options", own))
+    named = [] if name == policy.algorithm else ["--algorithm", name]
+    said = dict.fromkeys(("measure", "doubt"))
+    if {**ran, **said} != {**own, **said}:
+        return [], f"algorithm = {toml(name)} and options = {toml(ran)}"
+    usual = {"measure": getattr(getattr(algorithm_named(name), "measure", None), "name", ""), "doubt": 0}
+    for option in said:
+        if ran.get(option) != own.get(option):
+            named += [f"--{option}", str(ran.get(option, usual[option]))]
+    return named, ""
+
+
+def _said_of_run(subject: Subject) -> list[str]:
+    """Give the options of the command that set limits to the run, or lifted one."""
+    limits = subject.said.get("limits", {})
+    said = [text for name, limit in limits.items() for text in (f"--{name.replace('_', '-')}", str(limit))]
+    said += ["--engine", "spark"] if subject.released.kind == "spark" else []
+    return said + (["--allow-unsafe"] if subject.said.get("unsafe") else [])
+
+
+def _said_of_ledger(ledger: Mapping[str, Any] | None) -> list[str]:
+    """Give the options of the command that entered the release, if it stands in the ledger."""
+    entry = (ledger or {}).get("entry")
+    if not entry:
+        return []
+    given = {"recipient": entry["recipient"], "purpose": entry["purpose"], "source": entry["source"]}
+    given |= {"again": entry["again"]}
+    return ["--ledger", "LEDGER", *(text for name, value in given.items() if value for text in (f"--{name}", value))]

@@ -1,0 +1,177 @@
+"""Risk before and after: how large the groups are, and what chance that leaves to whoever looks for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from indistinct.counting import Groups, IntArray
+from indistinct.disclosure_risk import risk
+from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS as UNICITY_COLUMNS
+from indistinct.disclosure_risk.cell_unicity import count_unicity
+from indistinct.disclosure_risk.exposure import Exposed
+from indistinct.disclosure_risk.risk_report import NEARLY, THRESHOLD
+from indistinct.engine import PROFILE, Rows
+from indistinct.errors import PolicyError
+from indistinct.policy import PSEUDONYM
+from indistinct.profiling.combinations import Counted, minimal_combinations
+from indistinct.report.subject import Subject
+
+STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
+"""Where the bars of the distribution of group sizes begin."""
+MOST_COLUMNS = 3
+"""Columns that identify together are looked for up to so many."""
+MOST_TUPLES = 2_000_000
+"""In larger lists they are not looked for: it would take longer than all the rest."""
+MOST_SETS = 8
+
+Columns = tuple[str, ...]
+
+
+def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict[str, Any]]:
+    """Give the risk by each quasi-identifier, before the release where that is known, and after.
+
+    ``population`` is the number of people that the table was drawn from, or a table of them. Figures count rows; where
+    the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
+    since it has people and a release does not tell whose its rows are.
+    """
+    is_asked = population is not None and not subject.is_apart and not subject.policy.person_columns
+    whole = None if subject.policy.eligible else subject.source
+    return [
+        {
+            "name": name,
+            "columns": list(columns),
+            "before": _with(
+                figures(_sizes_before(subject, columns)),
+                _journalist(whole, columns, subject, population, reading) if is_asked else None,
+                _people_before(subject, columns),
+            ),
+            "after": _with(
+                figures(subject.released.sizes_by(columns)),
+                _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
+                _people_after(subject, columns),
+            ),
+            "identifying": _identifying(subject, columns),
+        }
+        for name, columns in subject.groupings()
+    ]
+
+
+def release_unicity(subject: Subject) -> dict[str, Any]:
+    """Give how many released rows stand alone to whoever knows any few cells, whatever their columns."""
+    if subject.is_apart:
+        return {"left_out": "quasi-identifiers are published as they are, so whoever knows them finds a person's class"}
+    hidden = subject.policy.pseudonym_columns
+    names = [name for name in subject.released.columns() if name not in hidden]
+    if len(names) > UNICITY_COLUMNS:
+        return {"left_out": f"it is not counted for more than {UNICITY_COLUMNS} columns at once"}
+    try:
+        return count_unicity(subject.released, names).to_dict()
+    except PolicyError as error:
+        return {"left_out": str(error)}
+
+
+def figures(sizes: IntArray | None) -> dict[str, Any] | None:
+    """Give the risk figures of groups of these sizes.
+
+    Prosecutor: somebody knows that a person is in the table and looks for the row; one over the group's size.
+    Marketer: somebody links all rows and is glad of every right one; the average over rows, groups over rows.
+
+    >>> found = figures(np.array([1, 4, 5]))
+    >>> found["highest"], found["average"], found["at_risk"], found["sizes"]
+    (1.0, 0.3, 5, {'1': 1, '3-4': 4, '5-9': 5})
+    """
+    if sizes is None or not len(sizes):
+        return None
+    rows = int(sizes.sum())
+    return {
+        "rows": rows,
+        "groups": len(sizes),
+        "smallest": int(sizes.min()),
+        "largest": int(sizes.max()),
+        "alone": int((sizes == 1).sum()),
+        "highest": 1 / int(sizes.min()),
+        "average": len(sizes) / rows,
+        "at_risk": int(sizes[1 / sizes > THRESHOLD].sum()),
+        "sizes": _rows_by_size(sizes),
+    }
+
+
+def _with(
+    found: dict[str, Any] | None, journalist: float | None, people: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    return None if found is None else found | {"journalist": journalist, "people": people}
+
+
+def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
+    """Give what the groups of the private table are in people; None where nobody has several rows."""
+    groups = _groups_before(subject, columns)
+    if groups is None or groups.people is None:
+        return None
+    exposed = Exposed(groups.in_people().sizes, groups.people)
+    smallest = int(exposed.sizes.min(initial=exposed.records))
+    return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": exposed.alone}
+
+
+def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
+    """Give what hides people after the release: by pseudonyms it is counted, else the release says how few they are.
+
+    Linked rows are found together, so what people share is all of them.
+    """
+    if subject.policy.links_rows and PSEUDONYM in subject.released.columns():
+        with subject.released.with_profiles(columns, (PSEUDONYM,), PROFILE) as profiled:
+            found = figures(profiled.sizes_by((PROFILE,), (PSEUDONYM,)))
+        return None if found is None else {name: found[name] for name in ("smallest", "highest", "alone")}
+    said = subject.said.get("people")
+    if said is None or set(columns) != set(subject.policy.quasi):
+        return None
+    smallest = said["smallest_group"]
+    return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": 0 if smallest > 1 else None}
+
+
+def _journalist(rows: Rows | None, columns: Columns, subject: Subject, population: Any, reading: Any) -> float | None:
+    """Give the highest chance of somebody who does not know whether a person is in the table."""
+    if rows is None:
+        return None
+    found = risk(rows, columns, policy=subject.policy, population=population, most=0, **reading).journalist
+    return None if found is None else found.highest
+
+
+def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
+    groups = _groups_before(subject, columns)
+    return None if groups is None else groups.sizes
+
+
+def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
+    if subject.before is None:
+        return None
+    wanted = subject.policy.quasi if subject.is_apart else columns
+    return subject.before.base.only([subject.before.columns.index(name) for name in wanted])[0]
+
+
+def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
+    """Give the smallest sets of columns by which nearly all rows, or people, of the private table stand alone."""
+    before = subject.before
+    if before is None or len(before.base) > MOST_TUPLES:
+        return []
+    counted = Counted(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
+    found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)
+    mine = [one for one in found if subject.is_apart or set(one.columns) <= set(columns)]
+    return [{"columns": list(one.columns), "alone": one.alone, "share": one.share} for one in mine[:MOST_SETS]]
+
+
+def _rows_by_size(sizes: IntArray) -> dict[str, int]:
+    """Give how many rows stand in groups of each size, in steps that grow."""
+    places = np.searchsorted(STEPS, sizes, side="right") - 1
+    rows = np.bincount(places, sizes, len(STEPS)).astype(int).tolist()
+    return {name: number for name, number in zip(step_names(), rows, strict=True) if number}
+
+
+def step_names() -> list[str]:
+    """Give the names of all bars, smallest groups first."""
+    ends = [*STEPS[1:], None]
+    return [
+        f"{start} or more" if end is None else str(start) if end == start + 1 else f"{start}-{end - 1}"
+        for start, end in zip(STEPS, ends, strict=True)
+    ]

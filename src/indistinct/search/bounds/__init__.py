@@ -1,0 +1,1 @@
+"""Lower bounds on the loss of every local recoding, and exact partitions."""

@@ -1,0 +1,208 @@
+"""Charging groups to their points: duals of the exact partition, and what groups cost beyond what they are charged.
+
+Points and boxes are those of ``closed_boxes``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from indistinct.counting.kernels.ordering import drop_first, order_of, push
+from indistinct.kernels.array_types import FloatArray, IntArray
+from indistinct.kernels.kernel import kernel
+
+NEARLY = 1e-12
+"""Rounding that is no difference."""
+
+
+@kernel(allocates=True)
+def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
+    """Give each point a charge such that no group of k rows in a box is charged more than it costs.
+
+    All charges rise together; where a box is charged to the full, those of its points stop. Boxes wait in a heap for
+    the level at which that happens, which only rises while points stop below it, so it is settled when its turn comes.
+
+    IN   box_costs  (boxes,) float64: the cost per row
+    OUT  duals      (points,) float64
+    """
+    duals = np.full(len(counts), np.inf)
+    order = order_of(box_costs)
+    top = np.empty(k)
+    levels, waiting = np.empty(len(order)), np.empty(len(order), np.int64)
+    following, number = 0, 0
+    while following < len(order) or number > 0:
+        if number == 0 or (following < len(order) and box_costs[order[following]] <= levels[0]):
+            box = order[following]
+            level = box_costs[box]
+            following += 1
+        else:
+            level, box = levels[0], waiting[0]
+            drop_first(levels, waiting, number)
+            number -= 1
+        group = members[starts[box] : starts[box + 1]]
+        rising = 0
+        for point in group:
+            if duals[point] == np.inf:
+                rising += counts[point]
+        if rising == 0:
+            continue
+        full = level
+        if rising < k:
+            full = (k * box_costs[box] - _largest_sum(group, duals, counts, k - rising, top)) / rising
+        if full > level + NEARLY:
+            push(full, box, levels, waiting, number)
+            number += 1
+            continue
+        for point in group:
+            if duals[point] == np.inf:
+                duals[point] = level
+    return duals
+
+
+@kernel
+def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, top: FloatArray) -> float:
+    """Sum the charges of the rows with the largest ones, so many, among the points that have stopped."""
+    filled = 0
+    for point in group:
+        if duals[point] == np.inf:
+            continue
+        filled = insert(top, filled, number, duals[point], counts[point])
+    total = 0.0
+    for place in range(filled):
+        total += top[place]
+    return total
+
+
+@kernel
+def insert(top: FloatArray, filled: int, room: int, value: float, times: int) -> int:
+    """Insert a value so many times among the largest ones, in descending order; give how many there are then."""
+    for _ in range(min(times, room)):
+        if filled < room:
+            place = filled
+            filled += 1
+        elif value > top[room - 1]:
+            place = room - 1
+        else:
+            break
+        while place > 0 and top[place - 1] < value:
+            top[place] = top[place - 1]
+            place -= 1
+        top[place] = value
+    return filled
+
+
+@kernel(allocates=True)
+def reduced_costs(
+    members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
+) -> FloatArray:
+    """Give for each box the least of what a group of k to 2k - 1 of its rows costs beyond the charges of its rows.
+
+    IN   duals    (points,) float64
+    OUT  reduced  (boxes,) float64
+    """
+    reduced = np.empty(len(box_costs))
+    room = 2 * k - 1
+    top = np.empty(room)
+    for box in range(len(box_costs)):
+        filled = 0
+        cost = box_costs[box]
+        for place in range(starts[box], starts[box + 1]):
+            point = members[place]
+            charge = duals[point]
+            # beyond k rows only those count that are charged more than they cost
+            if filled < k or charge > cost or charge > top[k - 1]:
+                filled = insert(top, filled, room, charge, counts[point])
+        total = 0.0
+        for place in range(filled):
+            if place >= k and top[place] <= cost:
+                break
+            total += cost - top[place]
+        reduced[box] = total
+    return reduced
+
+
+@kernel(allocates=True)
+def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: FloatArray, k: int) -> FloatArray:
+    """Lower charges just so far that no group is charged more than it costs.
+
+    Where a group of some box is charged too much, every point of the box gives up a k-th of the worst excess in it:
+    a group has at least k rows.
+
+    IN   reduced  (boxes,) float64, from ``reduced_costs`` of these duals
+    OUT  duals    (points,) float64
+    """
+    excess = np.zeros(len(duals))
+    for box in range(len(reduced)):
+        if reduced[box] < 0:
+            for place in range(starts[box], starts[box + 1]):
+                excess[members[place]] = max(excess[members[place]], -reduced[box])
+    return duals - excess / k
+
+
+@kernel(allocates=True)
+def best_groups(
+    boxes: IntArray, members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Give the groups of least reduced cost in some boxes, leaving out those whose points all have one already.
+
+    IN   boxes   int64, best first
+    OUT  chosen  the boxes that were taken; group_starts (groups + 1,); group_points and group_rows, one entry a point
+    """
+    room = 2 * k - 1
+    is_served = np.zeros(len(duals), np.bool_)
+    chosen = np.empty(len(boxes), np.int64)
+    group_starts = np.zeros(len(boxes) + 1, np.int64)
+    group_points = np.empty(len(boxes) * min(room, len(duals)), np.int64)
+    group_rows = np.empty(len(group_points), np.int64)
+    groups = 0
+    for box in boxes:
+        group = members[starts[box] : starts[box + 1]]
+        end = group_starts[groups]
+        rows = 0
+        is_needed = False
+        falling = np.empty(len(group))
+        for place in range(len(group)):
+            falling[place] = -duals[group[place]]
+        for place in order_of(falling):
+            point = group[place]
+            taken = min(counts[point], room - rows)
+            if duals[point] <= box_costs[box]:
+                taken = min(taken, k - rows)
+            if taken <= 0:
+                break
+            group_points[end] = point
+            group_rows[end] = taken
+            end += 1
+            rows += taken
+            is_needed |= not is_served[point]
+        if is_needed:
+            for place in range(group_starts[groups], end):
+                is_served[group_points[place]] = True
+            chosen[groups] = box
+            groups += 1
+            group_starts[groups] = end
+    end = group_starts[groups]
+    return chosen[:groups].copy(), group_starts[: groups + 1].copy(), group_points[:end].copy(), group_rows[:end].copy()
+
+
+@kernel(allocates=True)
+def member_costs(
+    members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
+) -> FloatArray:
+    """Give for each member of each box the least reduced cost of a group there that has a row of it.
+
+    IN   duals  (points,) float64, feasible
+    OUT  least  (members,) float64
+    """
+    least = np.empty(len(members))
+    top = np.empty(k)
+    for box in range(len(box_costs)):
+        filled = 0
+        for place in range(starts[box], starts[box + 1]):
+            filled = insert(top, filled, k, duals[members[place]], counts[members[place]])
+        reduced = k * box_costs[box] - top[:k].sum()
+        for place in range(starts[box], starts[box + 1]):
+            least[place] = reduced + max(0.0, top[k - 1] - duals[members[place]])
+    return least

@@ -1,0 +1,81 @@
+"""state_bound(): what is said with every local release, how much less the best one could lose at the most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from indistinct.privacy.model import least_rows
+from indistinct.progress import Watch
+from indistinct.quality.cell_measures import NCP, CellMeasure
+from indistinct.quality.measure import FloatArray
+from indistinct.recoding import Recoding
+from indistinct.search.algorithm import Algorithm, declaration_of
+from indistinct.search.full_domain.best_node.value_counter import rules_of
+from indistinct.search.task import Task
+
+if TYPE_CHECKING:
+    from indistinct.search.bounds.cost_grids import ValueShares
+
+
+def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Recoding:
+    """Give a recoding that takes one with a bound on what every such recoding loses, if nothing better is known of it.
+
+    By the measure that the algorithm is after, or else by NCP, no release of these rows in groups of as many rows as
+    the policy asks for, with labels of this kind, has a loss below the bound, however many rows it suppresses. It takes
+    at most about a fifth of the time that the algorithm took; with a time limit, as much of what is left as pays.
+    Where a sensitive value may make up no more than a share of a group, it tells of such groups alone.
+    What a search has proven itself, and states without a gap, counts where it is higher.
+    Where chance raised labels nothing is said: the bound tells of the values below them.
+    """
+    declared = declaration_of(algorithm)
+    measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()
+    if not recoding.tells_measure(measure.name) or (recoding.bound is not None and recoding.gap is not None):
+        return recoding
+    if recoding.gap is not None:
+        return replace(recoding, bound={measure.name: max(0.0, measure.loss(recoding) - recoding.gap)})
+    k = rows_of_every_group(task)
+    if declared.label_kind is None or k < 2:
+        return recoding
+    from indistinct.search.bounds.bounds import cell_bound  # much is loaded for it, and full-domain releases take none
+
+    visits: int | None = None
+    known = (recoding.bound or {}).get(measure.name, 0.0)  # the search may have proven more
+    if known > 0 or watch.time_limit is None or watch.time_is_up():
+        visits = declared.bound_effort * len(task.frequencies.entries)
+        watch = Watch(None, watch.progress, watch.is_cancelled)
+    bound = cell_bound(task.frequencies, measure, k, watch, declared.label_kind, visits, value_shares(task))
+    bound = max(bound, known)
+    return replace(recoding, bound={measure.name: bound}, gap=max(0.0, measure.loss(recoding) - bound))
+
+
+def rows_of_every_group(task: Task) -> int:
+    """Give the rows that every group over all quasi columns must have; 1 where only some columns are asked about."""
+    everything = len(task.frequencies.columns)
+    asked = [one.models for one in task.requirements if len(one.columns) == everything]
+    return max((least_rows(model) for models in asked for model in models), default=1)
+
+
+def value_shares(task: Task) -> ValueShares | None:
+    """Give what every value of one sensitive column may make up of a group over all quasi columns, if that is limited.
+
+    Of several columns it is the one whose values are limited most. Where people are counted, shares are not of rows.
+    """
+    frequencies = task.frequencies
+    if frequencies.base.people is not None:
+        return None
+    found = list[tuple[float, str, FloatArray]]()
+    for one in task.requirements:
+        if len(one.columns) == len(frequencies.columns):
+            for model in one.models:
+                for column, rule in [] if model.asks_whole_table else rules_of(task, model) or []:
+                    if rule.kind == "shares" and rule.limits is not None:
+                        found.append((float(rule.limits.mean()), column, rule.limits))
+    if not found:
+        return None
+    from indistinct.search.bounds.cost_grids import ValueShares
+
+    _, column, limits = min(found, key=lambda one: one[:2])
+    return ValueShares(frequencies.entries.codes[column].astype(np.int32), limits)

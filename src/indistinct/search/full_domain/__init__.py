@@ -1,0 +1,1 @@
+"""Full-domain algorithms: one level for each column."""

@@ -1,0 +1,1 @@
+"""How the best node of the lattice is found, and proven to be the best."""

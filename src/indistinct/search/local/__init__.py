@@ -1,0 +1,1 @@
+"""Local algorithms: each group has labels of its own."""

@@ -1,0 +1,1 @@
+"""Groups of rows: their space, partitions, repair and improvement."""

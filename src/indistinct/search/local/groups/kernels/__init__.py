@@ -1,0 +1,1 @@
+"""Compiled loops over groups of rows."""

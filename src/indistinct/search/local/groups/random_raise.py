@@ -1,0 +1,170 @@
+"""with_doubt(): a local recoding of which no label tells what lies below it, since any may be wider than it must be.
+
+A group that carries the lowest labels says that its rows differ: had they not, its label would be lower. So some of
+them share a lower label with fewer than k. Here chance raises a few labels more than they need. Then every label may
+be one of those, and its group may be any rows below it, even equal ones. The law, which docs/attacks.md proves:
+
+    give each group of a release any tuple below its labels, and all its rows that tuple, with the sensitive values and
+    the people that they have; then the same algorithm makes the same release from this table, with a chance above 0.
+
+That needs models that hold for groups put together of groups that satisfy them, so that the new table satisfies them as
+it is, and is left so; labels that can be raised to any level, by chances that are above 0 in every table; and rows of
+one tuple that chance can divide among any groups that satisfy the models, which ``dividing`` does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from indistinct.counting import IntArray
+from indistinct.errors import PolicyError
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.hierarchy.kinds.listed import Listed
+from indistinct.policy import Column
+from indistinct.privacy.model import BoolArray
+from indistinct.quality.measure import FloatArray
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
+from indistinct.recoding.group_labels import labels_of_all_levels, used_labels
+from indistinct.recoding.raised import RaisedRecoding
+from indistinct.search.local.groups.dividing import divide_tuples, example_entries
+from indistinct.search.local.groups.partition import blocks_of
+from indistinct.search.task import Task
+
+SELDOM = 0.001
+"""A level that fewer cells have is raised to as if so large a share had it: also what nobody needs may be there."""
+MOST_DOUBT = 0.5
+UNIT = 2.0**-53
+
+
+def doubt_mistakes(doubt: object, labels: object = "hierarchy") -> list[str]:
+    """Say what is wrong with a share of labels that chance is to raise."""
+    if isinstance(doubt, bool) or not isinstance(doubt, int | float) or not 0 <= doubt <= MOST_DOUBT:
+        return [f"doubt: must be a number from 0 to {MOST_DOUBT}, got {doubt!r}"]
+    if doubt and labels != "hierarchy":
+        return [
+            "doubt: needs labels = 'hierarchy'; a range names its ends, and a set its members, because they occur, "
+            "so both tell what is there"
+        ]
+    return []
+
+
+def check_doubt(doubt: object, labels: object = "hierarchy") -> None:
+    """Refuse what is no share of labels that chance can raise."""
+    if mistakes := doubt_mistakes(doubt, labels):
+        raise PolicyError(mistakes)
+
+
+def with_doubt(task: Task, doubt: float, make: Callable[[], LocalRecoding]) -> LocalRecoding:
+    """Give what ``make`` makes, or the table as it is if it satisfies all models so, with some labels raised."""
+    if not doubt:
+        return make()
+    _refuse_doubt(task)
+    if task.policy.links_rows:
+        return raise_labels(task, make(), doubt)
+    untouched = as_it_is(task)
+    return raise_labels(task, make() if untouched is None else untouched, doubt)
+
+
+def _refuse_doubt(task: Task) -> None:
+    """Raise if raising labels could spoil what a task asks for."""
+    if not task.is_monotone_unsuppressed:
+        several = " where people have several rows" if task.counts_people else ""
+        raise PolicyError(
+            "doubt: groups that come to carry the same labels become one, which could spoil a model that asks for more "
+            f"than so many people or values{several}; leave doubt out"
+        )
+    if any(len(columns) < len(task.frequencies.columns) for columns in task.ks_by_columns()):
+        raise PolicyError(
+            "doubt: where few columns are known, or there are several quasi-identifiers, labels promise nothing of "
+            "the rows of their own group; leave doubt out"
+        )
+
+
+def as_it_is(task: Task) -> LocalRecoding | None:
+    """Give the table with all labels as low as they may be, if every model holds for its groups; else None.
+
+    Rows that no recoding can release are suppressed: those of ``blocks_of``.
+    """
+    frequencies, entries = task.frequencies, task.frequencies.entries
+    is_lost = blocks_of(task)[0] == SUPPRESSED
+    lowest, group_of = frequencies.roll_up(frequencies.start)
+    groups, stays = group_of[entries.tuples], np.flatnonzero(~is_lost)
+    is_safe = task.without(is_lost).safe_parts(stays, entries.counts[stays], groups[stays], len(lowest))
+    if not is_safe[groups[stays]].all():
+        return None
+    pieces = Pieces(np.arange(len(entries)), entries.counts, np.where(is_lost, SUPPRESSED, groups))
+    return LocalRecoding.of_pieces(frequencies, pieces)
+
+
+def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalRecoding:
+    """Give the recoding with some labels raised: in each column about ``doubt`` times as many as it generalized.
+
+    A cell is raised to a level with ``doubt`` times the share of the cells that have this level, so that labels of
+    every level are doubted alike, and the cells that are raised lose about ``doubt`` times what the others do. Groups
+    of equal rows are divided into parts, each with chances of its own. Every model stays satisfied: groups that come to
+    carry the same labels become one, and models that could be spoilt by that are refused.
+    """
+    pieces, groups = recoding.pieces, np.arange(recoding.number_of_groups)
+    if not task.policy.links_rows:
+        pieces, groups = divide_tuples(task, recoding)
+    frequencies = recoding.frequencies
+    examples = example_entries(pieces, len(groups))
+    chances = task.draws.part("raised labels").keys(len(frequencies.columns) * len(groups))
+    fate = (chances >> np.uint64(11)).astype(np.float64).reshape(len(frequencies.columns), -1) * UNIT
+    labels, codes = [], np.zeros(fate.shape, np.int64)
+    for column, name in enumerate(frequencies.columns):
+        every, places = labels_of_all_levels(frequencies, column)
+        own = recoding.labels[column]
+        shares = np.bincount(own.levels[recoding.codes[column]], recoding.sizes, len(places))
+        levels = own.levels[recoding.codes[column]][groups]
+        values = frequencies.entry_codes(column)[examples]
+        goes_to = _drawn_level(fate[column], doubt * np.maximum(shares / max(1, recoding.released_rows), SELDOM))
+        says_more = _says_more(task.policy.columns[name], frequencies.hierarchies[column])
+        is_raised = (goes_to > levels) & says_more[goes_to, values]
+        found, codes[column] = used_labels(every, places[np.where(is_raised, goes_to, levels), values])
+        labels.append(found)
+    made = RaisedRecoding.of_labels(frequencies, pieces, tuple(labels), codes)
+    few = _join_pieces(made.pieces, len(frequencies.entries))
+    return replace(made, pieces=few, is_cut_short=recoding.is_cut_short)
+
+
+def _drawn_level(fate: FloatArray, chances: FloatArray) -> IntArray:
+    """Give the level that each cell is raised to by a number from 0 to 1, where levels have these chances; else 0.
+
+    >>> _drawn_level(np.array([0.005, 0.015, 0.5]), np.array([0.9, 0.01, 0.02]))
+    array([1, 2, 0])
+    """
+    ends = np.cumsum(chances[1:])
+    level: IntArray = np.searchsorted(ends, fate, side="right") + 1
+    return np.where(level < len(chances), level, 0)
+
+
+def _says_more(column: Column, hierarchy: CompiledHierarchy) -> BoolArray:
+    """Tell which labels, by level and value, cover more than the one below by what the policy lists.
+
+    Whoever has the policy reads a label with one label below it as that one, so it would hide nothing. What the table
+    holds does not matter: from that somebody could conclude what it holds.
+    """
+    says_more = np.ones((hierarchy.height + 1, len(hierarchy.values)), np.bool_)
+    says_more[0] = False
+    if not isinstance(column.hierarchy, Listed):
+        return says_more
+    rows = [*column.hierarchy.table(), *(column.hierarchy.table([None]) if column.missing == "value" else ())]
+    below = np.ones(len(hierarchy.values), np.int64)
+    for level in range(1, hierarchy.height + 1):
+        listed = Counter(label for _, label in {(row[0], row[level]) for row in rows})
+        covered = np.array([listed[label] for label in hierarchy.labels[level]], np.int64)[hierarchy.maps[level]]
+        says_more[level] = covered > below
+        below = covered
+    return says_more
+
+
+def _join_pieces(pieces: Pieces, entries: int) -> Pieces:
+    """Put the rows of an entry that go to one group together."""
+    keys, number = np.unique((pieces.groups + 1) * entries + pieces.tuples, return_inverse=True)
+    groups, tuples = np.divmod(keys, entries)
+    return Pieces(tuples, np.bincount(number, pieces.rows).astype(np.int64), groups - 1)

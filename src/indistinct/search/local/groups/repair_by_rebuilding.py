@@ -1,0 +1,280 @@
+"""Mixing: groups that satisfy models on sensitive values at little cost, from groups that were made without them.
+
+Where few groups of k rows satisfy a model, to merge those that fail loses far more than to choose other rows. So groups
+are taken apart and built anew with rows that bring what a group lacks. What still fails is merged. If Mondrian's groups
+cost less than that, these are taken instead; and either are bettered in the same way, as long as it pays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.counting import IntArray
+from indistinct.privacy.kernels.rule_kinds import KINDS
+from indistinct.progress import Watch
+from indistinct.quality.cell_measures import CellMeasure
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
+from indistinct.recoding.group_labels import LabelKind
+from indistinct.search.full_domain.best_node.value_counter import has_rules, rules_by_codes
+from indistinct.search.local.groups.anneal import STEP, TIME, Annealing
+from indistinct.search.local.groups.kernels import mixed_groups
+from indistinct.search.local.groups.kernels.exchanging import Guests
+from indistinct.search.local.groups.kernels.group_costs import Prices
+from indistinct.search.local.groups.kernels.mixed_groups import WORK, Mixed, Room, Rules
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.nearness import SEED, Finder, lay_out_prices
+from indistinct.search.local.groups.partition import made_safe, stay_safe
+from indistinct.search.local.groups.space import Space
+from indistinct.search.local.mondrian import Mondrian
+from indistinct.search.task import Task
+
+WARM, COLD = 0.2, 0.003
+"""What costs this share of an average group more is kept with a chance of 1 / e, at first and in the end."""
+REACH = 1.6
+"""Groups that cost so many times the average are always taken apart, cheaper ones less often."""
+NEAR = 16
+"""Each tuple knows so many near ones."""
+LARGEST_POOL = 256
+"""So many rows are built anew at once."""
+SURCHARGE = 100.0
+"""A row of a group that fails costs so many times what a row can cost at most."""
+FEW_PASSES, ENOUGH = 10, 0.002
+"""Passes go on as long as so many together gain such a share, or mend such a share of what fails."""
+SLICE = 1_000
+"""Visits between two looks at the clock."""
+FIRST = 0.5
+"""The share of a time limit in which groups that fail may be mended; if it is not enough, Mondrian's are taken."""
+MOST_WORK = 8_000
+"""They end when for each row so many rows and groups were weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixing:
+    """Makes groups safe; how what they lose is measured, and how long it may take."""
+
+    measure: CellMeasure
+    labels: LabelKind
+    watch: Watch
+    annealing: Annealing | None
+
+    def __call__(self, task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
+        """Give safe groups that cost little, and never more than Mondrian's; those given, if all of them are safe."""
+        stays = pieces.groups != SUPPRESSED
+        if task.safe_parts(pieces.tuples[stays], pieces.rows[stays], pieces.groups[stays], groups).all():
+            return pieces
+        cut, _ = Mondrian(strict=False, labels=self.labels).cut(task, replace(self.watch, time_limit=None))  # seconds
+        mixer = Mixer.of(task, space, block_of, self.watch) if has_rules(task) else None
+        first = self.watch.part(FIRST)
+        found = pieces if mixer is None else mixer.mix(pieces, first, None)
+        best = cut
+        if mixer is None or not first.time_is_up():  # else most that fails would have to be merged, which takes long
+            best = self._better(task, self._made_safe(task, space, block_of, found), cut)
+        if mixer is None:
+            return best
+        mixed = self._made_safe(task, space, block_of, mixer.mix(best, self.watch, self.annealing))
+        return self._better(task, best, mixed)
+
+    def _made_safe(self, task: Task, space: Space, block_of: IntArray, pieces: Pieces) -> Pieces:
+        return made_safe(task, space, block_of, pieces, int(pieces.groups.max()) + 1)
+
+    def _better(self, task: Task, one: Pieces, other: Pieces) -> Pieces:
+        """Give the pieces that lose less once they are released."""
+        recodings = [LocalRecoding.of_pieces(task.frequencies, pieces, self.labels) for pieces in (one, other)]
+        losses = [self.measure.loss(stay_safe(task, recoding, self.labels)) for recoding in recodings]
+        return one if losses[0] <= losses[1] else other
+
+
+@dataclass(frozen=True, slots=True)
+class Mixer:
+    """The rows of a task one by one, and what the kernel knows of them."""
+
+    task: Task
+    entries: IntArray
+    """The entry of each row; those of a tuple stand together, and so do those of an entry."""
+    lost: IntArray
+    """Entries that are suppressed."""
+    guests: Guests
+    prices: Prices
+    width: int
+    rules: Rules
+    most: float
+    """What a row can cost."""
+
+    @classmethod
+    def of(cls, task: Task, space: Space, block_of: IntArray, watch: Watch) -> Mixer:
+        """Lay out the rows that are released."""
+        listed = task.frequencies.entries
+        order = np.argsort(listed.tuples, kind="stable")
+        own = order[block_of[order] != SUPPRESSED]
+        entries = np.repeat(own, listed.counts[own])
+        columns = np.argsort(space.sizes, kind="stable")
+        prices, width = lay_out_prices(space, columns)
+        _, first, tuples = np.unique(listed.tuples[entries], return_index=True, return_inverse=True)
+        ranks = np.ascontiguousarray(space.ranks[entries[first]][:, columns])
+        near, _ = Finder(space.sizes[columns], prices, watch, NEAR).nearest(ranks)
+        blocks = block_of[entries[first]]
+        near[blocks[near] != blocks[:, None]] = NOBODY
+        rules, kinds = _rules(task, entries)
+        guests = Guests(ranks, tuples.ravel().astype(np.int64), kinds, near, np.append(first, len(entries)))
+        lost = np.flatnonzero(block_of == SUPPRESSED)
+        return cls(task, entries, lost, guests, prices, width, rules, space.whole_row)
+
+    def mix(self, pieces: Pieces, watch: Watch, annealing: Annealing | None) -> Pieces:
+        """Give groups that cost no more, and of which no more fail; the same pieces give the same groups."""
+        groups, k = self._groups(pieces), self.task.largest_k()
+        room = _room(k, self.width, self.rules)
+        state = _State(self, groups, room, watch)
+        state.descend()
+        if annealing is not None:
+            state.anneal(annealing)
+        pairs, rows = np.unique(np.stack([self.entries, groups.group_of]), axis=1, return_counts=True)
+        _, numbers = np.unique(pairs[1], return_inverse=True)
+        return Pieces(
+            np.append(pairs[0], self.lost),
+            np.append(rows.astype(np.int64), self.task.frequencies.entries.counts[self.lost]),
+            np.append(numbers.ravel(), np.full(len(self.lost), SUPPRESSED)),
+        )
+
+    def _groups(self, pieces: Pieces) -> Mixed:
+        """Give the groups of the rows as the kernel takes them, each in a random order."""
+        tuples = self.task.frequencies.entries.tuples
+        order = np.lexsort((pieces.tuples, tuples[pieces.tuples]))
+        order = order[pieces.groups[order] != SUPPRESSED]
+        group_of = np.repeat(pieces.groups[order], pieces.rows[order])
+        numbers, group_of = np.unique(group_of, return_inverse=True)
+        group_of, number, rows = group_of.ravel().astype(np.int64), len(numbers), len(group_of)
+        most = max(number, rows // self.task.largest_k()) + 1
+        shuffled = np.random.default_rng(SEED).permutation(rows)
+        line = shuffled[np.argsort(group_of[shuffled], kind="stable")]
+        starts = np.searchsorted(group_of[line], np.arange(number + 1))
+        head, follow = np.full(most, NOBODY, np.int64), np.full(rows, NOBODY, np.int64)
+        head[:number] = line[starts[:-1]]
+        follow[line[:-1]] = line[1:]
+        follow[line[starts[1:] - 1]] = NOBODY
+        sizes, counters = np.zeros(most, np.int64), np.array([most - number, SEED, 0], np.int64)
+        sizes[:number] = np.diff(starts)
+        free = np.arange(most)[::-1].copy()
+        groups = Mixed(head, follow, group_of, sizes, np.zeros(most), free, counters, np.zeros(most, np.int64))
+        mixed_groups.all_costs(self.guests, groups, self.prices, np.zeros((1, self.width), np.int32))
+        is_safe = self.task.safe_parts(self.entries, np.ones(rows, np.int64), group_of, number)
+        groups.costs[:number][~is_safe] += SURCHARGE * self.most
+        return groups
+
+
+@dataclass(slots=True)
+class _State:
+    """Groups while they are bettered."""
+
+    mixer: Mixer
+    groups: Mixed
+    room: Room
+    watch: Watch
+
+    def descend(self) -> None:
+        """Go over the groups as long as it pays; where some fail, until few more are mended."""
+        rows = len(self.mixer.entries)
+        before = self.total()
+        number = 0
+        while before > 0.0 and self.room.counters[WORK] < MOST_WORK * rows and self._pass(number, 0.0):
+            number += 1
+            if number % FEW_PASSES == 0:
+                total = self.total()
+                if before - total < ENOUGH * before:
+                    return
+                before = total
+
+    def anneal(self, annealing: Annealing) -> None:
+        """Go over the groups for as long as is asked, and give the best that were met."""
+        total = least = self.total()
+        best = self.groups.group_of.copy()
+        each = total / max(1, int((self.groups.sizes > 0).sum()))
+        passes = STEP * annealing.tries
+        for number in range(passes):
+            share = self.watch.share_of_time() / TIME
+            if least <= 0.0 or share >= 1.0:
+                break
+            heat = each * WARM * (COLD / WARM) ** max(number / passes, share)
+            if not self._pass(number, heat):
+                break
+            total = self.total()
+            if total < least:
+                least, best = total, self.groups.group_of.copy()
+        self.groups.group_of[:] = best
+
+    def total(self) -> float:
+        """Give what all groups cost."""
+        return float((self.groups.sizes * self.groups.costs).sum())
+
+    def _pass(self, number: int, heat: float) -> bool:
+        """Visit some rows in all places; tell whether there is time left."""
+        mixer, rows = self.mixer, len(self.mixer.entries)
+        costs = np.where(self.groups.costs < SURCHARGE * mixer.most, self.groups.costs, 0.0)
+        pace = np.array([REACH * float((self.groups.sizes * costs).sum()) / rows, heat, SURCHARGE * mixer.most])
+        for start in range(number % STEP, rows, SLICE * STEP):
+            self.watch.report("mix", number, None)
+            if self.watch.time_is_up():
+                return False
+            visits = np.array([start, min(rows, start + SLICE * STEP), STEP])
+            mixed_groups.mix(visits, pace, mixer.guests, self.groups, mixer.prices, mixer.rules, self.room)
+        return True
+
+
+def _rules(task: Task, entries: IntArray) -> tuple[Rules, IntArray]:
+    """Give the rules of all models, and the kind of each row; rows of a kind have the same sensitive values."""
+    listed = task.frequencies.entries
+    own = {name: listed.codes[name] for name in task.frequencies.sensitive}
+    _, first, kinds = np.unique(np.stack(list(own.values())), axis=1, return_index=True, return_inverse=True)
+    kinds = kinds.ravel().astype(np.int64)[entries]
+    ways: list[IntArray] = []
+    lines: list[tuple[float, float, float]] = []
+    spans: list[tuple[int, int]] = []
+    limits: list[NDArray[Any] | None] = []
+    cells = 0
+    for name, rules in rules_by_codes(task):
+        codes = rules[0].codes_of(len(task.frequencies.sensitive[name].values))
+        begin, cells = cells, cells + int(codes.max(initial=-1)) + 1
+        ways += [begin + way[own[name][first]] for way in codes]
+        lines += [(KINDS[rule.kind], rule.number, rule.second) for rule in rules]
+        spans += [(begin, cells)] * len(rules)
+        limits += [rule.limits for rule in rules]
+    shares = np.ones((len(lines), cells))
+    for number, (limit, (begin, end)) in enumerate(zip(limits, spans, strict=True)):
+        if limit is not None:
+            shares[number, begin:end] = limit
+    counts = np.bincount(kinds, minlength=len(first))
+    whole = sum(np.bincount(way, counts, cells) for way in ways) / len(entries)
+    found = Rules(
+        codes=np.stack(ways, axis=1).astype(np.int64),
+        rules=np.array(lines, np.float64),
+        spans=np.array(spans, np.int64),
+        limits=shares,
+        whole=np.asarray(whole, np.float64),
+        lows=np.zeros(shares.shape),
+        highs=np.zeros(shares.shape),
+        present=np.zeros(len(lines), np.int64),
+    )
+    return found, kinds
+
+
+def _room(k: int, width: int, rules: Rules) -> Room:
+    cells, most = len(rules.whole), LARGEST_POOL // k + mixed_groups.MOST_APART + 2
+    return Room(
+        pool=np.zeros(LARGEST_POOL, np.int64),
+        place=np.zeros(LARGEST_POOL, np.int64),
+        bounds=np.zeros(LARGEST_POOL),
+        tally=np.zeros((most, cells), np.int64),
+        sizes=np.zeros(most, np.int64),
+        costs=np.zeros(most),
+        boxes=np.zeros((most, width), np.int32),
+        apart=np.zeros((mixed_groups.MOST_APART, 4), np.int64),
+        values=np.zeros(cells + 1, np.int64),
+        counts=np.zeros(cells + 1, np.int64),
+        span=np.zeros(2, np.int64),
+        rows=np.zeros(1, np.int64),
+        dense=np.zeros(cells),
+        counters=np.array([0, 0, 0, k, 0, 0], np.int64),
+    )

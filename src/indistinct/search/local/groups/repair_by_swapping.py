@@ -1,0 +1,172 @@
+"""trade_tuples(): groups that fail a model take a tuple of another group, or exchange one, so that both are safe.
+
+Merging two groups of k gives one of 2k, which loses much. A group whose rows all have one illness often lacks no more
+than one row with another, and somewhere near is a group that can spare it, or that takes a row in return. Tuples move
+whole, so none comes to stand in two groups that stood in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.counting import IntArray
+from indistinct.privacy.model import BoolArray
+from indistinct.quality.measure import FloatArray
+from indistinct.recoding import Pieces
+from indistinct.search.local.groups.space import Space
+from indistinct.search.task import Task
+
+LOOKED, HELPING, TRIED = 80, 6, 20
+"""Of so many near tuples it is asked which make a group safe; of so many of these all trades are weighed; and so many
+trades, the cheapest, are judged."""
+MOST_LOOKS = 20_000_000
+"""Each group that fails looks at all tuples, as long as these are fewer looks."""
+FEWEST_TRIES, WORTH = 60, 0.1
+"""After so many groups it goes on only if such a share of them found a trade."""
+
+
+def trade_tuples(task: Task, space: Space, block_of: IntArray, pieces: Pieces, is_safe: BoolArray) -> Pieces:
+    """Give the groups after failing ones traded tuples with others; those that found no trade fail as before.
+
+    A trade is made if it costs less than the cheapest merger, and leaves no group failing that was safe, nor one of
+    fewer than k rows. All pieces are released.
+    """
+    numbers, own = np.unique(pieces.groups, return_inverse=True)
+    seats = _Seats(task, space, block_of, Pieces(pieces.tuples, pieces.rows, own), len(numbers))
+    is_safe = is_safe[numbers]
+    tries = traded = 0
+    failing = np.flatnonzero(~is_safe)
+    is_single = np.array([len(seats.members[group]) == 1 for group in failing.tolist()], np.bool_)
+    failing = failing[np.argsort(is_single, kind="stable")]  # a single tuple can give nothing in return
+    for group in failing[: MOST_LOOKS // max(1, len(seats.rows))].tolist():
+        if is_safe[group]:
+            continue
+        if tries >= FEWEST_TRIES and traded < WORTH * tries:
+            break
+        tries += 1
+        trade = seats.best_trade(group, is_safe)
+        if trade is not None:
+            seats.make(trade)
+            traded += 1
+            is_safe[trade.group], is_safe[trade.partner] = True, trade.is_partner_safe
+    return Pieces(pieces.tuples, pieces.rows, numbers[seats.group_of[seats.seat_of]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Trade:
+    """What two groups hold after one took a tuple of the other, and perhaps gave one for it."""
+
+    group: int
+    partner: int
+    own: list[int]
+    theirs: list[int]
+    is_partner_safe: bool = True
+
+
+class _Seats:
+    """Which tuples stand in which group, what each group covers and costs, and which tuples may move."""
+
+    def __init__(self, task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> None:
+        self.task, self.space, self.k = task, space, task.largest_k()
+        self.tuples, self.piece_rows = pieces.tuples, pieces.rows
+        own = task.frequencies.entries.tuples[pieces.tuples].astype(np.int64)
+        _, first, self.seat_of = np.unique(own * groups + pieces.groups, return_index=True, return_inverse=True)
+        # a seat: all pieces of one tuple in one group
+        self.group_of = pieces.groups[first].copy()
+        self.rows = np.bincount(self.seat_of, pieces.rows).astype(np.int64)
+        self.is_whole = np.bincount(own[first], minlength=len(task.frequencies.base))[own[first]] == 1
+        self.ranks = space.ranks[pieces.tuples[first]].astype(np.int64)
+        self.blocks = block_of[pieces.tuples[first]]
+        self.places = np.argsort(self.seat_of, kind="stable")
+        self.starts = np.searchsorted(self.seat_of[self.places], np.arange(len(first) + 1))
+        self.members: list[list[int]] = [[] for _ in range(groups)]
+        for seat, group in enumerate(self.group_of.tolist()):
+            self.members[group].append(seat)
+        self.block_of_group = self.blocks[[seats[0] for seats in self.members]]
+        ends = [self._ends(seats) for seats in self.members]
+        self.low, self.high = (np.array(side) for side in zip(*ends, strict=True))
+        self.sizes = np.bincount(self.group_of, self.rows, groups).astype(np.int64)
+        self.costs = space.run_costs(self.low, self.high)
+
+    def best_trade(self, group: int, is_safe: BoolArray) -> _Trade | None:
+        """Give the cheapest trade found that makes a group safe; None if a merger is as cheap, or there is none."""
+        trades = self._trades(group)
+        if not trades:
+            return None
+        partners = np.array([trade.partner for trade in trades])
+        added = self._costs_after(trades) - (self.sizes * self.costs)[group] - (self.sizes * self.costs)[partners]
+        cheap = [int(place) for place in np.argsort(added, kind="stable")[:TRIED]]
+        judged = self._judge([seats for place in cheap for seats in (trades[place].own, trades[place].theirs)])
+        for place, (is_own, is_theirs) in zip(cheap, judged.reshape(-1, 2).tolist(), strict=True):
+            trade = trades[place]
+            if is_own and (is_theirs or not is_safe[trade.partner]):
+                found = _Trade(group, trade.partner, trade.own, trade.theirs, is_theirs)
+                return found if added[place] < self._cheapest_merger(group) else None
+        return None
+
+    def make(self, trade: _Trade) -> None:
+        """Let both groups hold what a trade gives them."""
+        for group, seats in ((trade.group, trade.own), (trade.partner, trade.theirs)):
+            self.members[group] = seats
+            self.group_of[seats] = group
+            self.low[group], self.high[group] = self._ends(seats)
+            self.sizes[group] = self.rows[seats].sum()
+            self.costs[group] = self.space.run_costs(self.low[group][None], self.high[group][None])[0]
+
+    def _trades(self, group: int) -> list[_Trade]:
+        """Give the trades with tuples that make a group safe, near ones first, that leave k rows on both sides."""
+        own, found = self.members[group], []
+        for seat in self._helping(group):
+            partner = int(self.group_of[seat])
+            rest = [one for one in self.members[partner] if one != seat]
+            left, more = int(self.sizes[partner] - self.rows[seat]), int(self.sizes[group] + self.rows[seat])
+            if left >= self.k:
+                found.append(_Trade(group, partner, [*own, seat], rest))
+            for given in own:
+                is_enough = left + self.rows[given] >= self.k and more - self.rows[given] >= self.k
+                if self.is_whole[given] and is_enough:
+                    kept = [one for one in own if one != given]
+                    found.append(_Trade(group, partner, [*kept, seat], [*rest, given]))
+        return found
+
+    def _helping(self, group: int) -> list[int]:
+        """Give tuples of other groups that would make a group safe, those first that widen it least."""
+        is_near = (self.blocks == self.block_of_group[group]) & (self.group_of != group)
+        others = np.flatnonzero(self.is_whole & is_near)
+        low, high = np.minimum(self.ranks[others], self.low[group]), np.maximum(self.ranks[others], self.high[group])
+        near = others[np.argsort(self.space.run_costs(low, high), kind="stable")[:LOOKED]].tolist()
+        if not near:
+            return []
+        helps = self._judge([[*self.members[group], seat] for seat in near])
+        return [seat for seat, does in zip(near, helps.tolist(), strict=True) if does][:HELPING]
+
+    def _costs_after(self, trades: Sequence[_Trade]) -> FloatArray:
+        """Give what both groups of each trade cost after it."""
+        sides = [seats for trade in trades for seats in (trade.own, trade.theirs)]
+        low, high = (np.array(side) for side in zip(*map(self._ends, sides), strict=True))
+        rows = np.array([self.rows[seats].sum() for seats in sides])
+        found: FloatArray = (self.space.run_costs(low, high) * rows).reshape(-1, 2).sum(axis=1)
+        return found
+
+    def _cheapest_merger(self, group: int) -> float:
+        """Give what it would cost to merge a group with the cheapest other one."""
+        low, high = np.minimum(self.low, self.low[group]), np.maximum(self.high, self.high[group])
+        whole = (self.sizes + self.sizes[group]) * self.space.run_costs(low, high)
+        added = whole - self.sizes * self.costs - self.sizes[group] * self.costs[group]
+        is_other = (self.block_of_group == self.block_of_group[group]) & (np.arange(len(added)) != group)
+        return float(added[is_other].min(initial=np.inf))
+
+    def _judge(self, parts: Sequence[Sequence[int]]) -> BoolArray:
+        """Tell which sets of tuples are safe as groups."""
+        places = [self.places[self.starts[seat] : self.starts[seat + 1]] for part in parts for seat in part]
+        lengths = [sum(int(self.starts[seat + 1] - self.starts[seat]) for seat in part) for part in parts]
+        own = np.concatenate(places)
+        numbers = np.repeat(np.arange(len(parts)), lengths)
+        return self.task.safe_parts(self.tuples[own], self.piece_rows[own], numbers, len(parts))
+
+    def _ends(self, seats: Sequence[int]) -> tuple[IntArray, IntArray]:
+        ranks = self.ranks[seats]
+        return ranks.min(axis=0), ranks.max(axis=0)

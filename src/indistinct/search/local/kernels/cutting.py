@@ -1,0 +1,164 @@
+"""Cutting groups of rows along one column, and the parts that this leaves.
+
+The groups lie one after the other in arrays of pieces, a piece being so many rows with the same values. What the ranks
+in a column mean stands in ``column_widths``, which cuts there are in ``cut_scores``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from indistinct.kernels.array_types import Array, IntArray
+from indistinct.kernels.kernel import kernel
+from indistinct.search.local.kernels.column_widths import Axes
+
+APART, ALONE, HALVES, DIVIDED = 0, 1, 2, 3
+"""Kinds of cuts: children of the label apart, one value alone, halves, halves that divide the rows of a value."""
+
+KINDS = 4
+
+COUNTS, VALUES, ROWS, CHILDREN, COLUMNS, SIZES, LOW, HIGH, MORE, SEEN, SEEN_TOO, TURN = range(12)
+"""The rows of the room, a table to work in:
+
+COUNTS    by rank or label, zero between uses
+VALUES    the ranks that occur in a group, in order, and in ROWS how many rows have each
+CHILDREN  the rows of each child of a group's label
+COLUMNS   the columns in which a group has more than one value
+SIZES     the rows of each part of a group; in one column LOW and HIGH are its lowest and highest rank, and MORE the
+          values that it has more: a missing one beside a range, or all of a set
+SEEN      by rank, the last turn in which it was seen in the first part, and SEEN_TOO in the second
+TURN      at 0, the number of this turn
+"""
+
+
+def cut(
+    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, chosen: IntArray, places: IntArray, spans: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Cut some of the groups, each by one cut.
+
+    IN   ranks, rows, starts  as in ``find_cuts``
+    IN   chosen  (cuts,) int64: the group that is cut
+    IN   places  (cuts,) int64: column * KINDS + kind
+    IN   spans   (cuts, 2) int64, as in ``find_cuts``
+    OUT  source  (new pieces,) int64: the piece that each new one is, or is taken from
+    OUT  taken   (new pieces,) int64: the rows of each
+    OUT  parts   (new pieces,) int64: the part that each goes to; the parts of the first cut have the lowest numbers
+    OUT  first   (cuts + 1,) int64: the first part of each cut
+    """
+    most = len(chosen) + int((starts[chosen + 1] - starts[chosen]).sum())  # a cut divides at most one piece
+    source, taken, parts = (np.empty(most, np.int64) for _ in range(3))
+    first = np.zeros(len(chosen) + 1, np.int64)
+    room = make_room(axes)
+    end = _cut_chosen(ranks, rows, starts, axes, (chosen, places, spans), (source, taken, parts, first), room)
+    return source[:end], taken[:end], parts[:end], first
+
+
+@kernel
+def _cut_chosen(
+    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Any, made: Any, room: IntArray
+) -> int:
+    """Write what ``cut`` gives, and give the number of new pieces."""
+    chosen, places, spans = cuts
+    source, taken, parts, first = made
+    end = 0
+    for position in range(len(chosen)):
+        group, begin = chosen[position], end
+        for piece in range(starts[group], starts[group + 1]):
+            source[end], taken[end] = piece, rows[piece]
+            end += 1
+        own, place, number = ranks[:, starts[group] : starts[group + 1]], places[position], 2
+        if place % KINDS == DIVIDED:
+            end += _divide(own[place // KINDS], spans[position], source[begin:], taken[begin:], parts[begin:])
+        else:
+            number = assign(own, taken[begin:end], axes, place, spans[position], room, parts[begin:end])
+        for piece in range(begin, end):  # slice by slice would take numba two seconds more to compile
+            parts[piece] += first[position]
+        first[position + 1] = first[position] + number
+    return end
+
+
+def arrange(parts: IntArray, number: int) -> tuple[IntArray, IntArray]:
+    """Give the order in which pieces lie part by part, and otherwise as before.
+
+    IN   parts   (pieces,) int64, below ``number``
+    OUT  order   (pieces,) int64
+    OUT  starts  (parts + 1,) int64
+    """
+    starts = np.append(0, np.cumsum(np.bincount(parts, minlength=number)))
+    order = np.empty(len(parts), np.int64)
+    _place_pieces(parts, starts.copy(), order)
+    return order, starts
+
+
+@kernel
+def _place_pieces(parts: IntArray, following: IntArray, order: IntArray) -> None:
+    """Write the order of pieces; ``following`` is where the next one of each part goes."""
+    for piece in range(len(parts)):
+        order[following[parts[piece]]] = piece
+        following[parts[piece]] += 1
+
+
+def make_room(axes: Axes) -> IntArray:
+    """Give a table to work in."""
+    return np.zeros((12, max(int(axes.sizes.max()) + 1, len(axes.sizes))), np.int64)
+
+
+@kernel
+def assign(
+    ranks: Array, rows: IntArray, axes: Axes, place: int, span: IntArray, room: IntArray, parts: IntArray
+) -> int:
+    """Give the part of each piece when its group is cut without dividing a value, and the number of parts."""
+    column = place // KINDS
+    if place % KINDS == APART:
+        labels = axes.labels[axes.offsets[column] + span[0] * axes.sizes[column] :]
+        return _assign_children(ranks[column], rows, labels, span[1], room, parts)
+    for piece in range(len(rows)):
+        parts[piece] = 0 if span[0] <= ranks[column, piece] <= span[1] else 1
+    return 2
+
+
+@kernel
+def _assign_children(
+    ranks: Array, rows: IntArray, labels: IntArray, needed: int, room: IntArray, parts: IntArray
+) -> int:
+    """Give every child of enough rows a part, in the order of their first pieces, and the others one; their number."""
+    for piece in range(len(ranks)):
+        room[COUNTS, labels[ranks[piece]]] += rows[piece]
+    number, rest = 0, -1
+    for piece in range(len(ranks)):
+        label = labels[ranks[piece]]
+        if room[COUNTS, label] >= 0:  # else it has its part, as -1 - part
+            if room[COUNTS, label] < needed and rest >= 0:
+                room[COUNTS, label] = -1 - rest
+            else:
+                if room[COUNTS, label] < needed:
+                    rest = number
+                room[COUNTS, label] = -1 - number
+                number += 1
+        parts[piece] = -1 - room[COUNTS, label]
+    for piece in range(len(ranks)):
+        room[COUNTS, labels[ranks[piece]]] = 0
+    return number
+
+
+@kernel
+def _divide(ranks: Array, span: IntArray, source: IntArray, taken: IntArray, parts: IntArray) -> int:
+    """Cut a group in two, the rows of one rank divided, and give the number of pieces that this adds: 0 or 1."""
+    divided, wanted = span
+    for piece in range(len(ranks)):
+        parts[piece] = 0 if ranks[piece] < divided else 1
+        if ranks[piece] < divided:
+            wanted -= taken[piece]
+    added = 0
+    for piece in range(len(ranks)):
+        if ranks[piece] == divided and wanted > 0:
+            parts[piece] = 0
+            if taken[piece] > wanted:
+                new = len(ranks)
+                source[new], taken[new], parts[new] = source[piece], taken[piece] - wanted, 1
+                taken[piece] = wanted
+                added = 1
+            wanted -= taken[piece]
+    return added

@@ -1,0 +1,292 @@
+"""Mondrian: cut the rows into ever smaller groups, one column at a time, for as long as all parts are safe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.counting import FrequencyList, IntArray
+from indistinct.errors import PolicyError
+from indistinct.hierarchy import CompiledHierarchy
+from indistinct.privacy import KAnonymity
+from indistinct.privacy.model import BoolArray
+from indistinct.progress import Watch
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
+from indistinct.recoding.group_labels import LabelKind
+from indistinct.search.algorithm import LabelPromise
+from indistinct.search.local.aligned_profiles import Aligning
+from indistinct.search.local.groups.partition import blocks_of, stay_safe
+from indistinct.search.local.groups.random_raise import doubt_mistakes
+from indistinct.search.local.kernels import column_widths, cut_scores, cutting
+from indistinct.search.task import Task
+
+Choice = Literal["loss", "widest"]
+"""Which cut is tried first: the one that gains most for what it costs, or that of the widest column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mondrian(Aligning):
+    """Multidimensional partitioning: for any privacy model, a million rows in seconds, no promise about the optimum.
+
+    All rows are one group at first. A group is cut in one column if every part satisfies all models; the parts are cut
+    again, until no group has such a cut. ``labels`` says what the cells of a group carry: the lowest label of the
+    hierarchy over its values, or a range of numbers or dates, and of other values a set. These cuts are tried:
+
+    - children: where labels come from a hierarchy, one part for each child of the group's label. Children that are not
+      safe by themselves stay together, under the label that the group had.
+    - halves: at the median, or rather at the boundary between two values that is nearest to it. Sets are halved in the
+      depth-first order of their hierarchy, and a missing value stands last. Halves under a hierarchy's label mostly
+      keep that label, so they gain only what other columns do.
+    - one value: the most frequent one, and all others; only with ``"loss"``.
+
+    ``choose`` says which cut comes first. ``"widest"`` is the paper's heuristic: a cut of the column whose label covers
+    the largest share of its domain, times the column's weight. ``"loss"`` takes the cut that lowers the mean NCP of
+    the group's cells, in all columns, most for each bit that tells its parts apart; groups of k rows leave only so
+    many bits. Of equal ones the first in the policy's order of columns comes first. If a model refuses a cut, the
+    next one is tried; those that gain nothing come last.
+
+    ``strict`` keeps rows with equal values together. Relaxed, a group that allows no other cut is also halved by
+    dividing the rows of its median value: the loss is never above that of the strict answer.
+
+    With ``doubt`` chance raises some labels, so that none can be sharpened: about so many times as many as are
+    generalized, which loses about that much more.
+
+    With k-anonymity alone no boundary in any column of a group is left to cut at. This partitioning is minimal: with d
+    columns no group has more than 2d(k - 1) + m rows, m being the most that are equal in all columns; relaxed, no group
+    with two different rows has 2k. Groups that come to carry the same labels are then one group of the release.
+
+    All models are demanded of each group over all quasi columns, which is more than several quasi-identifiers need.
+    Rows are suppressed only where a column is never generalized and too few share their value. A time limit ends the
+    cutting early: what is there by then is safe.
+
+    Source: LeFevre, DeWitt and Ramakrishnan 2006 (ICDE) for strict and relaxed partitioning, median, widest column and
+    bounds; the same 2006 (KDD) for cuts by hierarchy and other choices. Children that stay together, cuts of one value
+    and gains for a bit are our own.
+    """
+
+    name: ClassVar[str] = "mondrian"
+    works_in_fragments: ClassVar[bool] = True
+    title: ClassVar[str] = "cell by cell, for very large tables"
+
+    strict: bool = True
+    labels: LabelKind = "hierarchy"
+    choose: Choice = "loss"
+    doubt: float = 0.0
+
+    def __post_init__(self) -> None:
+        mistakes = []
+        if not isinstance(self.strict, bool):
+            mistakes.append(f"strict: must be true or false, got {self.strict!r}")
+        for name, choices in (("labels", get_args(LabelKind)), ("choose", get_args(Choice))):
+            if getattr(self, name) not in choices:
+                listed = " or ".join(map(repr, choices))
+                mistakes.append(f"{name}: must be {listed}, got {getattr(self, name)!r}")
+        mistakes += doubt_mistakes(self.doubt, self.labels)
+        if mistakes:
+            raise PolicyError(mistakes)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Ranges are cut along no hierarchy, so nothing says what they could have been instead."""
+        if self.doubt:
+            return ()
+        return ("lowest-labels",) if self.labels == "ranges" else ("minimal",)
+
+    def group(self, task: Task, watch: Watch) -> LocalRecoding:
+        """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
+        pieces, is_cut_short = self.cut(task, watch)
+        recoding = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), self.labels)
+        return replace(recoding, is_cut_short=is_cut_short)
+
+    def cut(self, task: Task, watch: Watch) -> tuple[Pieces, bool]:
+        """Give the rows of each part that is cut no further, and whether the time limit came before that."""
+        frequencies = task.frequencies
+        block_of, blocks = blocks_of(task)
+        task = task.without(block_of == SUPPRESSED)
+        axes, ranks = _axes(frequencies, self.labels)
+        rules = cut_scores.Rules(task.largest_k(), self.choose == "loss", not self.strict)
+        uncut = _Parts.of_blocks(block_of, blocks, frequencies.entries.counts, ranks)
+        final: list[_Parts] = []
+        while len(uncut) and not watch.time_is_up():
+            watch.report("search", sum(len(parts.rows) for parts in final), len(block_of))
+            uncut, finished = _cut_all(task, uncut, axes, rules)
+            final.append(finished)
+        groups = _join_parts([*final, uncut])
+        suppressed = np.flatnonzero(block_of == SUPPRESSED)
+        pieces = Pieces(
+            np.append(groups.entries, suppressed),
+            np.append(groups.rows, frequencies.entries.counts[suppressed]),
+            np.append(groups.numbers, np.full(len(suppressed), SUPPRESSED)),
+        )
+        return pieces, len(uncut) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Groups that lie one after the other: their pieces, each so many rows of an entry of the frequency list."""
+
+    entries: IntArray
+    rows: IntArray
+    ranks: NDArray[np.int32]
+    """(columns, pieces)"""
+    starts: IntArray
+    """Where the pieces of each group start, and where the last one's end."""
+
+    @classmethod
+    def of_blocks(cls, block_of: IntArray, blocks: int, counts: IntArray, ranks: NDArray[np.int32]) -> _Parts:
+        """Give each block as one group; what is in none is left out."""
+        entries = np.arange(len(block_of))
+        released = entries[block_of != SUPPRESSED]
+        whole = cls(entries, counts, ranks, np.array([0, len(entries)]))
+        return whole.cut_to(released, counts[released], block_of[released], blocks)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def numbers(self) -> IntArray:
+        """The number of each piece's group."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def cut_to(self, source: IntArray, rows: IntArray, parts: IntArray, number: int) -> _Parts:
+        """Give so many groups, made of these rows of these pieces."""
+        order, starts = cutting.arrange(parts, number)
+        source = source[order]
+        return _Parts(self.entries[source], rows[order], np.take(self.ranks, source, axis=1), starts)
+
+    def only(self, is_chosen: BoolArray) -> _Parts:
+        """Give some of the groups."""
+        lengths = np.diff(self.starts)
+        pieces = np.flatnonzero(np.repeat(is_chosen, lengths))
+        starts = np.append(0, np.cumsum(lengths[is_chosen]))
+        return _Parts(self.entries[pieces], self.rows[pieces], np.take(self.ranks, pieces, axis=1), starts)
+
+
+def _join_parts(several: Sequence[_Parts]) -> _Parts:
+    lengths = np.concatenate([np.diff(parts.starts) for parts in several])
+    return _Parts(
+        np.concatenate([parts.entries for parts in several]),
+        np.concatenate([parts.rows for parts in several]),
+        np.concatenate([parts.ranks for parts in several], axis=1),
+        np.append(0, np.cumsum(lengths)),
+    )
+
+
+def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_scores.Rules) -> tuple[_Parts, _Parts]:
+    """Cut every group once, by the first of its cuts that is safe; give what they were cut to, and those that stay."""
+    scores, spans = cut_scores.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules)
+    scores = np.round(scores, 9)  # scores that differ by rounding only are equal, and the first column's cut is tried
+    stays = np.ones(len(parts), np.bool_)
+    made = [parts.only(~stays)]
+    groups = np.arange(len(parts))
+    while True:
+        places = scores[groups].argmax(axis=1)
+        has_cut = scores[groups, places] > cut_scores.NONE
+        groups, places = groups[has_cut], places[has_cut]
+        if not len(groups):
+            return _join_parts(made), parts.only(stays)
+        source, rows, part_of, first = cutting.cut(
+            parts.ranks, parts.rows, parts.starts, axes, groups, places, spans[groups, places]
+        )
+        part_of, cut_of, is_allowed = _unite_unsafe_parts(task, parts.entries[source], rows, part_of, first)
+        taken = is_allowed[cut_of[part_of]]
+        source, rows, part_of = source[taken], rows[taken], part_of[taken]
+        exists = np.bincount(part_of, minlength=len(cut_of)) > 0
+        made.append(parts.cut_to(source, rows, (np.cumsum(exists) - 1)[part_of], int(exists.sum())))
+        stays[groups[is_allowed]] = False
+        groups, places = groups[~is_allowed], places[~is_allowed]
+        scores[groups, places] = cut_scores.NONE
+
+
+def _unite_unsafe_parts(
+    task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, first: IntArray
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Unite those parts of a cut that are not safe; give the part of each piece, each part's cut, and what is allowed.
+
+    Where parts are united, the first of them stands for all.
+    """
+    cuts, number = len(first) - 1, int(first[-1])
+    cut_of = np.repeat(np.arange(cuts), np.diff(first))
+    is_safe = _safe(task, entries, rows, part_of, number)
+    if is_safe.all():
+        return part_of, cut_of, np.ones(cuts, np.bool_)
+    unsafe = np.flatnonzero(~is_safe)
+    united = np.full(cuts, number)
+    np.minimum.at(united, cut_of[unsafe], unsafe)
+    goes_to = np.arange(number)
+    goes_to[unsafe] = united[cut_of[unsafe]]
+    part_of, stands = goes_to[part_of], goes_to == np.arange(number)
+    is_safe = _safe(task, entries, rows, part_of, number)
+    failing, standing = np.bincount(cut_of, stands & ~is_safe, cuts), np.bincount(cut_of, stands, cuts)
+    return part_of, cut_of, (failing == 0) & (standing > 1)
+
+
+def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, number: int) -> BoolArray:
+    """Tell which parts satisfy every model; that they have k rows is certain, as no other cuts are listed."""
+    if not task.counts_people and all(type(model) is KAnonymity for model in task.models):
+        return np.ones(number, np.bool_)
+    return task.safe_parts(entries, rows, part_of, number)
+
+
+def _axes(frequencies: FrequencyList, labels: LabelKind) -> tuple[column_widths.Axes, NDArray[np.int32]]:
+    """Lay out the columns, and give the rank of every entry in each."""
+    columns = [_Axis.of(hierarchy, labels) for hierarchy in frequencies.hierarchies]
+    lengths = [len(column.labels) for column in columns]
+    domains = np.array([hierarchy.domain_size for hierarchy in frequencies.hierarchies])
+    weights = np.array(frequencies.weights) / max(frequencies.weights)  # only their relation counts
+    axes = column_widths.Axes(
+        kinds=np.array([column.kind for column in columns], np.int64),
+        sizes=np.array([len(column.ranks) for column in columns], np.int64),
+        offsets=(np.cumsum(lengths) - lengths).astype(np.int64),
+        labels=np.concatenate([column.labels for column in columns]),
+        leaves=np.concatenate([column.leaves for column in columns]),
+        slopes=weights / domains,
+        missing=np.array([column.missing for column in columns], np.int64),
+    )
+    ranks = [column.ranks[frequencies.entry_codes(number)] for number, column in enumerate(columns)]
+    return axes, np.stack(ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """One column of the axes."""
+
+    kind: int
+    ranks: NDArray[np.int32]
+    """The rank of each value code."""
+    labels: IntArray
+    leaves: IntArray
+    missing: int = -1
+
+    @classmethod
+    def of(cls, hierarchy: CompiledHierarchy, labels: LabelKind) -> _Axis:
+        positions = hierarchy.find_positions()
+        if labels == "ranges" and hierarchy.height and positions is not None:
+            order = np.argsort(positions, kind="stable")
+            missing = len(order) - 1 if None in hierarchy.values else -1
+            return cls(column_widths.RANGE, _inverse(order), positions[order], np.zeros(len(order), np.int64), missing)
+        order = _depth_first(hierarchy, positions)
+        kind = column_widths.SET if labels == "ranges" and hierarchy.height else column_widths.LABEL
+        codes = [codes[order] for codes in hierarchy.maps]
+        leaves = [leaves[own] for leaves, own in zip(hierarchy.leaves, codes, strict=True)]
+        return cls(kind, _inverse(order), np.concatenate(codes), np.concatenate(leaves))
+
+
+def _depth_first(hierarchy: CompiledHierarchy, positions: IntArray | None) -> IntArray:
+    """Give the values in an order in which every label covers a run; children in the order of their first values."""
+    positions = np.arange(len(hierarchy.values)) if positions is None else positions
+    keys = []
+    for codes, labels in zip(hierarchy.maps, hierarchy.labels, strict=True):
+        first = np.full(len(labels), len(positions) + hierarchy.domain_size)
+        np.minimum.at(first, codes, positions)
+        keys.append(first[codes])
+    return np.lexsort(keys)
+
+
+def _inverse(order: IntArray) -> NDArray[np.int32]:
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(len(order))
+    return ranks

@@ -1,0 +1,284 @@
+"""Regroup: groups of near rows, bettered by building some of them anew; the local algorithm to start with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.counting import IntArray
+from indistinct.errors import PolicyError
+from indistinct.progress import Watch
+from indistinct.quality import QualityMeasure, measure_named
+from indistinct.quality.cell_measures import CellMeasure
+from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.recoding.group_labels import LabelKind
+from indistinct.search.algorithm import LabelPromise
+from indistinct.search.local.aligned_profiles import Aligning
+from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, check_effort
+from indistinct.search.local.groups.kernels import first_groups, near_tuples, parcel_groups, regrouping
+from indistinct.search.local.groups.kernels.group_costs import Prices
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.parcel_groups import GROUP, LENDER, OWNER, ROWS, SIZE, TUPLE, Groups, Loose
+from indistinct.search.local.groups.kernels.regrouping import Work
+from indistinct.search.local.groups.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
+from indistinct.search.local.groups.partition import partition_tuples
+from indistinct.search.local.groups.random_raise import check_doubt
+from indistinct.search.local.groups.repair_by_rebuilding import Mixing
+from indistinct.search.local.groups.space import Space
+from indistinct.search.local.lower_for_known import sharpen_labels
+from indistinct.search.task import Task
+
+MANY_NEAR = 32
+"""While groups are annealed each tuple knows so many near ones."""
+PARCELS = 5
+"""The rows of a tuple travel in parcels of k / 5 rows."""
+REACH = 1.6
+"""Groups that cost so many times the average are always taken apart, cheaper ones less often."""
+VISITS = 6
+"""So often a pass comes to a group, on average."""
+MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
+"""Passes end after so many in a row that gained less than this share."""
+SLICE = 20_000
+"""Visits between two looks at the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regroup(Aligning):
+    """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
+
+    Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
+    each time by the tuple that widens the group's labels least. Then groups are bettered: one that costs much is
+    taken apart together with some near it, and their rows are put together anew; what is no dearer is kept. Tuples with
+    more than k rows lend the surplus to groups that are short. Passes end when little is gained, or at the time limit.
+
+    ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
+    ``"hierarchy"``, or ``"ranges"`` of numbers and dates and sets of other values, which lose far less.
+    Where models ask about sensitive values, groups that fail are built anew with rows that bring what they lack, and
+    the answer never loses more than Mondrian's; nor does it where people are counted, who may have many rows.
+
+    The same table gives the same groups. With ``doubt`` chance raises some labels, so that none can be sharpened: about
+    so many times as many as are generalized, which loses about that much more.
+
+    With a time limit, groups are bettered for nearly all of it: what costs a little more is kept now and then, less and
+    less often (simulated annealing), and the best groups that were met are given; several threads work at once. With
+    ``effort`` so many tries are made for each row that needs company, in one thread; without a time limit the same
+    table then gives the same groups.
+    """
+
+    name: ClassVar[str] = "regroup"
+    works_in_fragments: ClassVar[bool] = True
+    bound_effort: ClassVar[int] = 600
+    title: ClassVar[str] = "cell by cell, very little loss"
+
+    measure: QualityMeasure | str = "ncp"
+    labels: LabelKind = "hierarchy"
+    doubt: float = 0.0
+    effort: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", cell_measure(self.measure))
+        check_labels(self.labels, self.measure)
+        check_doubt(self.doubt, self.labels)
+        check_effort(self.effort)
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """Groups are near rows, and not always as small as they could be."""
+        return () if self.doubt else ("lowest-labels", "whole-tuples")
+
+    def group(self, task: Task, watch: Watch) -> LocalRecoding:
+        """Give the recoding to groups that no pass improved much."""
+        assert isinstance(self.measure, CellMeasure)  # resolved when made
+        annealing = Annealing.of(self.effort, watch)
+        asks_sensitive = any(model.asks_sensitive for model in task.models)
+        finish = None
+        if asks_sensitive or task.counts_people:
+            finish = Mixing(self.measure, self.labels, watch, annealing)
+        is_later = asks_sensitive and not task.counts_people  # mixed groups are annealed, and only rows are mixed
+        group = partial(group_tuples, annealing=None if is_later else annealing)
+        found = partition_tuples(task, watch, self.measure, self.labels, group, finish)
+        return sharpen_labels(task, found) if self.labels == "hierarchy" else found
+
+
+def cell_measure(measure: QualityMeasure | str) -> CellMeasure:
+    """Give the measure, or refuse one that does not add up over cells."""
+    found = measure_named(measure)
+    if not isinstance(found, CellMeasure):
+        raise PolicyError(
+            f"measure: groups are made one by one, so it must be ncp, loss, precision or entropy, not {found.name}"
+        )
+    return found
+
+
+def check_labels(labels: object, measure: object = None) -> None:
+    """Refuse a kind of labels that there is not, or that the measure cannot judge."""
+    if labels not in ("hierarchy", "ranges"):
+        raise PolicyError(f"labels: must be 'hierarchy' or 'ranges', got {labels!r}")
+    if labels == "ranges" and isinstance(measure, CellMeasure) and measure.name not in ("ncp", "loss"):
+        raise PolicyError("measure: ranges and sets are measured by 'loss' or 'ncp'")
+
+
+def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None = None) -> Pieces:
+    """Group the tuples of a space into groups of at least k rows, at little cost."""
+    loose_rows = _loose_rows(space, k)
+    if not loose_rows.any():
+        return Pieces(np.arange(len(space.counts)), space.counts, np.arange(len(space.counts)))
+    columns = np.argsort(space.sizes, kind="stable")
+    sizes = space.sizes[columns]
+    prices, width = lay_out_prices(space, columns)
+    own = np.flatnonzero(loose_rows)
+    own = own[np.argsort(sort_keys(space.ranks[own][:, columns], sizes, range(len(columns))), kind="stable")]
+    homes = np.flatnonzero(space.counts - loose_rows > k)
+    members = np.concatenate([own, homes])
+    ranks = np.ascontiguousarray(space.ranks[members][:, columns])
+    finder = Finder(sizes, prices, watch)
+    loose, seeds = _neighbourhood(ranks, loose_rows[own], k, finder)
+    spare = np.append(np.zeros(len(own), np.int64), (space.counts - loose_rows)[homes] - k)
+    groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
+    first_groups.gather(k, seeds, loose, groups, prices)
+    first_groups.settle(k, loose, groups, prices)
+    _improve(k, loose, groups, prices, watch)
+    if annealing is not None:
+        loose, _ = _neighbourhood(ranks, loose_rows[own], k, replace(finder, near=MANY_NEAR))
+        loose = loose._replace(near_costs=np.empty(len(loose.near), np.float32))
+        near_tuples.sort_links(loose.near_at, loose.near, loose.near_costs, ranks, prices)
+        annealing.run(k, loose, groups, prices, _work(k, groups), watch)
+    return _pieces(space.counts - loose_rows, members, groups, k)
+
+
+def _loose_rows(space: Space, k: int) -> IntArray:
+    """Give the rows of each tuple that need company: all of a tuple with fewer than k, none of the others.
+
+    If they are fewer than k in all, the tuple nearest to them gives what they lack, or all if too few would remain.
+    """
+    rows = np.where(space.counts < k, space.counts, 0)
+    while 0 < rows.sum() < k:
+        others = np.flatnonzero(rows == 0)
+        ranks = space.ranks.astype(np.int64)
+        lost = ranks[rows > 0]
+        low, high = np.minimum(ranks[others], lost.min(axis=0)), np.maximum(ranks[others], lost.max(axis=0))
+        nearest = others[np.argmin(space.run_costs(low, high))]
+        lacking = k - rows.sum()
+        rows[nearest] = lacking if space.counts[nearest] >= k + lacking else space.counts[nearest]
+    return rows
+
+
+def _improve(k: int, loose: Loose, groups: Groups, prices: Prices, watch: Watch) -> None:
+    """Go over the groups again and again as long as it pays."""
+    work = _work(k, groups)
+    total = parcel_groups.refresh(k, loose.ranks, groups, prices)
+    parcels, poor = len(groups.parcels), 0
+    for number in range(MOST_PASSES):
+        step = max(1, parcels // (VISITS * int((groups.facts[:, ROWS] > 0).sum())))
+        reach = REACH * total / max(1, int(groups.parcels[:, SIZE].sum()))
+        for start in range(number % step, parcels, SLICE * step):
+            watch.report("search", number, MOST_PASSES)
+            if total <= 0.0 or watch.time_is_up():
+                return
+            visits = np.array([start, min(parcels, start + SLICE * step), step])
+            regrouping.regroup(visits, k, np.array([reach, 0.0]), loose, groups, prices, work)
+        before, total = total, parcel_groups.refresh(k, loose.ranks, groups, prices)
+        poor = poor + 1 if before - total < ENOUGH * before else 0
+        if poor == PATIENCE:
+            return
+
+
+def _work(k: int, groups: Groups) -> Work:
+    most = regrouping.MOST_APART * (regrouping.LARGE + 1) * k
+    return Work(
+        pool=np.zeros(most, np.int64),
+        taken=np.zeros(most, np.int64),
+        taken_to=np.zeros((regrouping.MOST_APART, 2), np.int64),
+        logged=np.zeros(most + regrouping.MOST_APART, np.int64),
+        boxes=np.zeros((most + regrouping.MOST_APART, groups.boxes.shape[1]), np.int32),
+        facts=np.zeros((most + regrouping.MOST_APART, groups.facts.shape[1]), np.int64),
+        costs=np.zeros(most + regrouping.MOST_APART),
+        trial=np.zeros((most, 2), np.int64),
+        bounds=np.zeros(most),
+        counters=np.zeros(5, np.int64),
+    )
+
+
+# What is near.
+
+
+def _neighbourhood(ranks: Ranks, counts: IntArray, k: int, finder: Finder) -> tuple[Loose, IntArray]:
+    """Find who is near whom; also give the loose tuples, those first that find k rows nearby.
+
+    Tuples far from all others need each other, though each has nearer ones among the rest: so the half that is
+    farthest from its neighbours meets once more among itself, then the half of those, and so on.
+    """
+    own = np.ascontiguousarray(ranks[: len(counts)])
+    far = np.arange(len(own))
+    near, costs = finder.nearest(own)
+    lists = [(far, near)]
+    while len(far) // 2 >= FEWEST_FAR and not finder.watch.time_is_up():
+        far = np.sort(far[np.argsort(-costs[far, -1], kind="stable")[: len(far) // 2]])
+        lists.append((far, finder.nearest(np.ascontiguousarray(own[far]))[0]))
+    degrees = np.zeros(len(own), np.int64)
+    for members, found in lists:
+        degrees[members] += (found != NOBODY).sum(axis=1)
+    near_at = np.append(0, np.cumsum(degrees))
+    links, ends = np.empty(int(near_at[-1]), np.int32), near_at[:-1].copy()
+    for members, found in lists:
+        near_tuples.write_links(members, found, ends, links)
+    parcel_at = np.append(0, np.cumsum(-(-counts // _parcel_size(k))))
+    rows_near = np.cumsum(np.where(near != NOBODY, counts[near], 0), axis=1) + counts[:, None]
+    enough = np.minimum((rows_near < k).sum(axis=1), near.shape[1] - 1)
+    seeds = np.argsort(np.take_along_axis(costs, enough[:, None], axis=1)[:, 0], kind="stable")
+    homes = finder.homes(ranks, len(own))
+    return Loose(ranks, parcel_at, near_at, links, np.empty(0, np.float32), *homes), seeds
+
+
+# Groups.
+
+
+def _parcel_size(k: int) -> int:
+    return max(1, k // PARCELS)
+
+
+def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> NDArray[np.int32]:
+    """Divide the rows of each loose tuple into parcels; the last may be smaller."""
+    number = np.diff(parcel_at)
+    parcels = np.full((int(parcel_at[-1]), 4), NOBODY, np.int32)
+    parcels[:, TUPLE] = np.repeat(np.arange(len(counts)), number)
+    parcels[:, SIZE] = _parcel_size(k)
+    parcels[parcel_at[1:] - 1, SIZE] = counts - (number - 1) * _parcel_size(k)
+    return parcels
+
+
+def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> Groups:
+    """Give a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed.
+
+    Each thread that works on it needs one more than that.
+    """
+    most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + MOST_THREADS
+    facts = np.full((most, 6), NOBODY, np.int64)
+    facts[:, ROWS] = facts[:, OWNER] = 0
+    return Groups(
+        boxes=np.zeros((most, width), np.int32),
+        facts=facts,
+        costs=np.zeros(most),
+        parcels=parcels,
+        spare=spare,
+        free=np.arange(most)[::-1].copy(),
+        counters=np.array([most, SEED, 0, 0], np.int64),
+    )
+
+
+def _pieces(home_rows: IntArray, members: IntArray, groups: Groups, k: int) -> Pieces:
+    """Give the groups as pieces: homes less what they lent, then the parcels, then what was lent to them."""
+    rows, lenders = groups.facts[:, ROWS], groups.facts[:, LENDER]
+    short = np.flatnonzero((lenders != NOBODY) & (rows > 0) & (rows < k))
+    lent_by, lent = members[lenders[short]], k - rows[short]
+    homes = np.flatnonzero(home_rows)
+    kept = home_rows[homes] - np.bincount(lent_by, lent, len(home_rows)).astype(np.int64)[homes]
+    tuples = np.concatenate([homes, members[groups.parcels[:, TUPLE]], lent_by])
+    numbers = np.concatenate([np.arange(len(homes)), groups.parcels[:, GROUP] + len(homes), short + len(homes)])
+    number_of, numbers = np.unique(numbers, return_inverse=True)
+    pairs, places = np.unique(tuples * len(number_of) + numbers.ravel(), return_inverse=True)
+    sizes = np.bincount(places.ravel(), np.concatenate([kept, groups.parcels[:, SIZE], lent])).astype(np.int64)
+    return Pieces(pairs // len(number_of), sizes, pairs % len(number_of))

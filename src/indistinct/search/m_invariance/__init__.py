@@ -1,0 +1,1 @@
+"""m-invariance: releases of people who come and go."""

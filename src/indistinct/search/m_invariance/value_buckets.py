@@ -1,0 +1,235 @@
+"""Buckets of people by the sensitive values that they share: the signatures of m-invariance, balanced and dealt."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.counting import IntArray
+from indistinct.privacy.model import BoolArray
+from indistinct.privacy.models.m_invariance import Signed
+from indistinct.search.local.groups.partition import apart
+from indistinct.search.local.groups.space import Space
+from indistinct.search.task import Task
+from indistinct.search.two_tables.anatomy import hands, largest_limit
+
+Signature = tuple[int, ...]
+"""The codes of the values that a group has, in ascending order."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The rows of the table, one by one."""
+
+    entries: IntArray
+    values: IntArray
+    """The code of each row's sensitive value."""
+    told: IntArray
+    """The place of each row's signature among ``signatures``, -1 for new people."""
+    signatures: list[Signature | None]
+    """None where a signature has a value that nobody has any more."""
+    blocks: IntArray
+    walk: IntArray
+    """The place of each row in an order in which neighbours are mostly near."""
+    codes: NDArray[np.int32]
+    """(rows, columns) the values of quasi columns."""
+
+    @classmethod
+    def of(cls, task: Task, space: Space, column: str) -> People:
+        frequencies = task.frequencies
+        entries = np.repeat(np.arange(len(frequencies.entries)), frequencies.entries.counts)
+        _, block_of = apart(frequencies)
+        walk = np.empty(len(entries), np.int64)
+        walk[np.lexsort(space.ranks[entries].T[::-1])] = np.arange(len(entries))
+        told, signatures = np.full(len(entries), -1), list[Signature | None]()
+        signed = next((model.column for model in task.models if isinstance(model, Signed)), None)
+        if signed is not None:
+            code_of = {value or "": code for code, value in enumerate(frequencies.sensitive[column].values)}
+            texts = frequencies.sensitive[signed].values
+            signatures = [None if text is None else _read_signature(text, code_of) for text in texts]
+            codes = frequencies.entries.codes[signed][entries]
+            told = np.where(np.array([text is None for text in texts])[codes], -1, codes)
+        values = frequencies.entries.codes[column][entries]
+        codes = np.stack(
+            [frequencies.entry_codes(column)[entries] for column in range(len(frequencies.columns))], axis=1
+        )
+        return cls(entries, values, told, signatures, block_of[entries], walk, codes.astype(np.int32))
+
+
+def _read_signature(text: str, code_of: dict[str, int]) -> Signature | None:
+    """Give the signature that the ledger wrote as a JSON list of values; None if one of them has no row."""
+    values = json.loads(text)
+    return tuple(sorted(code_of[value] for value in values)) if all(value in code_of for value in values) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The rows of one block that share groups: people who were released before by signature, and new people."""
+
+    people: People
+    block: int
+    told: dict[Signature, IntArray]
+    """The rows of each signature, a line for each value, all lines of the same length."""
+    free: list[IntArray]
+    """The new people of each value, in the order of the walk."""
+
+    @classmethod
+    def of(cls, people: People, block: int, m: int, lost: Counter[str]) -> Pools:
+        """Balance the signatures of a block with new people; count those who are lost by the reason."""
+        rows = np.flatnonzero(people.blocks == block)
+        free = _Free.of(people, rows)
+        by_signature: dict[Signature, IntArray] = {}
+        for number in np.unique(people.told[rows]).tolist():
+            own = rows[people.told[rows] == number]
+            signature = people.signatures[number] if number >= 0 else ()
+            if signature is None:
+                lost["were released with values of which there are too few now"] += len(own)
+            elif signature:
+                by_signature[signature] = own
+        told: dict[Signature, IntArray] = {}
+        for signature, own in sorted(by_signature.items(), key=lambda item: (-len(item[1]), item[0])):
+            bucket, left_out = _balance_bucket(people, signature, own, m, free)
+            lost.update(left_out)
+            if bucket.size:
+                told[signature] = bucket
+        return cls(people, block, told, _up_to_the_limit(free.rows, m, lost))
+
+    def without(self, is_placed: BoolArray, m: int, lost: Counter[str]) -> Pools:
+        """Give what balanced groups have left of these rows; new people of a value too frequent are lost."""
+        told = {
+            signature: np.stack([line[~is_placed[line]] for line in lines]) for signature, lines in self.told.items()
+        }
+        free = [rows[~is_placed[rows]] for rows in self.free]
+        return replace(self, told=told, free=_up_to_the_limit(free, m, lost))
+
+    def buckets(self, m: int) -> dict[Signature, IntArray]:
+        """Give the rows of each signature, a line for each value; new people get one."""
+        found = {signature: [lines] for signature, lines in self.told.items() if lines.size}
+        for signature, bucket in _dealt(self.free, m):
+            found.setdefault(signature, []).append(bucket)
+        return {signature: np.concatenate(lines, axis=1) for signature, lines in found.items()}
+
+
+def _up_to_the_limit(rows: list[IntArray], m: int, lost: Counter[str]) -> list[IntArray]:
+    """Give so many people of each value, evenly over the walk, as can share groups of ``m``."""
+    counts = np.array([len(own) for own in rows], np.int64)
+    limit = largest_limit(counts, m)
+    lost[f"have values too frequent among new people for groups of {m}"] += int(np.maximum(counts - limit, 0).sum())
+    return [own[_spread(len(own), min(limit, len(own)))] for own in rows]
+
+
+@dataclass(slots=True)
+class _Free:
+    """The new people of each value, in the order of the walk."""
+
+    people: People
+    rows: list[IntArray] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, people: People, rows: IntArray) -> _Free:
+        new = rows[people.told[rows] < 0]
+        new = new[np.lexsort((people.walk[new], people.values[new]))]
+        number = int(people.values.max()) + 1
+        ends = np.searchsorted(people.values[new], np.arange(number + 1))
+        return cls(people, [new[ends[value] : ends[value + 1]] for value in range(number)])
+
+    @property
+    def counts(self) -> IntArray:
+        return np.array([len(rows) for rows in self.rows], np.int64)
+
+    def take_rows(self, value: int, number: int, near: IntArray) -> IntArray:
+        """Take so many people of a value out, near these places of the walk."""
+        rows = self.rows[value]
+        chosen = _nearest(self.people.walk[rows], number, near)
+        self.rows[value] = np.delete(rows, chosen)
+        return rows[chosen]
+
+
+def _balance_bucket(
+    people: People, signature: Signature, own: IntArray, m: int, free: _Free
+) -> tuple[IntArray, dict[str, int]]:
+    """Give as many rows of each value of a signature as can be, and count those that are left out by the reason."""
+    is_apt = np.isin(people.values[own], signature)
+    reasons = {"have other values now than when they were released": int((~is_apt).sum())}
+    own = own[is_apt]
+    own = own[np.argsort(people.walk[own], kind="stable")]
+    known = [own[people.values[own] == value] for value in signature]
+    counts = np.array([len(rows) for rows in known])
+    each = int(min(counts.max(initial=0), (counts + free.counts[list(signature)]).min()))
+    if len(signature) < m:
+        return own[:0].reshape(0, 0), reasons | {f"were released in groups of fewer than {m} values": len(own)}
+    lines = []
+    for value, rows in zip(signature, known, strict=True):
+        if len(rows) < each:
+            more = free.take_rows(value, each - len(rows), people.walk[own])
+            lines.append(np.concatenate([rows, more]))
+        else:
+            scarce = known[int(np.argmin(counts))]
+            lines.append(rows[_nearest(people.walk[rows], each, people.walk[scarce])])
+    left_out = int(np.maximum(counts - each, 0).sum())
+    return np.stack(lines), reasons | {"were released with values of which there are too few now": left_out}
+
+
+def _nearest(places: IntArray, number: int, goals: IntArray) -> IntArray:
+    """Choose so many of ascending places, each once, near some of the ascending goals, evenly over them."""
+    if not len(goals):
+        return _spread(len(places), number)
+    steps = np.arange(number)
+    chosen = np.searchsorted(places, goals[_spread(len(goals), number)])
+    chosen = np.maximum.accumulate(chosen - steps) + steps
+    nearest: IntArray = np.minimum(chosen, len(places) - number + steps)
+    return nearest
+
+
+def _spread(available: int, number: int) -> IntArray:
+    """Choose so many of the available places evenly; each once, if there are enough."""
+    chosen: IntArray = (2 * np.arange(number) + 1) * available // (2 * max(1, number))
+    return chosen
+
+
+def _dealt(rows: list[IntArray], m: int) -> list[tuple[Signature, IntArray]]:
+    """Give buckets of new people, of which no value may have more than one in ``m``.
+
+    The rows of a value go to its buckets in turn, so that each bucket has rows from everywhere.
+    """
+    numbers = _numbers(np.array([len(own) for own in rows], np.int64), m)
+    lines: dict[Signature, list[IntArray]] = {signature: [] for signature in numbers}
+    for value, own in enumerate(rows):
+        holders = [signature for signature in numbers if value in signature]
+        if not holders:
+            continue
+        when = np.concatenate([(np.arange(numbers[holder]) + 0.5) / numbers[holder] for holder in holders])
+        whose = np.repeat(np.arange(len(holders)), [numbers[holder] for holder in holders])
+        turns = whose[np.argsort(when, kind="stable")]
+        for number, holder in enumerate(holders):
+            lines[holder].append(own[turns == number])
+    return [(signature, np.stack(own)) for signature, own in lines.items()]
+
+
+def _numbers(counts: IntArray, m: int) -> dict[Signature, int]:
+    """Give how many rows of each of its values the buckets of new people get.
+
+    The ``m`` most frequent values form a bucket, of so many rows each that no other value then has more than one in
+    ``m`` of what is left. Few rows are left in the end; they are dealt one by one, as Anatomy does.
+    """
+    left = counts.copy()
+    numbers: Counter[Signature] = Counter()
+    while True:
+        order = np.lexsort((np.arange(len(left)), -left))
+        following = int(left[order[m]]) if len(order) > m else 0
+        number = min(int(left[order[m - 1]]), int(left.sum()) // m - following) if len(order) >= m else 0
+        if number < 1:
+            break
+        numbers[tuple(sorted(order[:m].tolist()))] += number
+        left[order[:m]] -= number
+    dealt = [set(hand) for hand in hands(left, m).tolist()]
+    used = Counter(value for hand in dealt for value in hand)
+    for value in np.flatnonzero(left).tolist():
+        for _ in range(int(left[value]) - used[value]):
+            min((hand for hand in dealt if value not in hand), key=len).add(value)
+    numbers.update(tuple(sorted(hand)) for hand in dealt)
+    return dict(numbers)

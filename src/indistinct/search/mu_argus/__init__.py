@@ -1,0 +1,1 @@
+"""µ-Argus: combinations that are rare, levels and cells that are suppressed."""

@@ -1,0 +1,1 @@
+"""Algorithms that release quasi and sensitive columns in two tables."""

@@ -1,1 +1,0 @@
-"""What a table and its release are worth and risk: profiles, risk, workloads."""

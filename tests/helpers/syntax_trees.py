@@ -1,0 +1,13 @@
+"""Syntax trees of source files, each parsed once in a process: workers.py gives those who ask to one worker."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Give the syntax tree of a file. Nobody changes it."""
+    return ast.parse(path.read_text("utf-8"))

@@ -1,0 +1,291 @@
+"""What the package is trusted with: nothing is run that came as data, and SQL is made of quoted names only."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers.syntax_trees import tree_of
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "indistinct"
+MODULES = sorted(SOURCE.rglob("*.py"))
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "yaml.load"}
+FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+SQL = re.compile(
+    r"\b(SELECT|INSERT|DELETE|CREATE|DROP|COPY|ATTACH|DETACH|FROM|JOIN|WHERE|GROUP BY|ORDER BY|ALTER|SET|HAVING) "
+)
+Function = ast.FunctionDef | ast.Module
+
+
+def name_of(node: ast.AST) -> str:
+    return ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_nothing_is_run_that_came_as_data(path: Path) -> None:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            assert name_of(node.func) not in FORBIDDEN_CALLS
+            shells = [word for word in node.keywords if word.arg == "shell"]
+            assert not shells, "a shell is started"
+        if isinstance(node, ast.Import):
+            assert not {alias.name.partition(".")[0] for alias in node.names} & FORBIDDEN_MODULES
+        if isinstance(node, ast.ImportFrom):
+            assert (node.module or "").partition(".")[0] not in FORBIDDEN_MODULES
+
+
+SAFE_CALLS = {
+    "quote": "names of columns and tables, as SQL identifiers",
+    "literal": "texts, as SQL literals",
+    "text": "the SQL of a cell as text, which quotes its column",
+    "number_sql": "SQL made of such a cell",
+    "int": "a number",
+    "len": "a number",
+    "code_type": "one of three names of types",
+    "fresh": "a name that the session counts up",
+    "position": "a number",
+    "index": "a number",
+    "lower": "letters of what is followed by itself",
+    "registered_table": "a name that the session counts up",
+    "attach": "a name that the session counts up",
+    "own_cell": "a quoted column, or SQL made of it",
+    "has_text": "a quoted column compared with literals",
+    "format": "SQL in which names that the session counted up are filled in",
+}
+"""Functions whose answer may stand in SQL, and what it is."""
+
+
+SAFE_ENDINGS = (
+    "_sql",
+    "_digest",
+    "_rows",
+    "_scan",
+    "_locally",
+    "_by_column",
+    "_lengths",
+    "_order",
+    "_cell",
+    "_storage",
+)
+"""How functions of the engine are named that give SQL; each is looked at by itself."""
+REASONED = {
+    "a name that the session counts up, or one of a table that it made": {
+        *("source.relation", "self.relation", "relation", "self._source.relation", "self.source.relation"),
+        *("self._made.coded", "self._read.dictionary", "encoding.dictionary", "dictionary", "coded", "placed", "table"),
+        *("told", "released", "view", "theirs", "stored", "self.apart", "unordered", "labels", "database"),
+        *("schema", "self._schema", "stored[0]", "own", "encoding.relation", "self.stored", "self.line", "fold.stored"),
+        *("fold.line", "stack.enter_context(self._source.session.registered_table(pa.table(data)))"),
+        "given.enter_context(source.session.registered_table(_days_of_people(plan.shifts)))",
+        *("given.enter_context(source.session.registered_table(suppressed))", "unordered.table"),
+    },
+    "a name made of a letter and a number: g1, l0, k2": {
+        *("name", "name_of", "names", "names[column]", "alias", "place_of[column]", "self._groups"),
+        *("self._groups[release]", "by", "_as_texts(names)", "_as_texts(cells)"),
+    },
+    "SQL that was made of quoted names by whoever calls": {
+        *(
+            "cells",
+            "spans_as_text(source.relation, source.types)",
+            "clause",
+            "condition",
+            "encoding.where[0]",
+            "query",
+            "mine",
+            "more",
+            "apart",
+            "text",
+        ),
+        *(
+            "texts[column]",
+            "first",
+            "is_linked",
+            "partitions",
+            "options",
+            "codes",
+            "joined",
+            "joins",
+            "others",
+            "found.sql",
+            "sql",
+            "size",
+        ),
+        *("columns", "self.shown[column]", "encoding.number_of_rows", "self._made.number_of_rows", "self._cells()"),
+        *("layout.scan_lines(NO_CELL)", "fold.rows", "self._read(types, f'{delimited}{line_end}')"),
+        "replace(self, path=path, blank_lines=0)._read(types, delimited, header=False)",
+    },
+    "a type, as DuckDB itself writes it": {"types[column]", "stored[column]", "kind"},
+    "a number": {"release", "position", "max(self.memory_limit - number, SMALLEST_MEMORY)"},
+    "a setting of ours, by a name of ours": {"setting"},
+    "a word of ours": {"action", "ENTRIES.name"},
+}
+"""What stands in SQL and is not followed further, by the reason why it may."""
+
+
+class Scope:
+    """What the names of a function were given, to follow what stands in SQL to where it came from."""
+
+    def __init__(self, function: Function) -> None:
+        self.given: dict[str, list[ast.expr]] = {}
+        self.numbers: set[str] = set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._bind(target, node.value)
+            elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
+                self._bind(node.target, node.value)
+            elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+                self._bind(node.optional_vars, node.context_expr)
+            elif isinstance(node, ast.For | ast.comprehension):
+                self._loop(node.target, node.iter)
+
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.given.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for one, its in zip(target.elts, value.elts, strict=True):
+                self._bind(one, its)
+
+    def _loop(self, target: ast.expr, over: ast.expr) -> None:
+        """Note counters: the first of ``enumerate``, and what ``range`` gives."""
+        if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name):
+            return
+        if over.func.id == "enumerate" and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
+            self.numbers.add(target.elts[0].id)
+        if over.func.id == "range" and isinstance(target, ast.Name):
+            self.numbers.add(target.id)
+
+    def unsure(self, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+        """Give what in an expression could be something that came from outside without being quoted."""
+        match node:
+            case None | ast.Constant():
+                return
+            case ast.JoinedStr():
+                parts: list[ast.expr] = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+            case ast.Name(id=name) if name in self.numbers or name in seen or name.isupper():
+                return
+            case ast.Name(id=name) if name in self.given:
+                parts, seen = self.given[name], seen | {name}
+            case ast.IfExp():
+                parts = [node.body, node.orelse]
+            case ast.BoolOp():
+                parts = node.values
+            case ast.BinOp():
+                parts = [node.left, node.right]
+            case ast.List() | ast.Tuple():
+                parts = node.elts
+            case ast.Starred():
+                parts = [node.value]
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                parts = [node.elt]
+            case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join")):
+                parts = node.args
+            case ast.Call(func=ast.Name(id="map"), args=[how, *_]) if name_of(how).split(".")[-1] in SAFE_CALLS:
+                return
+            case ast.Call() if _is_safe(name_of(node.func).split(".")[-1]):
+                return
+            case _:
+                yield name_of(node)
+                return
+        for part in parts:
+            yield from self.unsure(part, seen)
+
+
+def _is_safe(function: str) -> bool:
+    return function in SAFE_CALLS or function.endswith(SAFE_ENDINGS)
+
+
+def functions_of(path: Path) -> Iterator[Function]:
+    tree = tree_of(path)
+    yield tree
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def sql_texts(function: Function) -> Iterator[ast.JoinedStr]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.JoinedStr):
+            fixed = " ".join(part.value for part in node.values if isinstance(part, ast.Constant))
+            if SQL.search(fixed):
+                yield node
+
+
+def unquoted(path: Path) -> set[str]:
+    """Give what stands in the SQL of a module and cannot be followed to something that is quoted."""
+    innermost: dict[ast.JoinedStr, Function] = {}
+    for function in functions_of(path):  # later ones lie inside earlier ones
+        innermost |= dict.fromkeys(sql_texts(function), function)
+    return {found for text, function in innermost.items() for found in Scope(function).unsure(text)}
+
+
+@pytest.mark.slow
+def test_sql_is_made_of_quoted_names() -> None:
+    """Each name in SQL is quoted, or was made here; whatever else is found stands above with the reason, or fails."""
+    found = {path: names for path in MODULES if (names := unquoted(path))}
+    assert {path.relative_to(SOURCE).parts[0] for path in found} <= {"engine", "ledger"}, "SQL stands there only"
+    assert set().union(*found.values()) == set().union(*REASONED.values())
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def f(name):\n    run(f'SELECT {name} FROM t')", {"name"}),
+        ("def f(name):\n    cell = quote(name)\n    run(f'SELECT {cell} FROM t')", set()),
+        ("def f(names):\n    cells = ', '.join(names)\n    run(f'SELECT {cells} FROM t')", {"names"}),
+        ("def f(names):\n    cells = ', '.join(map(quote, names))\n    run(f'SELECT {cells} FROM t')", set()),
+        ("def f(x):\n    part = f'= {x.value}'\n    run(f'SELECT 1 FROM t WHERE a {part}')", {"x.value"}),
+        ("def f(x):\n    run(f'SELECT 1 FROM t LIMIT {int(x)}')", set()),
+        ("def f(x):\n    run(f'DROP TABLE ' f'{x if x else quote(x)}')", {"x"}),
+    ],
+)
+def test_the_rule_follows_names(tmp_path: Path, code: str, found: set[str]) -> None:
+    (tmp_path / "module.py").write_text(code, "utf-8")
+    assert unquoted(tmp_path / "module.py") == found
+
+
+TOOLS = ("docs", "test")
+"""What whoever works on the package installs: nothing of it runs where a table is."""
+
+
+def requirements() -> dict[str, str]:
+    """Give what the package needs, by name: the bounds of each, as pyproject.toml has them."""
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = said["optional-dependencies"]
+    lines = [*said["dependencies"], *(line for name in extras if name not in TOOLS for line in extras[name])]
+    lines += [line for line in extras["test"] if line.startswith("polars")]  # frames that may be given
+    return dict(re.fullmatch(r"([a-z0-9]+)(?:\[[a-z,]+\])?(.*)", line).groups() for line in lines)
+
+
+def oldest() -> dict[str, str]:
+    lines = (ROOT / "constraints" / "oldest.txt").read_text("utf-8").splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def test_the_oldest_versions_are_the_lower_bounds() -> None:
+    lower = {name: re.search(r">=([0-9.]+)", bounds)[1].split(".") for name, bounds in requirements().items()}
+    found = {name: version.split(".") for name, version in oldest().items()}
+    assert found.keys() == lower.keys()
+    for name, version in found.items():
+        assert version[: len(lower[name])] == lower[name], name
+        assert set(version[len(lower[name]) :]) <= {"0"}, name
+
+
+def test_every_dependency_has_an_upper_bound() -> None:
+    assert [name for name, bounds in requirements().items() if ",<" not in bounds] == []
+
+
+def test_every_dependency_is_listed_with_what_it_is_trusted_with() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    listed = {
+        name for line in page.splitlines() if line.startswith("| ") for name in re.findall(r"[a-z0-9]+", line[:20])
+    }
+    assert requirements().keys() <= listed
+
+
+def test_every_exception_from_bandit_has_its_reason() -> None:
+    lines = [line for path in MODULES for line in path.read_text("utf-8").splitlines() if "# nosec" in line]
+    assert [line for line in lines if not re.search(r"# nosec B\d{3} # \w+", line)] == []

@@ -1,0 +1,337 @@
+"""The studio end to end, in a real Chromium: what a steward sees and does, and what is taken home."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import io
+import json
+import os
+import random
+import time
+import tomllib
+import zipfile
+from urllib.parse import urlsplit
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+from typer.testing import CliRunner
+
+from helpers import browser
+from indistinct.cli import app
+from indistinct.examples import EXAMPLES, save_examples
+from indistinct.studio.work import Work
+
+STEPS = (
+    "Table",
+    "Columns",
+    "Hierarchies",
+    "Privacy",
+    "Release",
+    "Trade-off",
+    "Compare",
+    "Attack",
+    "Ledger",
+    "Download",
+)
+
+
+WIDTHS = (420, 1400)
+"""Pixels of the windows in which axe looks for barriers."""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed():
+    if absent := browser.missing():
+        reason = f"NOT CHECKED: the studio in a browser. Install: {', '.join(absent)}"
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory):
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="module")
+def _compiled(_installed, tmp_path_factory):
+    """Compile what searches need, if nobody has done so before: it takes longer than a page waits for."""
+    work = Work(folder=tmp_path_factory.mktemp("private"))
+    for example in ("hospital", "samarati"):
+        work.open_example(example)
+        work.anonymize()
+        work.explore()
+        work.sweep()
+    work.close()
+
+
+@pytest.fixture(scope="module")
+def window(_compiled, downloads):
+    """Give one Chromium for all tests."""
+    with browser.browser(downloads) as page:
+        yield page
+
+
+@pytest.fixture
+def page(window):
+    """Give a page of a new studio."""
+    with browser.studio() as address:
+        window.leave()  # the page before still asks for its studio, which has ended
+        window.requests(), window.complaints()
+        window.open(address)
+        yield window
+
+
+def downloaded(page, downloads, place, name):
+    """Click a link that downloads, and give the bytes of the file."""
+    page.click(place)
+    path = downloads / name
+    page.until(path.exists, f"the download of {name}")
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+def open_example(page, name="hospital"):
+    page.click(f"#example-{name}")
+    page.see("Next: columns")
+    page.alive()
+
+
+def drag(page, label, goal):
+    """Drag a label of a tree onto another one, as a mouse does."""
+    script = """
+      const [from, to] = arguments;
+      const find = (label) => document.querySelector(`.twig[data-label="${label}"]`);
+      const carried = new DataTransfer();
+      const fire = (element, kind) => element.dispatchEvent(
+        new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer: carried}));
+      fire(find(from), 'dragstart'); fire(find(to), 'dragover'); fire(find(to), 'drop');
+    """
+    page.find(f'.twig[data-label="{goal}"]')
+    page.driver.execute_script(script, label, goal)
+
+
+def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
+    start = urlsplit(page.driver.current_url)
+    assert not start.query, "the token stays in the address"
+    open_example(page)
+
+    page.go("Columns")
+    page.see("its name says that others know it")
+    page.click("#accept")
+    page.see("How may each column be generalized?")
+    page.alive()
+
+    # a tree by mouse and by keyboard
+    page.see("Label of a suppressed cell")
+    page.choose("//label[.//span[text()='Kind']]//select", "tree")
+    page.see("Drag a label")
+    page.write("#new-label", "person")
+    page.click("#add-label")
+    page.find('.twig[data-label="person"]')
+    drag(page, "black", "person")
+    page.until(lambda: "    black" in page.find("#tree-text").get_attribute("value"), "what was dragged to be there")
+    page.choose("[aria-label='Parent of white']", page.options("[aria-label='Parent of white']")["under person"])
+    page.see("Labels at each level: 2 → 1 → 1")
+
+    # fewer levels of a code
+    page.click("//nav[@aria-label='Quasi columns']//a[text()='ZIP']")
+    page.see("Characters kept at each level", "0213*")
+    page.write("#prefix-keep", "4, 3")
+    page.see("Labels at each level: 3 → 2 → 1 → 1")
+
+    page.go("Release")
+    page.click("#run")
+    page.see("Verified", "truthful")
+    page.alive()
+    page.click("#explore")
+    page.see("Coloured by")
+    page.alive()
+    assert page.barriers(*WIDTHS) == []
+    page.find(".apply")
+    first = page.find("tr.chosen").text
+    page.click(".apply")
+    page.see("chosen: k-anonymity")
+    page.until(lambda: page.find("tr.chosen").text != first, "another solution to be released")
+    page.alive()
+    applied = page.find("tr.chosen").text
+    page.until(lambda: page.click_solution() and page.find("tr.chosen").text != applied, "a click in the lattice")
+    page.alive()
+
+    page.go("Attack")
+    page.write("#row", "7")
+    page.click("#explain")
+    page.see("Row 7 ", "rows that share it")
+    page.click("#voters")
+    page.see("16 people in hospital-voters.csv")
+    page.alive()
+    page.click("#link")
+    page.see("What the linking found", "Worst first")
+    page.alive()
+    page.click("#attack")
+    page.see("generalized cell", "Reading the order of the rows")
+    page.alive()
+    assert page.barriers(*WIDTHS) == []
+
+    page.go("Download")
+    policy = downloaded(page, downloads, "#take-policy", "policy.toml").decode()
+    archive = downloaded(page, downloads, "#take-release", "hospital-release.zip")
+    assert 'algorithm = "chosen"' in policy
+    assert "person" in policy
+
+    # the command line makes the same of it
+    save_examples(tmp_path, EXAMPLES[:1])
+    (tmp_path / "policy.toml").write_text(policy, "utf-8")
+    command = ["anonymize", tmp_path / "policy.toml", tmp_path / "hospital.csv", "-o", tmp_path / "release"]
+    done = CliRunner().invoke(app, list(map(str, command)))
+    assert done.exit_code == 0, done.output
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        ours = json.loads(files.read("manifest.json"))
+        our_rows = files.read("table.csv").decode()
+    theirs = json.loads((tmp_path / "release" / "manifest.json").read_text("utf-8"))
+    assert ours["node"] == theirs["node"]
+    assert ours["policy_sha256"] == theirs["policy_sha256"]
+    their_rows = (tmp_path / "release" / "table.csv").read_text("utf-8")
+    rows = [collections.Counter(map(tuple, csv.reader(io.StringIO(text)))) for text in (our_rows, their_rows)]
+    assert rows[0] == rows[1]
+
+    # and nothing was asked of anybody else
+    own = f"http://{start.netloc}/"
+    assert [url for url in page.requests() if not url.startswith((own, "data:", "chrome:", "blob:"))] == []
+    assert page.complaints() == []
+
+
+def test_a_failing_run_shows_its_error_and_keeps_the_work(page, tmp_path):
+    save_examples(tmp_path, EXAMPLES[:1])
+    page.find("input[type=file]").send_keys(str(tmp_path / "hospital.csv"))  # an upload, as by drag and drop
+    page.see("Next: columns")
+    page.alive()
+    page.go("Columns")
+    page.choose("[aria-label='Role of Gender']", "other")
+    page.go("Privacy")
+    page.write("#k-anonymity-k", "500")
+    page.go("Release")
+    page.see("k = 500")
+    page.click("#run")
+    alert = page.find("[role=alert]")
+    page.until(lambda: alert.text, "the error")
+    assert "500" in alert.text or "12 rows" in alert.text
+    assert page.barriers(*WIDTHS) == []
+    page.go("Columns")
+    assert page.find("[aria-label='Role of Gender']").get_attribute("value") == "other"
+    page.go("Privacy")
+    assert page.find("#k-anonymity-k").get_attribute("value") == "500"
+    page.write("#k-anonymity-k", "")
+    page.see("privacy[0].k")
+    page.write("#k-anonymity-k", "2")
+    page.go("Release")
+    page.click("#run")
+    page.see("Verified")
+
+
+def test_thirty_roles_changed_as_fast_as_the_driver_can_are_all_in_the_policy_file(page, downloads, tmp_path):
+    names = [f"answer{number}" for number in range(30)]
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, range(at, at + 30))) for at in (1, 2, 3))]) + "\n")
+    page.write("#path", str(path))
+    page.click("#open")
+    page.see("Next: columns")
+    page.alive()
+    page.go("Columns")
+    changes = [(name, ("other", "sensitive", "identifier")[at % 3]) for at, name in enumerate(names)]
+    changes += [(name, "quasi") for name in names[:8]]  # and some once more
+    for name, role in changes:
+        Select(page.driver.find_element(By.CSS_SELECTOR, f"[aria-label='Role of {name}']")).select_by_value(role)
+    wanted = dict(changes)
+    page.until(lambda: len(page.all("td.values svg")) >= 20, "how values are distributed")
+    for name in names[10:20]:  # and several at once
+        page.click(f"//label[.//span[text()='Choose {name}']]//input")
+    page.choose("#all-role", "quasi")
+    page.choose("#all-hierarchy", "rounding")
+    page.write("#all-weight", "3")
+    page.click("#change-all")
+    wanted |= dict.fromkeys(names[10:20], "quasi")
+    page.until(lambda: page.find("[aria-label='Weight of answer19']").get_attribute("value") == "3", "the change")
+    page.write("[aria-label='Weight of answer5']", "7")
+    page.write("[aria-label='Name of answer6 in the release']", "sixth")
+    person = next(name for name, role in wanted.items() if role == "identifier")
+    page.click(f"//label[.//span[text()='{person} says whose row it is']]//input")
+    page.choose("#released-of-people", "pseudonym")
+    shown = {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names}
+    assert shown == wanted
+    page.go("Download")
+    text = downloaded(page, downloads, "#take-policy", "policy.toml").decode()
+    columns = tomllib.loads(text)["columns"]
+    assert tomllib.loads(text)["person"] == {"column": person, "release": "pseudonym"}
+    assert {name: column["rename"] for name, column in columns.items() if "rename" in column} == {"answer6": "sixth"}
+    assert {name: columns[name]["role"] for name in names} == wanted
+    assert columns["answer5"]["weight"] == 7
+    assert all("rounding" in columns[name]["hierarchy"] and columns[name]["weight"] == 3 for name in names[10:20])
+    page.go("Columns")
+    assert {name: page.find(f"[aria-label='Role of {name}']").get_attribute("value") for name in names} == wanted
+
+
+def test_a_table_of_50_mb_opens_without_freezing_the_page(page, tmp_path):
+    draw = random.Random(7)
+    lines = [
+        f"{draw.randrange(10**9):09},{draw.randrange(90)},{draw.choice('mf')},{draw.randrange(10**5):05},"
+        f"{'x' * 60}{draw.randrange(50)}\n"
+        for _ in range(20_000)
+    ]
+    block = "".join(lines)
+    path = tmp_path / "large.csv"
+    with path.open("w") as file:
+        file.write("record,age,sex,zip,note\n")
+        for _ in range(1 + 50 * 10**6 // len(block)):
+            file.write(block)
+    assert path.stat().st_size >= 50 * 10**6
+    page.write("#path", str(path))
+    page.click("#open")
+    answered = 0
+    asking = "return fetch('/columns').then((answer) => answer.status)"
+    while not page.driver.execute_script("return document.body.innerText.includes('Next: columns')"):
+        is_running = page.driver.execute_script(
+            "const box = document.querySelector('.running'); return !!box && box.offsetParent !== null"
+        )
+        if page.driver.execute_script(asking) == 200 and is_running:
+            answered += 1
+        assert not page.all("[role=alert]"), page.text
+        time.sleep(0.05)
+    assert answered > 0, "no page was served while the table was being read"
+    page.see(f"{20_000 * (1 + 50 * 10**6 // len(block)):,}")
+
+
+def test_every_page_can_be_used_by_keyboard_and_screen_reader(page):
+    open_example(page, "samarati")
+    page.go("Release")
+    page.click("#run")
+    page.see("Verified")
+    page.alive()
+    page.go("Trade-off")
+    page.click("#sweep")
+    page.find("#k")
+    page.alive()
+    for step in STEPS:
+        page.go(step)
+        nameless = page.driver.execute_script(
+            """
+            const named = (e) => e.getAttribute('aria-label') || e.labels?.length || e.innerText?.trim();
+            return [...document.querySelectorAll('#main :is(input, select, textarea, button, a)')]
+              .filter((e) => !named(e)).map((e) => e.outerHTML);
+            """
+        )
+        assert nameless == [], step
+        assert len(page.all("h1")) == 1
+        for width in (1400, 800, 420, 1280):
+            page.resize(width)
+            page.until(lambda: page.too_wide() == [], f"{step} to fit a window of {width} pixels")
+            assert page.driver.execute_script("return document.documentElement.scrollWidth") <= width
+        assert page.barriers(*WIDTHS) == [], step
+    first = page.driver.execute_script("return document.querySelector('a[href], button, input').getAttribute('href')")
+    assert first == "#main", "the first thing that a keyboard reaches skips the navigation"
+    assert page.complaints() == []
+    page.driver.execute_script("document.querySelector('main').append(document.createElement('button'))")
+    assert [barrier.split(": ")[1] for barrier in page.barriers(1400)] == ["button-name"], "a barrier is not seen"

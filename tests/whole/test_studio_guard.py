@@ -1,0 +1,412 @@
+"""Nothing of the studio is served without its token, to a foreign page, or under a foreign name."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from helpers.browser import studio
+from helpers.profiles import cases
+from indistinct.errors import MissingExtraError, OutputError
+from indistinct.studio.guard import Guard
+
+PORT = 8765
+OURS = f"127.0.0.1:{PORT}"
+
+
+async def inner(scope, receive, send):
+    """An application that says it was reached, and how long the body was."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        return
+    length, message = 0, await receive()
+    while message["type"] == "http.request":
+        length += len(message.get("body", b""))
+        if not message.get("more_body"):
+            break
+        message = await receive()
+    body = b"hung up" if message["type"] == "http.disconnect" else f"reached {length}".encode()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def ask(guard, path="/", *, method="GET", query="", headers=None, body=(b"",), kind="http"):
+    """Send one request through a guard; give the status or close code, the headers and the body."""
+    given = {"host": OURS, **(headers or {})}
+    scope = {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in given.items() if value is not None],
+    }
+    pieces, sent = list(body), []
+
+    async def receive():
+        if kind == "websocket":
+            return {"type": "websocket.connect"}
+        piece = pieces.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(guard(scope, receive, send))
+    if kind == "websocket":
+        return sent[0]["type"], {}, b""
+    found = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+@pytest.fixture
+def guard():
+    return Guard(inner, port=PORT, token="right-token", largest_body=1000)
+
+
+@pytest.fixture
+def cookie(guard):
+    """Give the secret that the token is exchanged for."""
+    status, headers, body = ask(guard, query="token=right-token")
+    assert (status, headers["location"], body) == (303, "/", b"")
+    pair, *attributes = headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(attributes)
+    assert "right-token" not in pair
+    return pair
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/columns", "/take/release.zip", "/_nicegui/3.18.0/static/vue.js", "/favicon.ico"]
+)
+@pytest.mark.parametrize("query", ["", "token=", "token=wrong", "token=right-toke", "token=right-token2"])
+def test_without_the_token_nothing_is_served(guard, path, query):
+    status, _, body = ask(guard, path, query=query)
+    assert status == 403
+    assert b"reached" not in body
+
+
+def test_the_token_opens_the_studio_once(guard, cookie):
+    assert ask(guard, headers={"cookie": cookie})[2] == b"reached 0"
+    assert ask(guard, query="token=right-token")[0] == 403
+    # whoever has the secret already may follow the old address again
+    assert ask(guard, query="token=right-token", headers={"cookie": cookie})[0] == 303
+
+
+def test_the_token_is_taken_by_a_plain_visit_only(guard):
+    assert ask(guard, query="token=right-token", method="POST")[0] == 403
+    assert ask(guard, query="token=right-token", headers={"origin": "http://evil.example"})[0] == 403
+    assert ask(guard, query="token=right-token")[0] == 303
+
+
+@pytest.mark.parametrize("secret", ["", "x", "{name}=", "{name}=wrong", "other=1; {name}=wrong"])
+def test_a_wrong_secret_opens_nothing(guard, secret):
+    assert ask(guard, headers={"cookie": secret.format(name=guard.cookie)})[0] == 403
+
+
+def test_other_cookies_of_the_machine_do_no_harm(guard, cookie):
+    assert ask(guard, headers={"cookie": f'odd="a b; {{json: 1}}; {cookie}; more=1'})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", None, "[::1]:8765"]
+)
+def test_a_foreign_name_is_refused_even_with_the_secret(guard, cookie, host):
+    assert ask(guard, headers={"cookie": cookie, "host": host})[0] == 403
+
+
+def test_what_is_neither_page_nor_socket_reaches_the_application_only_when_it_starts(guard):
+    """A server announces its start and its end, which asks for nothing; of other kinds nothing is known."""
+    reached, sent = [], []
+
+    async def note(scope, receive, send):
+        reached.append(scope["type"])
+
+    async def receive():
+        return {"type": "lifespan.startup"}
+
+    async def send(message):
+        sent.append(message)
+
+    watched = Guard(note, port=PORT, token="right-token")
+    for kind in ("lifespan", "telepathy"):
+        scope = {"type": kind, "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", OURS.encode())]}
+        asyncio.run(watched(scope, receive, send))
+    assert reached == ["lifespan"]
+    assert sent == []
+
+
+def test_only_the_start_of_an_answer_has_headers(guard, cookie):
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b""}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", OURS.encode()), (b"cookie", cookie.encode())]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
+    asyncio.run(guard(scope, receive, send))
+    assert [sorted(message) for message in sent] == [["headers", "status", "type"], ["body", "type"]]
+
+
+def test_both_names_of_the_machine_are_served(guard, cookie):
+    for host in (f"127.0.0.1:{PORT}", f"localhost:{PORT}"):
+        assert ask(guard, headers={"cookie": cookie, "host": host, "origin": f"http://{host}"})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": f"https://127.0.0.1:{PORT}"},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},  # another port of this machine
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_foreign_page_is_refused_even_with_the_secret(guard, cookie, headers, method):
+    assert ask(guard, method=method, headers={"cookie": cookie, **headers})[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_served"),
+    [
+        ({"origin": f"http://{OURS}"}, True),
+        ({"origin": f"http://{OURS}", "cookie": ""}, False),
+        ({"origin": "http://evil.example"}, False),
+        ({}, False),  # browsers always say where a socket is opened from
+        ({"origin": f"http://{OURS}", "host": "evil.example:8765"}, False),
+    ],
+)
+def test_sockets_are_guarded_as_pages_are(guard, cookie, headers, is_served):
+    kind, _, _ = ask(guard, kind="websocket", headers={"cookie": cookie, **headers})
+    assert kind == ("websocket.accept" if is_served else "websocket.close")
+
+
+def test_a_body_that_is_too_large_is_refused(guard, cookie):
+    own = {"cookie": cookie}
+    assert ask(guard, method="POST", headers={**own, "content-length": "1001"})[0] == 413
+    assert ask(guard, method="POST", headers={**own, "content-length": "1000"})[0] == 200
+    assert ask(guard, method="POST", headers={**own, "content-length": "many"})[0] == 200
+    assert ask(guard, method="POST", headers=own, body=[b"x" * 1000])[2] == b"reached 1000"
+    assert ask(guard, method="POST", headers=own, body=[b"x" * 600, b"x" * 600])[2] == b"hung up"
+
+
+def test_a_refusal_says_why_and_what_to_do():
+    status, headers, body = ask(Guard(inner, port=PORT, token="right-token"))
+    assert (status, headers["content-length"]) == (403, str(len(body)))
+    assert b"lacks the token of the session" in body
+    assert b"Open the address that" in body
+
+
+def test_what_proxies_say_does_not_reach_the_application():
+    seen = []
+
+    async def noting(scope, receive, send):
+        seen.extend(scope["headers"])
+        await inner(scope, receive, send)
+
+    guard = Guard(noting, port=PORT, token="right-token")
+    cookie = ask(guard, query="token=right-token")[1]["set-cookie"].partition(";")[0]
+    given = {"cookie": cookie, "x-forwarded-host": "evil.example", "x-forwarded-for": "10.0.0.1", "accept": "*/*"}
+    assert ask(guard, headers=given)[0] == 200
+    assert {name for name, _ in seen} == {b"host", b"cookie", b"accept"}
+
+
+def test_a_socket_is_closed_after_it_was_asked_for(guard):
+    """A server may not close what it has not been told of."""
+    order = []
+
+    async def receive():
+        order.append("connect")
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        order.append((message["type"], message["code"]))
+
+    asyncio.run(guard({"type": "websocket", "headers": [(b"host", OURS.encode())]}, receive, send))
+    assert order == ["connect", ("websocket.close", 1008)]
+
+
+def test_pages_may_load_from_this_machine_only(guard, cookie):
+    _, headers, _ = ask(guard, headers={"cookie": cookie})
+    rules = dict(rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";"))
+    assert rules["default-src"] == "'self'"
+    assert rules["frame-ancestors"] == "'none'"
+    assert not [rule for rule in rules.values() if "*" in rule or "https:" in rule]
+    assert rules["connect-src"] == f"'self' ws://127.0.0.1:{PORT} ws://localhost:{PORT}"
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_redirect_stays_on_this_machine(guard):
+    headers = ask(guard, "//evil.example/", query="token=right-token")[1]
+    assert headers["location"] == "/"
+    own = {"cookie": headers["set-cookie"].partition(";")[0]}  # who has the secret is redirected as often as they ask
+    for path in (
+        "/\\evil.com",
+        "\\\\evil.com",
+        "/\t/evil.com",
+        "/\n/evil.com",
+        "evil.com",
+        "http://evil.com",
+        "/\x7f/e",
+    ):
+        assert ask(guard, path, query="token=used", headers=own)[1]["location"] == "/"
+    assert ask(guard, "/hiérarchies", query="token=used", headers=own)[1]["location"] == "/hi%C3%A9rarchies"
+
+
+ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Give the address of a studio that runs."""
+    if importlib.util.find_spec("nicegui") is None:
+        reason = 'NOT CHECKED: the studio\'s server. Install it: pip install "indistinct[studio]"'
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    with studio() as found:
+        yield urlsplit(found)
+
+
+def fetch(address, path, headers=None, method="GET", body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read()
+    connection.close()
+    return found
+
+
+def test_the_server_itself_serves_nothing_without_the_token(address):
+    version = importlib.util.find_spec("nicegui") and __import__("nicegui").__version__
+    for path in ("/", "/columns", "/take/policy.toml", "/_nicegui_ws/socket.io/?EIO=4&transport=polling"):
+        assert fetch(address, path)[0] == 403
+    assert fetch(address, f"/_nicegui/{version}/static/nicegui.js")[0] == 403
+    assert fetch(address, "/upload?name=a.csv", method="POST")[0] == 403
+    assert fetch(address, "/", {"Host": "evil.example"})[0] == 403
+
+
+@pytest.mark.slow
+def test_the_server_refuses_a_socket_without_the_secret(address):
+    hello = (
+        "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n"
+        f"Host: 127.0.0.1:{address.port}\r\nOrigin: http://127.0.0.1:{address.port}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", address.port), 60) as line:
+        line.sendall(hello.encode())
+        assert line.recv(64).startswith(b"HTTP/1.1 403")
+
+
+def test_the_server_listens_on_this_machine_only(address):
+    with pytest.raises(OSError, match=r"refused|unreachable"):
+        socket.create_connection(("127.0.0.2", address.port), 10)  # also this machine, by another address
+
+
+def test_the_server_gives_its_pages_to_who_brings_the_token(address):
+    status, headers, _ = fetch(address, f"/?{address.query}")
+    assert status == 303
+    own = {"Cookie": headers["set-cookie"].partition(";")[0]}
+    status, headers, body = fetch(address, "/", own)
+    assert status == 200
+    assert b"indistinct studio" in body
+    assert "content-security-policy" in headers
+    assert fetch(address, "/", {**own, "Origin": "http://evil.example"})[0] == 403
+    assert fetch(address, "/take/release.zip", own)[0] == 409
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", cases(ENDINGS, signal.SIGTERM, signal.SIGHUP))
+def test_uploads_lie_in_a_private_folder_that_is_removed(tmp_path, ending, address):
+    with studio(temporary=tmp_path, ending=ending) as found:
+        place = urlsplit(found)
+        own = {"Cookie": fetch(place, f"/?{place.query}")[1]["set-cookie"].partition(";")[0]}
+        status, _, answer = fetch(place, "/upload?name=../a.csv", own, "POST", b"zip\n02138\n")
+        assert status == 200
+        saved = Path(json.loads(answer)["path"])
+        assert saved.read_bytes() == b"zip\n02138\n"
+        (private,) = tmp_path.iterdir()
+        assert saved.is_relative_to(private)
+        assert private.stat().st_mode & 0o077 == 0
+        for name in ("a%00b.csv", 1000 * "x" + ".csv", "%2e%2e", 400 * "%F0%9F%98%80", "%ED%A0%80", "x." + 300 * "y"):
+            status, _, answer = fetch(place, f"/upload?name={name}", own, "POST", b"zip\n")
+            assert (status, Path(json.loads(answer)["path"]).is_relative_to(private)) == (200, True)
+        assert fetch(place, "/upload?name=b.csv", own | {"Content-Length": str(2 << 30)}, "POST")[0] == 413
+    assert list(tmp_path.iterdir()) == []
+
+
+ENDED_EARLY = """
+import os, signal
+from indistinct.cli import signals
+from indistinct.studio.server import serve
+
+class Freed:
+    def __del__(self):  # what is raised here is lost
+        os.kill(os.getpid(), signal.{signal})
+
+signals.listen()
+try:
+    serve(opens_browser=False, on_ready=lambda address: Freed() and None)
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", cases(["SIGTERM", "SIGINT", "SIGHUP"], "SIGTERM"))
+def test_a_signal_ends_the_studio_also_while_it_starts(ending, tmp_path):
+    code = ENDED_EARLY.format(signal=ending)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_refused_with_advice(address):
+    from indistinct.studio.server import serve
+
+    with pytest.raises(OutputError, match="--port"):
+        serve(port=address.port, opens_browser=False)
+
+
+@pytest.mark.parametrize("listen", [None, "127.0.0.2"])
+def test_it_listens_on_this_machine_alone_unless_a_container_is_asked(monkeypatch, listen):
+    """Whatever it listens on, the guard answers only who calls it by this machine's own name."""
+    from indistinct.studio import server
+
+    found = []
+    monkeypatch.setattr(
+        server, "_serve", lambda work, table, listening, *more: found.append(listening.getsockname()[0])
+    )
+    server.serve(opens_browser=False, **({} if listen is None else {"listen": listen}))
+    assert found == [listen or "127.0.0.1"]
+    with pytest.raises(OutputError, match="cannot be used"):
+        server.serve(listen="192.0.2.1", opens_browser=False)
+
+
+@pytest.mark.slow
+def test_without_the_extra_the_command_that_installs_it_is_named(monkeypatch):
+    from indistinct.studio.server import serve
+
+    for name in [name for name in sys.modules if name.startswith("indistinct.studio.app")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    with pytest.raises(MissingExtraError, match=r"indistinct\[studio\]"):
+        serve(opens_browser=False)
