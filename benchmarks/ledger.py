@@ -78,7 +78,7 @@ Clock = tuple[float, float]
 
 
 def _clock() -> tuple[Callable[[], dict[str, Clock]], Callable[[str, Any, Any], None]]:
-    """Give what sums the wall and CPU seconds of each stage, and what is told when one begins."""
+    """Return what sums the wall and CPU seconds of each stage, and what is told when one begins."""
     began: list[tuple[str, Clock]] = []
 
     def now() -> Clock:
@@ -100,7 +100,7 @@ def _clock() -> tuple[Callable[[], dict[str, Clock]], Callable[[str, Any, Any], 
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the section of the page."""
+    """Return the section of the page."""
     lines = [
         "## Releasing again with a ledger",
         "",

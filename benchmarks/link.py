@@ -42,7 +42,7 @@ def run_link(setting: Setting) -> list[Figures]:
 
 
 def _figures(name: str, report: ix.attacks.LinkReport) -> Figures:
-    """Give what was found; the pairs who fit must be as many from both sides."""
+    """Return what was found; the pairs who fit must be as many from both sides."""
     pairs = [
         sum(number * size for number, size in side.items()) for side in (report.people_of_rows, report.rows_of_people)
     ]

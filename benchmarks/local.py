@@ -80,7 +80,7 @@ def _tables(setting: Setting) -> Iterator[tuple[str, FrequencyList, dict[str, An
 
 
 def _cup() -> tuple[FrequencyList, dict[str, Any]] | None:
-    """Give CUP's 63,441 rows, if they are at hand."""
+    """Return CUP's 63,441 rows, if they are at hand."""
     found = adult.cup()
     if found is None:
         return None

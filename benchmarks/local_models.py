@@ -60,7 +60,7 @@ def compare_local(name: str, column: str, table: str, task: Task) -> Figures:
 
 
 def cup_tasks(setting: Setting) -> Iterator[tuple[str, Task]]:
-    """Give CUP with INCOME sensitive, once for each model, if it is at hand."""
+    """Return CUP with INCOME sensitive, once for each model, if it is at hand."""
     found = adult.cup()
     if setting.is_quick or found is None:
         say("  CUP is left out: put it below $INDISTINCT_DATA to measure it")
@@ -75,7 +75,7 @@ def cup_tasks(setting: Setting) -> Iterator[tuple[str, Task]]:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the part of the chapter."""
+    """Return the part of the chapter."""
     lines = [
         "",
         "Cell by cell, nothing suppressed: the NCP of the same models and two more on Adult, and of some on CUP",

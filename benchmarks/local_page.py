@@ -28,7 +28,7 @@ Each cell of a table: ncp · precision · CPU seconds. – was not measured in t
 
 
 def section(figures: list[Figures], folder: Path, note: str = "") -> str:
-    """Give the part of the page that shows the figures, and draw its charts."""
+    """Return the part of the page that shows the figures, and draw its charts."""
     if not figures:
         return ""
     tables = dict.fromkeys(one["table"] for one in figures)
@@ -82,7 +82,7 @@ def _cell(one: Figures) -> str:
 
 
 def _every_measure(by_k: dict[str, dict[int, Figures]]) -> str:
-    """Give a line for each algorithm that ran at the k which is shown."""
+    """Return a line for each algorithm that ran at the k which is shown."""
     heads = ["algorithm", "ncp", "precision", "gap", "entropy", "discernibility", "average group", "smallest", "groups"]
     heads += ["suppressed", "CPU", "wall"]
     rows = [

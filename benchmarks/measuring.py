@@ -29,7 +29,7 @@ class Time:
     runs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures by name."""
+        """Return the figures by name."""
         return {"cpu_seconds": self.cpu, "wall_seconds": self.wall, "runs": self.runs}
 
 
@@ -63,7 +63,7 @@ def best_of(work: Callable[[], T], *, fewest: int = 3, most: int = 15, enough_se
 
 
 def yardstick(numbers: int = 20_000_000) -> float:
-    """Give the CPU seconds that ``numpy.sort`` takes for 20 million random uint64 (seed 0), best of five.
+    """Return the CPU seconds that ``numpy.sort`` takes for 20 million random uint64 (seed 0), best of five.
 
     NumPy sorts with vectors where the processor has the instructions that it asks for, and takes five times as long
     where not (1.37 s on an AMD EPYC, busy or idle, 0.25 s on an Intel Xeon): who scales by it must not scale up.

@@ -136,7 +136,7 @@ def _measured(task: Task, limit: float) -> Figures:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the chapter of the page."""
+    """Return the chapter of the page."""
     local = [one for one in figures if "table" in one]
     figures = [one for one in figures if "table" not in one]
     if not figures:

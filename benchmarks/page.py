@@ -419,7 +419,7 @@ def _named(part: str) -> str:
 
 
 def _fraction(share: float) -> str:
-    """Give a share of ARX's time as people say it.
+    """Return a share of ARX's time as people say it.
 
     >>> _fraction(0.054), _fraction(2.26)
     ('1/18.5', '2.3 times')
@@ -428,7 +428,7 @@ def _fraction(share: float) -> str:
 
 
 def _goal(one: Figures) -> str:
-    """Give a goal and whether it is reached; what lies close to it is neither."""
+    """Return a goal and whether it is reached; what lies close to it is neither."""
     is_close = abs(one["share_of_arx"] / one["goal"] - 1) < CLOSE
     return f"{_fraction(one['goal'])} {'≈' if is_close else '✓' if one['is_reached'] else '✗'}"
 

@@ -336,5 +336,5 @@ def _floor(setting: Setting, table: Path) -> Figures:
 
 
 def chosen(names: list[str]) -> Iterator[str]:
-    """Give the parts that were asked for, in their order; all if none was."""
+    """Return the parts that were asked for, in their order; all if none was."""
     yield from (name for name in PARTS if not names or name in names)

@@ -92,7 +92,9 @@ print(json.dumps(taken | {"package": "openmed " + version("openmed"), "released"
 
 
 def measured(table: Rows, k: int, max_suppression: float, cache: Path, *, is_quick: bool) -> list[dict[str, Any]]:
-    """Give the figures of this package and of the peers, on the same rows and, where they take one, the same policy."""
+    """Return the figures of this package and of the peers, on the same rows and, where they take one, the same
+    policy.
+    """
     path, hierarchies = cache / "peers.csv", cache / "peers.json"
     _write(table, path)
     hierarchies.write_text(json.dumps({column: adult.hierarchy(column) for column in table.columns}), "utf-8")
@@ -136,7 +138,7 @@ def _peer(asked: tuple[str, str, str], table: Rows, path: Path, settings: list[s
 
 
 def precision(table: Rows, released: Path) -> float:
-    """Give Sweeney's precision of a full-domain release; a suppressed row has lost all."""
+    """Return Sweeney's precision of a full-domain release; a suppressed row has lost all."""
     with open(released, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     kept = 0.0
@@ -185,7 +187,7 @@ def _python(cache: Path) -> Path:
 
 
 def _environment(cache: Path) -> Path | None:
-    """Give a Python that has the peers, made once; None, with a loud line, if they cannot be installed."""
+    """Return a Python that has the peers, made once; None, with a loud line, if they cannot be installed."""
     python = _python(cache)
     folder = python.parent.parent
     if python.exists():

@@ -137,7 +137,7 @@ def _quasi(released: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the section of the page."""
+    """Return the section of the page."""
     if not figures:
         return ""
     one = figures[0]

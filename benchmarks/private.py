@@ -40,7 +40,7 @@ def run_private(setting: Setting) -> list[Figures]:
 
 
 def _drawn(task: Task, model: ix.DifferentialPrivacy) -> Figures:
-    """Give what a release is expected to keep of the cells of those who were sampled; a dropped row keeps none."""
+    """Return what a release is expected to keep of the cells of those who were sampled; a dropped row keeps none."""
     frequencies = task.frequencies
     candidates = safepub.candidate_levels(frequencies)
     (nodes, scores, most), taken = measuring.best_of(
@@ -66,7 +66,7 @@ def _drawn(task: Task, model: ix.DifferentialPrivacy) -> Figures:
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the part of the page."""
+    """Return the part of the page."""
     if not figures:
         return ""
     lines = "\n".join(map(_line, figures))

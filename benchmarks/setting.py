@@ -44,15 +44,15 @@ class Setting:
         return self.adult.first(FEW_COLUMNS) if self.is_quick else self.adult
 
     def few(self, jobs: Iterable[Job], number: int = 1) -> list[Job]:
-        """Give all of some jobs; in a quick run the first ones, which the same code measures as the others."""
+        """Return all of some jobs; in a quick run the first ones, which the same code measures as the others."""
         return list(jobs)[:number] if self.is_quick else list(jobs)
 
     def sized(self, rows: int) -> int:
-        """Give the number of rows of a job, which is small in a quick run."""
+        """Return the number of rows of a job, which is small in a quick run."""
         return max(200, rows // 5000) if self.is_quick else rows
 
     def scaled(self, arx_seconds: float) -> float:
-        """Give ARX's CPU seconds as this machine would take them, but no more than were measured.
+        """Return ARX's CPU seconds as this machine would take them, but no more than were measured.
 
         Where the yardstick takes longer, NumPy sorts in another way there; other work may be as fast.
         """
@@ -60,7 +60,7 @@ class Setting:
 
 
 def say(text: str) -> None:
-    """Tell how far the run is."""
+    """Return how far the run is."""
     print(text, file=sys.stderr, flush=True)
 
 

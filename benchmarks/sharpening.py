@@ -75,7 +75,7 @@ def run_sharpening(setting: Setting) -> list[Figures]:
 
 
 def _asked(place: Place, setting: Setting) -> Iterator[Asked]:
-    """Give k-anonymity for several k; then, for one of them, models of a sensitive column, and people."""
+    """Return k-anonymity for several k; then, for one of them, models of a sensitive column, and people."""
     columns = place.columns | {PERSON: ix.identifier()}
     for k in KS[1:2] if setting.is_quick else KS:
         yield Asked(f"k = {k}", k, ix.Policy(columns=columns, privacy=[ix.KAnonymity(k)], one_row_per_person=True))
@@ -89,7 +89,7 @@ def _asked(place: Place, setting: Setting) -> Iterator[Asked]:
 
 
 def _tables(setting: Setting) -> Iterator[Place]:
-    """Give Adult's nine columns, and CUP if it is at hand; no cell of theirs is missing."""
+    """Return Adult's nine columns, and CUP if it is at hand; no cell of theirs is missing."""
     rows = setting.adult
     columns = {name: replace(one, missing="refuse") for name, one in data.policy(rows, K, 0.0).columns.items()}
     path = _with_people(
@@ -150,7 +150,7 @@ def _attacked(path: Path, policy: ix.Policy, reading: dict[str, Any]) -> Figures
 
 
 def section(figures: list[Figures]) -> str:
-    """Give the chapter of the page."""
+    """Return the chapter of the page."""
     if not figures:
         return ""
     lines = [

@@ -108,12 +108,12 @@ def _has_pyspark() -> bool:
 
 
 def _cpu_seconds(engine: str) -> float:
-    """Give the CPU seconds of this process and, for Spark, of its Java."""
+    """Return the CPU seconds of this process and, for Spark, of its Java."""
     return time.process_time() + (0.0 if engine == "duckdb" else _ticks(_java()) / os.sysconf("SC_CLK_TCK"))
 
 
 def _java() -> int:
-    """Give the number of the process in which driver and executor run."""
+    """Return the number of the process in which driver and executor run."""
     from pyspark import SparkContext
 
     context: Any = SparkContext._active_spark_context
@@ -131,7 +131,7 @@ def _peak_bytes(process: int) -> int:
 
 
 def section(figures: list[Figures], note: str = "") -> str:
-    """Give the section of the page."""
+    """Return the section of the page."""
     if not figures or "said" in figures[0]:
         return ""
     heads = ["rows", "engine", *STAGES.values(), "all", "wall", "Python", "Java"]

@@ -25,7 +25,7 @@ RUNS = {
 
 
 def policies(setting: Setting) -> dict[str, ix.Policy]:
-    """Give a policy of k-anonymity, one with entropy l-diversity and t-closeness besides, and one of m-invariance."""
+    """Return a policy of k-anonymity, one with entropy l-diversity and t-closeness besides, and one of m-invariance."""
     of_all = policy(population(setting.adult, setting.sized(ROWS)), K, LIMIT)
     columns = {**of_all.columns, SENSITIVE: ix.sensitive()}
     spread = [ix.KAnonymity(K), ix.LDiversity(3, kind="entropy"), ix.TCloseness(0.4)]

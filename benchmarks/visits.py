@@ -44,7 +44,7 @@ def visits(patients: int = PATIENTS, rows: int = VISITS, seed: int = 130) -> pa.
 
 
 def _whose(rng: np.random.Generator, patients: int, rows: int) -> np.ndarray:
-    """Give the patient of each visit: everybody has one, and those who came often come again."""
+    """Return the patient of each visit: everybody has one, and those who came often come again."""
     often = np.minimum(rng.pareto(1.5, patients), 4 * MOST_VISITS)
     more = rng.choice(patients, 4 * (rows - patients), p=often / often.sum())
     place = np.argsort(np.argsort(more, kind="stable"), kind="stable") - np.searchsorted(np.sort(more), more)
@@ -69,7 +69,9 @@ def _sticky(rng: np.random.Generator, drawn: np.ndarray, patient: np.ndarray) ->
 
 
 def policy(k: int, *, counts_people: bool = True, **more: object) -> ix.Policy:
-    """Give a policy that counts patients, or their visits; the released ``visit`` tells the holder whose row it is."""
+    """Return a policy that counts patients, or their visits; the released ``visit`` tells the holder whose row it
+    is.
+    """
     said: dict[str, object] = {"person": "patient"} if counts_people else {"one_row_per_person": True}
     columns = {name: ix.quasi(ix.suppress()) for name in QUASI}
     roles = {"patient": ix.identifier(), **columns, "illness": ix.other(), "visit": ix.other()}

@@ -109,7 +109,7 @@ def _task(made: Wide, limit: float) -> Task:
 
 
 def _afresh(task: Task) -> Task:
-    """Give the task with nothing worked out beforehand."""
+    """Return the task with nothing worked out beforehand."""
     return Task.of(task.frequencies.afresh(), task.policy)
 
 

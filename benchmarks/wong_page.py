@@ -45,7 +45,7 @@ class WholeChart(Chart):
     """A chart of numbers that have no halves."""
 
     def axes(self) -> tuple[Axis, Axis]:
-        """Give the axes, the lower one with whole ticks only."""
+        """Return the axes, the lower one with whole ticks only."""
         x, y = Chart.axes(self)
         return replace(x, ticks=tuple(tick for tick in x.ticks if tick == int(tick))), y
 
@@ -64,7 +64,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
 
 
 def _along(figures: Sequence[Figures], factor: str, method: str) -> list[Figures]:
-    """Give the figures of one method over one factor, all others at their default."""
+    """Return the figures of one method over one factor, all others at their default."""
     default = _default(figures, method)
     others = [name for name in FACTORS if name != factor]
     found = [one for one in figures if one["method"] == method and all(one[name] == default[name] for name in others)]
@@ -72,7 +72,7 @@ def _along(figures: Sequence[Figures], factor: str, method: str) -> list[Figures
 
 
 def _default(figures: Sequence[Figures], method: str = "Alpha") -> Figures:
-    """Give the figures of a method with every factor at its default."""
+    """Return the figures of a method with every factor at its default."""
     rows = max(one["n"] for one in figures)
     wanted = {"d": len(wong.QUASI), "qd": 4, "s": 0.05, "n": rows}
     return next(
@@ -169,7 +169,7 @@ def _order(figures: Sequence[Figures], reading: Reading) -> str:
 
 
 def _trend(figures: Sequence[Figures], factor: str, reading: Reading) -> str:
-    """Tell how each method's line goes from the first to the last point."""
+    """Return how each method's line goes from the first to the last point."""
     told = []
     for method in reading.estimators:
         errors = [_error(one, reading) for one in _along(figures, factor, method)]
@@ -238,7 +238,7 @@ def _differences(figures: Sequence[Figures]) -> str:
 
 
 def _variant(one: Figures) -> list[str]:
-    """Give the classes of a release, and its average and median errors under both readings."""
+    """Return the classes of a release, and its average and median errors under both readings."""
     errors = [list(one[kind].values())[reading.place] for reading in READINGS for kind in ("average", "median")]
     classes = [f"{one['classes']:,}", f"{one['median_class']:g}", f"{one['largest_class']:,}"]
     return [*classes, *map(_number, errors), "yes" if one["is_verified"] else "no"]
@@ -302,7 +302,7 @@ def _choices() -> str:
 
 
 def _every_figure(figures: Sequence[Figures]) -> str:
-    """Give every average with its standard error."""
+    """Return every average with its standard error."""
     methods = list(READINGS[0].estimators)
     rows = []
     for factor in FACTORS:
@@ -328,7 +328,7 @@ one took {min(seconds):.2f} to {max(seconds):.2f} s, and {sum(seconds):.0f} s in
 
 
 def _number(value: float) -> str:
-    """Give an error with three digits that count.
+    """Return an error with three digits that count.
 
     >>> _number(0.0404), _number(8.42), _number(35.338)
     ('0.040', '8.42', '35.3')

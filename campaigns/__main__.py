@@ -84,7 +84,7 @@ def _as_text(results: dict[str, Any]) -> str:
 
 
 def _processor_seconds() -> float:
-    """Give the processor time of this process and of those it waited for."""
+    """Return the processor time of this process and of those it waited for."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

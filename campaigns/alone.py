@@ -63,7 +63,7 @@ def write_release(case: Case, folder: Path, place: Path) -> bool:
 
 
 def judge_by_both(place: Path) -> tuple[list[str], list[str]]:
-    """Give what each of the two finds wrong with a release folder, of what both look at."""
+    """Return what each of the two finds wrong with a release folder, of what both look at."""
     try:
         verdict = ix.verify(place)
         wrong = [(check.name, check.detail) for check in verdict.checks if not check.passed]
@@ -84,7 +84,7 @@ Plant = Callable[[Path, random.Random], None]
 
 
 def change_table(change: Callable[[Rows, random.Random], Rows], *, table: str | None = None) -> Plant:
-    """Give what changes the rows of a table, and its digest in the manifest."""
+    """Return what changes the rows of a table, and its digest in the manifest."""
 
     def plant(place: Path, dice: random.Random) -> None:
         said = json.loads((place / MANIFEST).read_text("utf-8"))
@@ -103,7 +103,7 @@ def change_table(change: Callable[[Rows, random.Random], Rows], *, table: str | 
 
 
 def change_manifest(change: Callable[[dict[str, Any]], object]) -> Plant:
-    """Give what changes the statements of a manifest."""
+    """Return what changes the statements of a manifest."""
 
     def plant(place: Path, _: random.Random) -> None:
         said = json.loads((place / MANIFEST).read_text("utf-8"))
@@ -119,7 +119,7 @@ def _drop_row(rows: Rows, dice: random.Random) -> Rows:
 
 
 def _exchange_cell(rows: Rows, dice: random.Random) -> Rows:
-    """Give a row the cell of another, in one column."""
+    """Return a row the cell of another, in one column."""
     one, other, column = dice.choice(rows), dice.choice(rows), dice.choice(list(rows[0]))
     one[column] = other[column]
     return rows
@@ -150,7 +150,7 @@ FAULTS: dict[str, Plant] = {
 
 
 def draw_fault(dice: random.Random, place: Path) -> tuple[str, Plant]:
-    """Give one of the faults that a release can have."""
+    """Return one of the faults that a release can have."""
     has_values = (place / "sensitive.csv").exists()
     names = [name for name in FAULTS if has_values or not name.endswith("sensitive cell exchanged")]
     name = dice.choice(names)

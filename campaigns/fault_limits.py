@@ -84,7 +84,7 @@ def no_growth(stage: Stage, place: Path, dice: random.Random) -> list[str]:
 
 
 def little_memory(stage: Stage, place: Path, dice: random.Random) -> list[str]:
-    """Give a command little more memory than it has when it starts."""
+    """Return a command little more memory than it has when it starts."""
     scene = dice.choice([NEW, WITH_LEDGER])
     more = dice.randrange(1 << 20, 200 << 20)
 

@@ -88,7 +88,7 @@ def _times_asked(stage: Stage) -> int:
 
 
 def _struck(loss: Loss, server: Server) -> Setup:
-    """Give a setup under which the database ends at the moment that was drawn."""
+    """Return a setup under which the database ends at the moment that was drawn."""
 
     def setup() -> None:
         asked = [0]

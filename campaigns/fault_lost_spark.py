@@ -93,7 +93,7 @@ SCENES = [
 
 
 def prepare(folder: Path) -> None:
-    """Give the template a table that Spark can read, and a release of it; let forks have loaded what they need."""
+    """Return the template a table that Spark can read, and a release of it; let forks have loaded what they need."""
     import pyarrow.csv
     import pyarrow.parquet
     import pyspark.sql  # noqa: F401  # no session: each fork makes its own
@@ -167,7 +167,7 @@ def _times_asked(stage: Stage, scene: Scene) -> int:
 
 
 def _struck(loss: Loss, place: Path) -> Setup:
-    """Give a setup under which somebody is killed at the moment that was drawn."""
+    """Return a setup under which somebody is killed at the moment that was drawn."""
 
     def meet(number: int) -> None:
         if number == loss.number:
@@ -194,7 +194,7 @@ def _strike_at_start(loss: Loss, place: Path) -> None:
 
 
 def _meeting(place: Path, meet: Callable[[int], None]) -> Setup:
-    """Give a setup that has a function called with the number of each request to Java, whose own files lie apart."""
+    """Return a setup that has a function called with the number of each request to Java, whose own files lie apart."""
 
     def setup() -> None:
         from py4j.clientserver import ClientServerConnection
@@ -218,7 +218,7 @@ def _meeting(place: Path, meet: Callable[[int], None]) -> Setup:
 
 
 def java() -> int | None:
-    """Give the process of this command's Java."""
+    """Return the process of this command's Java."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
@@ -229,7 +229,7 @@ def java() -> int | None:
 
 
 def _worker_of(process: int | None) -> int | None:
-    """Give a Python worker below Java: a child of the daemon that starts them."""
+    """Return a Python worker below Java: a child of the daemon that starts them."""
     for daemon in _children(process):
         for worker in _children(daemon):
             return worker
@@ -237,7 +237,7 @@ def _worker_of(process: int | None) -> int | None:
 
 
 def _children(process: int | None) -> list[int]:
-    """Give the children that any thread of a process has started."""
+    """Return the children that any thread of a process has started."""
     found: list[int] = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         with contextlib.suppress(OSError):

@@ -46,7 +46,7 @@ class Scene:
 
     @property
     def again(self) -> list[str]:
-        """Give the next run."""
+        """Return the next run."""
         return self.repeat or self.command
 
 
@@ -153,12 +153,12 @@ def entries(database: Path) -> int:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Give the files of a folder."""
+    """Return the files of a folder."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def digest_of(path: Path) -> str:
-    """Give the SHA-256 of a file, or nothing if it is not there."""
+    """Return the SHA-256 of a file, or nothing if it is not there."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 

@@ -56,7 +56,7 @@ Setup = Callable[[], None]
 
 
 def has_strace() -> bool:
-    """Tell whether system calls can be chosen: strace is there, and this process may trace."""
+    """Return whether system calls can be chosen: strace is there, and this process may trace."""
     program = shutil.which("strace")
     if program is None:
         return False
@@ -156,7 +156,7 @@ def kill(arguments: list[str], folder: Path, moment: Moment, ending: int, *, set
 
 
 def _ended_by_itself(number: int, ending: int, setup: Setup | None) -> Setup:
-    """Give a setup that sends this process a signal at the n-th event."""
+    """Return a setup that sends this process a signal at the n-th event."""
 
     def watch() -> None:
         if setup is not None:
@@ -266,5 +266,5 @@ def wait_for(child: int, folder: Path, longest: float = LONGEST) -> Ended:
 
 
 def limited(what: int, amount: int) -> Setup:
-    """Give a setup that limits a resource of the process."""
+    """Return a setup that limits a resource of the process."""
     return lambda: resource.setrlimit(what, (amount, amount))

@@ -84,7 +84,7 @@ class Stage:
             fault_postgres.begin(name)
 
     def moments_of(self, scene: Scene) -> list[Moment]:
-        """Give the moments of a scene; a clean run tells them."""
+        """Return the moments of a scene; a clean run tells them."""
         if scene.name not in self.moments:
             of_case = os.environ.get("PGDATABASE")
             place = fault_scenes.copy_of(self.template, self.folder / f"clean-{len(self.moments)}")
@@ -175,7 +175,7 @@ def left_behind(stage: Stage, scene: Scene, place: Path, when: str) -> list[str]
 
 
 def _is_empty_draft(path: Path) -> bool:
-    """Tell whether something was made and has got nothing yet: it is swept when it is an hour old."""
+    """Return whether something was made and has got nothing yet: it is swept when it is an hour old."""
     return path.suffix == ".new" and (not any(path.iterdir()) if path.is_dir() else path.stat().st_size == 0)
 
 

@@ -29,12 +29,12 @@ Claim = dict[str, Any]
 
 
 def read(text: str, delimiter: str = ",") -> list[Row]:
-    """Give the rows of a CSV text; a missing cell is empty."""
+    """Return the rows of a CSV text; a missing cell is empty."""
     return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)]
 
 
 def eligible_rows(original: Sequence[Row], claim: Claim) -> list[Row]:
-    """Give the rows that may be released at all, with codes that mean missing as empty cells."""
+    """Return the rows that may be released at all, with codes that mean missing as empty cells."""
     codes = claim.get("codes", {})
     rows = [{name: "" if cell in codes.get(name, ()) else cell for name, cell in row.items()} for row in original]
     return [row for row in rows if all(_passes(row[column], op, value) for column, op, value in claim["eligible"])]
@@ -65,7 +65,7 @@ def _passes(cell: str, op: str, value: Any) -> bool:
 
 
 def covers(label: str, value: str, hierarchy: dict[str, Any], blanks: bool = False) -> bool:
-    """Tell whether a released label can stand for a value of the table."""
+    """Return whether a released label can stand for a value of the table."""
     if label.endswith(" or missing"):
         return value == "" or covers(label.removesuffix(" or missing"), value, hierarchy)
     if label == "":
@@ -93,7 +93,7 @@ def covers(label: str, value: str, hierarchy: dict[str, Any], blanks: bool = Fal
 
 
 def _in_range(label: str, value: str) -> bool:
-    """Tell whether a range of numbers or texts such as [17, 25], or a set such as {a, b}, has a value."""
+    """Return whether a range of numbers or texts such as [17, 25], or a set such as {a, b}, has a value."""
     ends = label[1:-1].split(", ")
     if label[0] == "{":
         return value in ends
@@ -141,7 +141,7 @@ def _count_faults(eligible: int, released: int, claim: Claim) -> list[str]:
 
 
 def _people(released: Sequence[Row], eligible: Sequence[Row], claim: Claim) -> list[Any]:
-    """Give whose row each released one is; every row is somebody else's if nobody was named."""
+    """Return whose row each released one is; every row is somebody else's if nobody was named."""
     if claim.get("pseudonym"):
         return [row["pseudonym"] for row in released]
     if not claim.get("person"):
@@ -151,7 +151,7 @@ def _people(released: Sequence[Row], eligible: Sequence[Row], claim: Claim) -> l
 
 
 def _grouped(released: Sequence[Row], columns: Sequence[str], whose: Sequence[Any], claim: Claim) -> list[Group]:
-    """Give the groups: equal labels; of linked rows, people whose rows have the same labels altogether."""
+    """Return the groups: equal labels; of linked rows, people whose rows have the same labels altogether."""
     groups: dict[Any, list[tuple[Any, Row]]] = defaultdict(list)
     if claim.get("pseudonym"):
         rows_of: dict[Any, list[Row]] = defaultdict(list)
@@ -179,14 +179,14 @@ def _fitting(row: Row, columns: Sequence[str], claim: Claim) -> int:
 
 
 def _can_be(row: Row, own: Row, claim: Claim) -> bool:
-    """Tell whether a released row can be this one of the original."""
+    """Return whether a released row can be this one of the original."""
     if any(row[name] != own[name] for name in (*claim["sensitive"], *claim["other"])):
         return False
     return all(covers(row[name], own[name], h, claim.get("blanks", False)) for name, h in claim["quasi"].items())
 
 
 def matched_rows(released: Sequence[Row], original: Sequence[Row], fits: Callable[[Row, Row], bool]) -> int:
-    """Give how many released rows can have an original row each, no two the same: augmenting paths."""
+    """Return how many released rows can have an original row each, no two the same: augmenting paths."""
     chances = [[place for place, own in enumerate(original) if fits(row, own)] for row in released]
     taken: dict[int, int] = {}
 
@@ -234,7 +234,7 @@ def _by_class(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _fewest_with_one_bag(quasi: Sequence[Row], theirs: dict[str, list[Row]], claim: Claim) -> int:
-    """Give the fewest people who are linked to one bag of values: Wong et al. 2007, Definition 1."""
+    """Return the fewest people who are linked to one bag of values: Wong et al. 2007, Definition 1."""
     classes_of: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for row in quasi:
         classes_of[tuple(row[name] for name in claim["quasi"])][row["class_id"]] += 1
@@ -250,7 +250,7 @@ def _fewest_with_one_bag(quasi: Sequence[Row], theirs: dict[str, list[Row]], cla
 
 
 def _untruths(ours: Any, theirs: Any, eligible: Sequence[Row], shown: Sequence[str], claim: Claim) -> list[str]:
-    """Tell whether some class cannot have come from the original, or either table has a row too many."""
+    """Return whether some class cannot have come from the original, or either table has a row too many."""
     faults = []
     pairs = {(_cells(row, shown), _cells(row, claim["sensitive"])) for row in eligible}
     for name, rows in ours.items():

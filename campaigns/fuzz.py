@@ -61,7 +61,7 @@ def run(options: Options) -> Outcome:
 
 @contextmanager
 def worlds(dice: random.Random) -> Iterator[World]:
-    """Give a world in a folder of its own; the package's temporary files go to another, which must stay empty."""
+    """Return a world in a folder of its own; the package's temporary files go to another, which must stay empty."""
     before = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
         (Path(folder) / "temporary").mkdir()
@@ -98,7 +98,7 @@ def attack(world: World, name: str, dice: random.Random, given: Given) -> tuple[
 
 
 def _is_named(given: Given) -> bool:
-    """Tell whether the damage put cells where names of columns stand, which errors may quote."""
+    """Return whether the damage put cells where names of columns stand, which errors may quote."""
     return any(
         name.startswith("table.") and shows_a_cell_as_name(name, data)
         for name, data in given.items()
@@ -107,7 +107,7 @@ def _is_named(given: Given) -> bool:
 
 
 def what_is_shown(error: BaseException) -> str:
-    """Give every message that a traceback would show: of the error, and of those that it does not hide."""
+    """Return every message that a traceback would show: of the error, and of those that it does not hide."""
     shown, seen = "", set()
     one: Any = error
     while one is not None and id(one) not in seen:

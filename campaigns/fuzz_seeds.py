@@ -49,7 +49,7 @@ class World:
     """The files of a release of each kind of table, by the table's name; made when one is asked for."""
 
     def released(self, name: str) -> dict[str, bytes]:
-        """Give the files of a release that was made of a table."""
+        """Return the files of a release that was made of a table."""
         if name not in self.releases:
             (self.work / name).write_bytes(self.tables[name])
             with ix.anonymize(self.work / name, ix.parse_policy(toml(self.policy))) as release:
@@ -60,7 +60,7 @@ class World:
 
 
 def canaried_rows(dice: random.Random) -> list[dict[str, str]]:
-    """Give rows whose cells are canaries; two rows each share what can be linked, so that a release exists."""
+    """Return rows whose cells are canaries; two rows each share what can be linked, so that a release exists."""
     rows = []
     for number in range(ROWS):
         pair = random.Random(f"{number // 2}")
@@ -209,7 +209,7 @@ def _add_database(world: World, table: pa.Table) -> None:
 
 
 def _project() -> dict[str, bytes]:
-    """Give the files of a project as ARX saves one."""
+    """Return the files of a project as ARX saves one."""
     assigned = "".join(
         f"<assigment><name>{name}</name><type>{kind}_ATTRIBUTE</type><ref>hierarchies/{name}.csv</ref><min>0</min>"
         "<max>All</max></assigment>"
@@ -249,5 +249,5 @@ def _add_release(world: World) -> None:
 
 
 def work_store(work: Path) -> Path:
-    """Give where the files of the ledger stay, beside the folder of inputs."""
+    """Return where the files of the ledger stay, beside the folder of inputs."""
     return work.with_name(f"{work.name}-store")

@@ -207,7 +207,7 @@ def command_lines(world: World, dice: random.Random, given: Given) -> str:
 
 
 def _hidden_of(path: Path, world: World) -> str:
-    """Give the names and notes of people that a released file holds; other cells it may hold."""
+    """Return the names and notes of people that a released file holds; other cells it may hold."""
     data = path.read_bytes()
     return "".join(row[column] for row in world.rows for column in ("name", "note") if row[column].encode() in data)
 
@@ -358,7 +358,7 @@ def studio_requests(world: World, dice: random.Random, given: Given) -> str:
 
 
 def shows_a_cell_as_name(name: str, data: bytes) -> bool:
-    """Tell whether damage made cells part of the header, which errors may name; a bare row there is no damage."""
+    """Return whether damage made cells part of the header, which errors may name; a bare row there is no damage."""
     if name == "table.jsonl":
         return re.search(rb'"[^"]*(Xq7|70707|1707-)[^"]*"\s*:', data) is not None
     if name != "table.csv":

@@ -83,7 +83,7 @@ class History:
                     self.rows[mark] = self.rows[mark] | {column: self.dice.choice(domain)}
 
     def table(self) -> pa.Table:
-        """Give the table as it is now, in any order."""
+        """Return the table as it is now, in any order."""
         rows = self.dice.sample(list(self.rows.values()), len(self.rows))
         return pa.table({name: [row[name] for row in rows] for name in rows[0]})
 
@@ -175,7 +175,7 @@ def draw_policy(dice: random.Random, history: History) -> tuple[ix.Policy, dict[
 
 
 def covers(column: str, label: str, value: str) -> bool:
-    """Tell whether a label can stand for a value, by what the hierarchies of this campaign are."""
+    """Return whether a label can stand for a value, by what the hierarchies of this campaign are."""
     if label in (value, "*"):
         return True
     if column == "age":
@@ -184,7 +184,7 @@ def covers(column: str, label: str, value: str) -> bool:
 
 
 def held_by(history: History, recipient: str, colluding: Any) -> list[Entered]:
-    """Give the releases of the coalition that the last one was made for; what is public everybody holds."""
+    """Return the releases of the coalition that the last one was made for; what is public everybody holds."""
     if recipient == "public" or colluding == "all":
         return history.entered
     others = [] if colluding == "none" else colluding

@@ -52,7 +52,7 @@ class Office:
 
     @contextlib.contextmanager
     def place(self) -> Iterator[Path]:
-        """Give a folder for one case."""
+        """Return a folder for one case."""
         made = Path(tempfile.mkdtemp(dir=self.folder))
         try:
             yield made
@@ -96,7 +96,7 @@ def run(options: Options, leak: Callable[[], object] | None = None) -> Outcome:
 
 
 def measure() -> dict[str, float]:
-    """Give what the process holds, after what nobody uses was collected."""
+    """Return what the process holds, after what nobody uses was collected."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # what the C library keeps for later is no growth
         ctypes.CDLL(None).malloc_trim(0)
@@ -130,7 +130,7 @@ def growing(measured: list[dict[str, float]], every: int) -> list[str]:
 
 
 def told(measured: list[dict[str, float]]) -> dict[str, str]:
-    """Give what was measured after the warm-up, and at the end."""
+    """Return what was measured after the warm-up, and at the end."""
     if not measured:
         return {}
     first, last = measured[len(measured) // 3], measured[-1]

@@ -63,7 +63,7 @@ class Reached:
     """Numbers of tests by file below the package, and line."""
 
     def tests_of(self, mutant: Mutant) -> list[int]:
-        """Give the tests that reach a mutant's statement, quickest first."""
+        """Return the tests that reach a mutant's statement, quickest first."""
         lines = self.by_line.get(mutant.file, {})
         found = set().union(*(lines.get(line, set()) for line in mutant.lines))
         return sorted(found, key=lambda number: self.seconds[number])
@@ -145,7 +145,7 @@ class MutantRuns:
         return fate
 
     def _is_steady(self, number: int) -> bool:
-        """Tell whether a test passes in a fork where nothing is planted; else its failures say nothing of mutants."""
+        """Return whether a test passes in a fork where nothing is planted; else its failures say nothing of mutants."""
         if number not in self._steady:
             self._steady[number] = self._forked(None, [number]).fate == SURVIVED
             if not self._steady[number]:
@@ -241,7 +241,7 @@ def _end_with_parent() -> None:
 
 
 def _crowd() -> float:
-    """Give how many processes share a processor now, at least 1: who waits for it does not hang."""
+    """Return how many processes share a processor now, at least 1: who waits for it does not hang."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -250,7 +250,7 @@ def _is_cache(value: object) -> bool:
 
 
 def _following(items: list[pytest.Item], place: int) -> pytest.Item | None:
-    """Give the test that comes next, after the last the first: what all of them share is kept for the forks."""
+    """Return the test that comes next, after the last the first: what all of them share is kept for the forks."""
     return items[(place + 1) % len(items)] if len(items) > 1 else None
 
 

@@ -138,7 +138,7 @@ def judge(outcome: Outcome, fates: list[Fate], of: int, equivalent: dict[str, st
 
 
 def interval(caught: int, asked: int, z: float = 1.96) -> tuple[float, float]:
-    """Give Wilson's interval of a share: where it lies in all of them with 95 % certainty.
+    """Return Wilson's interval of a share: where it lies in all of them with 95 % certainty.
 
     >>> [round(bound, 3) for bound in interval(95, 100)]
     [0.888, 0.978]
@@ -150,14 +150,14 @@ def interval(caught: int, asked: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def usual_tests(package: Path) -> list[str]:
-    """Give the tests that meet mutants: those of the rooms, and the examples that stand in them."""
+    """Return the tests that meet mutants: those of the rooms, and the examples that stand in them."""
     wanted = tuple(f"test_{name}" for name in TESTS)
     files = [str(path) for path in sorted((ROOT / "tests").glob("test_*.py")) if path.name.startswith(wanted)]
     return [*files, *(str(package / room) for room in ROOMS)]
 
 
 def earlier_fates(kept: Path, mutants: list[Mutant]) -> dict[str, Fate]:
-    """Give the last fate of each mutant that an earlier part met, unless its function has changed since."""
+    """Return the last fate of each mutant that an earlier part met, unless its function has changed since."""
     lines = kept.read_text("utf-8").splitlines() if kept.exists() else []
     told = {(line["mutant"], line["digest"]): line for line in map(json.loads, lines)}
     found = ((mutant, told.get((mutant.key, mutant.digest))) for mutant in mutants)
@@ -172,19 +172,19 @@ def keep(kept: Path, fate: Fate) -> None:
 
 
 def reasons(listed: Path) -> dict[str, str]:
-    """Give the mutants of a list, each with the reason why it stands there."""
+    """Return the mutants of a list, each with the reason why it stands there."""
     found: dict[str, str] = json.loads(listed.read_text("utf-8"))
     return found
 
 
 def room_of(mutant: Mutant) -> str:
-    """Give the room of a mutant."""
+    """Return the room of a mutant."""
     first = mutant.file.split("/")[0]
     return mutant.file if first == "studio" else first
 
 
 def processor_minutes() -> float:
-    """Give the processor time of this process and of its forks that ended."""
+    """Return the processor time of this process and of its forks that ended."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used) / 60
 

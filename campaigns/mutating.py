@@ -66,23 +66,23 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Give a name that stays when lines move."""
+        """Return a name that stays when lines move."""
         return f"{self.file} {self.function}: {self.what}"
 
     @property
     def name(self) -> str:
-        """Give where it is and what it is, on one line."""
+        """Return where it is and what it is, on one line."""
         return f"{self.file}:{self.line} {self.function}: {self.what}"
 
     def as_source(self, tree: ast.Module) -> ast.Module:
-        """Give the module with the mistake in it."""
+        """Return the module with the mistake in it."""
         changed = copy.deepcopy(tree)
         _Editor(self.place, self.edit).visit(_numbered(changed))
         return ast.fix_missing_locations(changed)
 
 
 def mutants_of(path: Path, package: Path) -> list[Mutant]:
-    """Give all mutants of a module, in the order of its lines."""
+    """Return all mutants of a module, in the order of its lines."""
     tree = _numbered(ast.parse(path.read_text("utf-8")))
     name = path.relative_to(package).as_posix()
     found: list[Mutant] = []
@@ -110,7 +110,7 @@ def _with_numbers(mutants: list[Mutant]) -> list[Mutant]:
 
 
 def outermost_functions(tree: ast.Module) -> Iterator[tuple[Function, str]]:
-    """Give functions and methods with their qualified names; what is defined inside them belongs to them."""
+    """Return functions and methods with their qualified names; what is defined inside them belongs to them."""
 
     def below(body: list[ast.stmt], prefix: str) -> Iterator[tuple[Function, str]]:
         for node in body:
@@ -127,7 +127,7 @@ Live = dict[tuple[str, str], list[FunctionType]]
 
 
 def live_functions(package: Path) -> Live:
-    """Give the functions of the package that this process has loaded."""
+    """Return the functions of the package that this process has loaded."""
     live: Live = {}
     for value in gc.get_objects():
         if type(value) is FunctionType and value.__code__.co_filename.startswith(str(package)):
@@ -136,7 +136,7 @@ def live_functions(package: Path) -> Live:
 
 
 def plant(mutant: Mutant, package: Path, live: Live) -> bool:
-    """Give live functions the mistake; tell whether there was one that could take it."""
+    """Return live functions the mistake; tell whether there was one that could take it."""
     path = package / mutant.file
     module = compile(mutant.as_source(ast.parse(path.read_text("utf-8"))), str(path), "exec")
     changed = _code_of(module, mutant.function)
@@ -163,7 +163,7 @@ def _code_of(module: CodeType, qualified: str) -> CodeType:
 
 
 def _numbered(tree: ast.Module) -> ast.Module:
-    """Give each node its number, which is the same in every copy."""
+    """Return each node its number, which is the same in every copy."""
     for place, node in enumerate(ast.walk(tree)):
         vars(node)["place"] = place
     return tree
@@ -185,7 +185,7 @@ class _Editor(ast.NodeTransformer):
 
 
 def _statements(function: Function) -> Iterator[ast.stmt]:
-    """Give all statements of a function without its docstring, also those of functions inside."""
+    """Return all statements of a function without its docstring, also those of functions inside."""
     for node in ast.walk(function):
         if isinstance(node, ast.stmt) and node is not function:
             is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -194,7 +194,7 @@ def _statements(function: Function) -> Iterator[ast.stmt]:
 
 
 def _own_lines(statement: ast.stmt) -> frozenset[int]:
-    """Give the lines of a statement without those of the statements inside."""
+    """Return the lines of a statement without those of the statements inside."""
     inside = [node for node in ast.walk(statement) if isinstance(node, ast.stmt) and node is not statement]
     lines = set(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
     for node in inside:
@@ -206,7 +206,7 @@ Change = tuple[ast.AST, str, Edit]
 
 
 def _changes(statement: ast.stmt, function: Function) -> Iterator[Change]:
-    """Give the changes of a statement and of its own expressions."""
+    """Return the changes of a statement and of its own expressions."""
     yield from _statement_changes(statement, function)
     if isinstance(statement, (ast.Raise, ast.Assert)):
         return
@@ -217,7 +217,7 @@ def _changes(statement: ast.stmt, function: Function) -> Iterator[Change]:
 
 
 def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Give the expressions of a statement that may be changed, outermost first."""
+    """Return the expressions of a statement that may be changed, outermost first."""
     first: list[ast.AST] = [node for node in ast.iter_child_nodes(statement) if not isinstance(node, ast.stmt)]
     if isinstance(statement, ast.AnnAssign):
         first = [statement.value] if statement.value is not None else []
@@ -232,7 +232,7 @@ def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _is_assertion(node: ast.AST) -> bool:
-    """Tell whether this is ``strict=True``: as an assertion it never comes into play."""
+    """Return whether this is ``strict=True``: as an assertion it never comes into play."""
     return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
@@ -256,14 +256,16 @@ def _statement_changes(statement: ast.stmt, function: Function) -> Iterator[Chan
 
 
 def _stores_elsewhere(statement: ast.stmt) -> bool:
-    """Tell whether a statement assigns to an attribute or an item: of a name left out Python itself would complain."""
+    """Return whether a statement assigns to an attribute or an item: of a name left out Python itself would
+    complain.
+    """
     return isinstance(statement, ast.Assign) and all(
         isinstance(target, (ast.Attribute, ast.Subscript)) for target in statement.targets
     )
 
 
 def _other_values(value: ast.expr, function: Function) -> list[object]:
-    """Give constants that a function might return by mistake."""
+    """Return constants that a function might return by mistake."""
     if isinstance(value, ast.Constant) and value.value is None:
         return []
     kind = "" if function.returns is None else ast.unparse(function.returns)
@@ -371,7 +373,7 @@ def _with_swapped_arguments(node: ast.AST) -> ast.AST:
 
 
 def _head(statement: ast.stmt) -> ast.AST:
-    """Give a statement, of one with others inside what stands before them."""
+    """Return a statement, of one with others inside what stands before them."""
     heads = (getattr(statement, name, None) for name in ("test", "iter", "subject"))
     return next((head for head in heads if isinstance(head, ast.AST)), statement)
 

@@ -55,7 +55,7 @@ ODD: list[Any] = [
 
 
 def damage(dice: random.Random, data: bytes, most: int = 4) -> bytes:
-    """Give bytes with one to ``most`` mutations: cut, doubled, flipped, exchanged, something put in between."""
+    """Return bytes with one to ``most`` mutations: cut, doubled, flipped, exchanged, something put in between."""
     found = bytearray(data)
     for _ in range(dice.randint(1, most)):
         place = dice.randrange(len(found) + 1)
@@ -80,7 +80,7 @@ def damage(dice: random.Random, data: bytes, most: int = 4) -> bytes:
 
 
 def disturb(dice: random.Random, content: Any, most: int = 3) -> Any:
-    """Give a document of dicts and lists with one to ``most`` parts exchanged, removed, doubled or renamed."""
+    """Return a document of dicts and lists with one to ``most`` parts exchanged, removed, doubled or renamed."""
     made = copy.deepcopy(content)
     for _ in range(dice.randint(1, most)):
         holder: Any = made

@@ -22,7 +22,7 @@ def write() -> None:
 
 
 def with_score(text: str, results: dict[str, Any]) -> str:
-    """Give the README with the share of planted mistakes that tests catch, and what random cases there were.
+    """Return the README with the share of planted mistakes that tests catch, and what random cases there were.
 
     >>> counted = {"mutants there are": 40, "mutants planted": 12, "not caught, and equivalent": 2}
     >>> counted |= {"caught by a test": 8, "caught as they hang": 1}
@@ -49,7 +49,7 @@ def with_score(text: str, results: dict[str, Any]) -> str:
 
 
 def with_figures(text: str, results: dict[str, Any]) -> str:
-    """Give the page with the figures of each campaign between its marks, which must be there."""
+    """Return the page with the figures of each campaign between its marks, which must be there."""
     for name, result in results.items():
         place = re.compile(rf"(<!-- figures: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
         if not place.search(text):
@@ -60,7 +60,7 @@ def with_figures(text: str, results: dict[str, Any]) -> str:
 
 
 def figures(name: str, result: dict[str, Any]) -> str:
-    """Give the line and the table of a campaign.
+    """Return the line and the table of a campaign.
 
     >>> print(figures("fuzz", {"date": "2026-11-17", "cpu_seconds": 61.2, "seed": 0, "cases": 1200, "faults": [],
     ...     "figures": {"policy files": 1200}, "notes": {}}), end="")

@@ -27,7 +27,7 @@ class Held:
 
 
 def chances(held: Sequence[Held], columns: Sequence[str], covers: Covers) -> dict[str, dict[str, Fraction]]:
-    """Give, for each person's row, the chance of each followed row to be hers; only those above 0."""
+    """Return, for each person's row, the chance of each followed row to be hers; only those above 0."""
     found: dict[str, dict[str, Fraction]] = {}
     traces = _by_trace({mark for one in held for mark in one.rows}, [one.rows for one in held])
     people = _by_trace({name for one in held for name in one.known}, [one.known for one in held])
@@ -58,7 +58,8 @@ def _can_be(name: str, mark: str, trace: Any, held: Sequence[Held], columns: Seq
 
 
 def matching_shares(fits: Sequence[Sequence[bool]]) -> list[list[Fraction]]:
-    """Give, for each row and column of a square table, in which share of all its perfect matchings the two are matched.
+    """Return, for each row and column of a square table, in which share of all its perfect matchings the two are
+    matched.
 
     Matchings of the first rows to sets of columns are counted forwards, of the last ones backwards: 2 ** n sets
     instead of n! worlds.

@@ -133,7 +133,7 @@ def recount(case: Case, texts: dict[str, str]) -> list[str]:
 
 
 def policy_of(case: Case) -> ix.Policy:
-    """Give the policy of a case."""
+    """Return the policy of a case."""
     claim, columns = case.claim, {"name": ix.identifier()}
     for name, one in claim["quasi"].items():
         more: dict[str, Any] = {"missing": claim["codes"][name]} if name in claim["codes"] else {}
@@ -182,7 +182,7 @@ def _hierarchy_of(one: dict[str, Any]) -> ix.Hierarchy:
 
 @contextmanager
 def table_of(case: Case, folder: Path) -> Iterator[Any]:
-    """Give the table of a case as a file or a frame of its kind; columns are numbers where ``typed`` asks for it."""
+    """Return the table of a case as a file or a frame of its kind; columns are numbers where ``typed`` asks for it."""
     names = list(case.rows[0])
     if case.kind == "csv":
         path = folder / "table.csv"
@@ -208,7 +208,9 @@ def table_of(case: Case, folder: Path) -> Iterator[Any]:
 
 
 def _texts(release: ix.Release, kind: str, folder: Path) -> dict[str, str]:
-    """Give the tables of a release as CSV: from the files that it writes, if it came as one, else from their cells."""
+    """Return the tables of a release as CSV: from the files that it writes, if it came as one, else from their
+    cells.
+    """
     if kind in ("csv", "parquet"):
         place = release.write(folder / "release")
         try:
@@ -241,7 +243,7 @@ def _csv(rows: list[Row]) -> str:
 
 
 def shrink(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """Give a case with fewer rows that still fails: halves, quarters, in the end single rows are left out."""
+    """Return a case with fewer rows that still fails: halves, quarters, in the end single rows are left out."""
     tries, size = ATTEMPTS, len(case.rows) // 2
     while size and tries:
         start = 0

@@ -43,11 +43,11 @@ class Options:
     """Options that one campaign has alone."""
 
     def dice(self, case: int) -> random.Random:
-        """Give the random numbers of a case: the same for the same seed, whatever was run before."""
+        """Return the random numbers of a case: the same for the same seed, whatever was run before."""
         return random.Random(f"{self.name} {self.seed} {case}")
 
     def cases(self) -> Iterator[int]:
-        """Give the numbers of cases until the time is over or there are enough; the one alone that was named."""
+        """Return the numbers of cases until the time is over or there are enough; the one alone that was named."""
         if self.case is not None:
             yield self.case
             return
@@ -60,7 +60,9 @@ class Options:
 
 
 def add_up(files: Sequence[Path]) -> dict[str, Any]:
-    """Give the outcomes of files of results together: of each campaign all seeds, each once, and what they counted."""
+    """Return the outcomes of files of results together: of each campaign all seeds, each once, and what they
+    counted.
+    """
     total: dict[str, Any] = {}
     for path in files:
         for name, piece in json.loads(path.read_text("utf-8")).items():
@@ -111,7 +113,7 @@ class Outcome:
             print(f"  kept: {folder}", flush=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what stands in results.json."""
+        """Return what stands in results.json."""
         return {
             "seed": self.options.seed,
             "cases": self.cases,

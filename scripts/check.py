@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def coverage_reports() -> list[list[str]]:
-    """Give what shows the coverage of the whole package, and then fails if the core is not covered."""
+    """Return what shows the coverage of the whole package, and then fails if the core is not covered."""
     core = ",".join(f"src/indistinct/{part}/*" for part in COVERED)
     return [
         ["coverage", "report", "--skip-covered"],

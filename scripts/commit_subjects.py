@@ -51,7 +51,7 @@ def mistakes(subject: str) -> list[str]:
 
 
 def subjects(asked: list[str]) -> list[str]:
-    """Give the subjects of a range of commits, or that of a message in a file."""
+    """Return the subjects of a range of commits, or that of a message in a file."""
     if asked[0] == "--file":
         lines = [line for line in Path(asked[1]).read_text("utf-8").splitlines() if not line.startswith("#")]
         return [next((line for line in lines if line.strip()), "")]
@@ -60,7 +60,7 @@ def subjects(asked: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Give 1 if a subject breaks the rule."""
+    """Return 1 if a subject breaks the rule."""
     if not arguments:
         sys.stderr.write("give a range of commits, such as main..HEAD, or --file MESSAGE\n")
         return 2

@@ -22,7 +22,7 @@ ROWS = 8
 
 
 def ways(folder: Path) -> dict[str, Callable[[], object]]:
-    """Give what makes a release of a small CSV file, each way by its name."""
+    """Return what makes a release of a small CSV file, each way by its name."""
     table = folder / "people.csv"
     lines = [f"p{number},{20 + number % 2},a{number % 2},{'flu' if number < 4 else 'gout'}" for number in range(ROWS)]
     table.write_text("\n".join(["name,age,town,ill", *lines, ""]), "utf-8")
@@ -48,7 +48,7 @@ def ways(folder: Path) -> dict[str, Callable[[], object]]:
 
 
 def files_passed(act: Callable[[], object]) -> list[str]:
-    """Give the files whose functions run, in the order in which they first do."""
+    """Return the files whose functions run, in the order in which they first do."""
     act()  # imports
     found: dict[str, None] = {}
 

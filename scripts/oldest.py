@@ -30,7 +30,7 @@ TESTS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Give the exit code of pytest."""
+    """Return the exit code of pytest."""
     with tempfile.TemporaryDirectory(prefix="oldest-") as folder:
         python = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)

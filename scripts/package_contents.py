@@ -36,7 +36,7 @@ MOST_BYTES = {".whl": 3_000_000, ".gz": 12_000_000}
 
 
 def names_in(path: Path) -> list[str]:
-    """Give the names of all files in a wheel or a source archive; those of an archive without its folder."""
+    """Return the names of all files in a wheel or a source archive; those of an archive without its folder."""
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as archive:
             return [one.filename for one in archive.infolist() if not one.is_dir()]
@@ -74,13 +74,13 @@ def _strange(names: Iterable[str]) -> list[str]:
 
 
 def tracked_files() -> list[str]:
-    """Give the names of the files that git has."""
+    """Return the names of the files that git has."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     return listed.stdout.splitlines()
 
 
 def included_in_source() -> list[str]:
-    """Give the files and folders that ``pyproject.toml`` puts into a source archive."""
+    """Return the files and folders that ``pyproject.toml`` puts into a source archive."""
     said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     names: list[str] = said["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     return [name.strip("/") for name in names]

@@ -27,7 +27,7 @@ START_PAGES = ("README.md", "docs/index.md", "docs/installing.md")
 
 
 def commands_of(page: str) -> Iterator[tuple[str, int, list[str]]]:
-    """Give each command of a page, the exit code that it is to have, and the lines that it is to print."""
+    """Return each command of a page, the exit code that it is to have, and the lines that it is to print."""
     for block in BLOCK.finditer(page):
         if block["kind"] != "console":
             continue
@@ -40,7 +40,7 @@ def commands_of(page: str) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def plain(line: str) -> str:
-    """Give a line without what depends on widths alone: runs of spaces and of rules."""
+    """Return a line without what depends on widths alone: runs of spaces and of rules."""
     return re.sub("─+", "─", " ".join(line.split()))
 
 
@@ -80,7 +80,7 @@ def run_page(page: Path, programs: Path, place: Path, *, runs_python: bool) -> I
 
 
 def main(arguments: list[str]) -> int:
-    """Give 1 if a command of the page does not do what is shown."""
+    """Return 1 if a command of the page does not do what is shown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--page", dest="pages", type=Path, action="append", help="another page; may be said again")

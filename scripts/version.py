@@ -22,13 +22,13 @@ NAMED_IN = {
 
 
 def versions() -> dict[str, str | None]:
-    """Give the version that each file names."""
+    """Return the version that each file names."""
     found = {name: re.search(shape, (ROOT / name).read_text("utf-8"), re.M) for name, shape in NAMED_IN.items()}
     return {name: match[1] if match else None for name, match in found.items()}
 
 
 def notes_of(version: str, changelog: str) -> str:
-    """Give the section of a version in the changelog; empty if there is none."""
+    """Return the section of a version in the changelog; empty if there is none."""
     found = re.search(rf"^## {re.escape(version)}\b.*?\n(.*?)(?=^## |\Z)", changelog, re.M | re.S)
     return found[1].strip() if found else ""
 
@@ -46,7 +46,7 @@ def mistakes(tag: str | None, named: dict[str, str | None], changelog: str) -> l
 
 
 def main(arguments: list[str]) -> int:
-    """Give 1 if something does not agree."""
+    """Return 1 if something does not agree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tag", nargs="?")
     parser.add_argument("--notes", action="store_true", help="print what the changelog says of this version")

@@ -102,7 +102,7 @@ def build(source: Path, site: Path) -> int:
 
 
 def pages() -> dict[str, Path]:
-    """Give the file of every page by the page's name."""
+    """Return the file of every page by the page's name."""
     found = {path.stem: path for path in sorted(DOCS.glob("*.md"))}
     return found | {name: ROOT / file for file, name in OTHERS.items() if name not in found}
 
@@ -125,7 +125,7 @@ def stage(folder: Path) -> None:
 
 
 def with_links(text: str, path: Path, names: dict[str, str]) -> str:
-    """Give the text of a page with links to other pages by their names, and to other files in the repository."""
+    """Return the text of a page with links to other pages by their names, and to other files in the repository."""
 
     def moved(found: re.Match[str]) -> str:
         label, target = found.groups()
@@ -150,7 +150,7 @@ def with_links(text: str, path: Path, names: dict[str, str]) -> str:
 
 
 def sidebar(reference: list[str]) -> str:
-    """Give the tables of contents that Sphinx makes the sidebar of; they are not shown on the start page."""
+    """Return the tables of contents that Sphinx makes the sidebar of; they are not shown on the start page."""
     listed = {name for section in NAVIGATION.values() for name in section}
     more = [name for name in pages() if name not in listed and name != "index"]
     parts = []
@@ -164,7 +164,7 @@ def sidebar(reference: list[str]) -> str:
 
 
 def sections() -> Iterator[tuple[str, list[str]]]:
-    """Give the groups of public names as docs/api.md has them; a test holds that none is left out there."""
+    """Return the groups of public names as docs/api.md has them; a test holds that none is left out there."""
     for part in (DOCS / "api.md").read_text("utf-8").split("\n## ")[1:]:
         if names := [found["name"] for found in ENTRY.finditer(part)]:
             yield part.partition("\n")[0], names
@@ -192,7 +192,7 @@ def write_reference(folder: Path) -> list[str]:
 
 
 def directive(name: str, title: str) -> list[str]:
-    """Give the lines that have autodoc describe a public name of a group."""
+    """Return the lines that have autodoc describe a public name of a group."""
     import indistinct
 
     value = indistinct
@@ -206,7 +206,7 @@ def directive(name: str, title: str) -> list[str]:
 
 
 def with_entries(text: str) -> str:
-    """Give the overview of names with a link from each name to its entry in the reference."""
+    """Return the overview of names with a link from each name to its entry in the reference."""
     homes = {name: f"reference/{slug(title)}.md#{slug_of_name(name)}" for title, names in sections() for name in names}
 
     def linked(found: re.Match[str]) -> str:
@@ -243,7 +243,7 @@ class Page(HTMLParser):
 
 
 def wrong_links(site: Path) -> Iterator[str]:
-    """Give every link of a built site that leads nowhere, and whatever it would load from elsewhere."""
+    """Return every link of a built site that leads nowhere, and whatever it would load from elsewhere."""
     made = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
     for path, page in made.items():
         where = path.relative_to(site).as_posix()

@@ -140,7 +140,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _function_of(nodeid: str) -> str:
-    """Give file and function of a test, without its parameters."""
+    """Return file and function of a test, without its parameters."""
     return nodeid.partition("[")[0]
 
 
@@ -151,7 +151,7 @@ def _processor_seconds() -> float:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """Give the URL of a PostgreSQL server of our own, without the name of a database."""
+    """Return the URL of a PostgreSQL server of our own, without the name of a database."""
     if postgres.programs() is None:
         reason = "NOT CHECKED: ledgers in PostgreSQL. Install its server: apt-get install postgresql"
         if os.environ.get("CI") == "true":
@@ -163,7 +163,7 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> str:
-    """Give the URL of a PostgreSQL database with an empty schema of its own, which takes less than a new database."""
+    """Return the URL of a PostgreSQL database with an empty schema of its own, which takes less than a new database."""
     import psycopg
 
     schema = f"ledger_{secrets.token_hex(8)}"
@@ -174,7 +174,9 @@ def postgres_url(postgres_server: str) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
-    """Give the URL of a ledger that is still to be made, and a folder for its files; once for each kind of database."""
+    """Return the URL of a ledger that is still to be made, and a folder for its files; once for each kind of
+    database.
+    """
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db"), tmp_path / "store"
     return request.getfixturevalue("postgres_url"), tmp_path / "store"

@@ -166,7 +166,7 @@ def forget_places() -> None:
 
 
 def whole_places() -> list[Path]:
-    """Give the places that were written since the command began and are whole, also if it is ended just now."""
+    """Return the places that were written since the command began and are whole, also if it is ended just now."""
     return [goal for goal, number in _named if goal.exists() and goal.stat().st_ino == number]
 
 
@@ -260,7 +260,7 @@ def remove_whatever_comes(folder: Path) -> None:
 
 @contextlib.contextmanager
 def private_folder() -> Iterator[Path]:
-    """Give a private folder for the time of the block."""
+    """Return a private folder for the time of the block."""
     folder = make_private_folder()
     try:
         yield folder
@@ -291,7 +291,7 @@ def take_hold(handle: int | None) -> bool:
 
 
 def is_let_go(place: Path) -> bool:
-    """Tell whether a file or folder of this user is held by no process any more."""
+    """Return whether a file or folder of this user is held by no process any more."""
     if fcntl is None:
         return False
     try:
@@ -307,5 +307,5 @@ def is_let_go(place: Path) -> bool:
 
 
 def _is_forsaken(folder: Path) -> bool:
-    """Tell whether a folder is one of ours, made by a process of this user that no longer holds it."""
+    """Return whether a folder is one of ours, made by a process of this user that no longer holds it."""
     return not folder.is_symlink() and is_let_go(folder / OWNER)

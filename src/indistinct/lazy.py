@@ -17,7 +17,7 @@ from typing import Any
 
 
 def names_of_stub(package: str, file: str) -> tuple[list[str], Callable[[], list[str]], Callable[[str], Any]]:
-    """Give what a package needs to offer the names of its stub: ``__all__``, ``__dir__`` and ``__getattr__``."""
+    """Return what a package needs to offer the names of its stub: ``__all__``, ``__dir__`` and ``__getattr__``."""
     homes, own = _names_in_stub(package, file)
     names = sorted([*homes, *own], key=lambda name: (0 if name.isupper() else 1 if name[0].isupper() else 2, name))
 
@@ -45,7 +45,7 @@ class LazyModule:
 
 
 def lazy_module(name: str) -> Any:
-    """Give a module that is imported when something of it is first asked for: a policy is read without NumPy.
+    """Return a module that is imported when something of it is first asked for: a policy is read without NumPy.
 
     Type checkers see the module itself where it stands in the other branch of ``if TYPE_CHECKING``.
     """
@@ -53,7 +53,7 @@ def lazy_module(name: str) -> Any:
 
 
 def _names_in_stub(package: str, file: str) -> tuple[dict[str, str], list[str]]:
-    """Give the module of each name that a stub imports, the package for a submodule, and the names of its own."""
+    """Return the module of each name that a stub imports, the package for a submodule, and the names of its own."""
     loader: Any = sys.modules[package].__loader__
     stub = ast.parse(loader.get_data(os.path.join(os.path.dirname(file), "__init__.pyi")))
     homes = {

@@ -43,19 +43,19 @@ class Watch:
         self._started = time.monotonic()
 
     def share_of_time(self) -> float:
-        """Tell how much of the time limit has passed, 1 for all of it; 0 where there is none."""
+        """Return how much of the time limit has passed, 1 for all of it; 0 where there is none."""
         passed = time.monotonic() - self._started
         return 0.0 if self.time_limit is None else passed / self.time_limit if self.time_limit > 0 else 1.0
 
     def part(self, share: float) -> Watch:
-        """Give a watch for this share of the time that is left."""
+        """Return a watch for this share of the time that is left."""
         if self.time_limit is None:
             return self
         passed = time.monotonic() - self._started
         return replace(self, time_limit=passed + share * max(0.0, self.time_limit - passed))
 
     def time_is_up(self) -> bool:
-        """Tell whether the time limit has passed; raise if the work was cancelled."""
+        """Return whether the time limit has passed; raise if the work was cancelled."""
         if self.is_cancelled is not None and self.is_cancelled():
             raise InterruptedSearchError("cancelled; nothing was written")
         return self.time_limit is not None and time.monotonic() - self._started >= self.time_limit

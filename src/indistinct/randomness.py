@@ -38,7 +38,7 @@ class Draws:
 
     @classmethod
     def of_seed(cls, seed: Seed, purpose: bytes) -> Draws:
-        """Give draws that are the same for the same seed and purpose; a number and its digits are one seed.
+        """Return draws that are the same for the same seed and purpose; a number and its digits are one seed.
 
         The purpose says what is released, so that one seed draws differently for two tables.
         """
@@ -53,7 +53,7 @@ class Draws:
         return self._key is not None
 
     def part(self, name: str) -> Draws:
-        """Give the draws for one purpose."""
+        """Return the draws for one purpose."""
         return self if self._key is None else Draws(hmac.digest(self._key, name.encode(), hashlib.sha256))
 
     def keys(self, number: int) -> NDArray[np.uint64]:

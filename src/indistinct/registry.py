@@ -110,7 +110,7 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
         return found
 
     def _name_of(self, added: type[Kind]) -> str:
-        """Give the name of a class, which says it itself."""
+        """Return the name of a class, which says it itself."""
         name = getattr(added, "name", None)
         if not isinstance(added, type) or not isinstance(name, str) or not callable(getattr(added, self.method, None)):
             raise PolicyError(f"{self.kind}: {added!r} is no class with a name and a method {self.method}()")
@@ -119,7 +119,7 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
 
 @cache
 def _all_entry_points() -> Any:
-    """Give what all packages offer: to look through them takes a while, so it is done once, and where it matters."""
+    """Return what all packages offer: to look through them takes a while, so it is done once, and where it matters."""
     from importlib.metadata import entry_points
 
     return entry_points()

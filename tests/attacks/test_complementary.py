@@ -196,7 +196,7 @@ people = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(AGES), st.sa
 
 @st.composite
 def histories(draw: st.DrawFn, most: int = 3) -> list[list[tuple[str, str, str]]]:
-    """Give releases of people who come and go; each row is generalized by itself."""
+    """Return releases of people who come and go; each row is generalized by itself."""
     everybody = draw(people)
     releases = []
     for _ in range(draw(st.integers(2, most))):
@@ -337,7 +337,7 @@ pairings = st.integers(1, 4).flatmap(
 
 
 def matchings_by_hand(lefts, room, pairs):
-    """Give every way to pair off rows on the left, in their order, with room on the right."""
+    """Return every way to pair off rows on the left, in their order, with room on the right."""
     if not lefts:
         yield []
         return
@@ -383,7 +383,7 @@ def released(rows: Sequence[tuple[str, str, str]], node: tuple[int, int]) -> lis
 
 
 def safe_nodes(rows: Sequence[tuple[str, str, str]], k: int) -> list[tuple[int, int]]:
-    """Give the nodes whose groups all have k rows."""
+    """Return the nodes whose groups all have k rows."""
     found = []
     for node in NODES:
         sizes: dict[Any, int] = defaultdict(int)

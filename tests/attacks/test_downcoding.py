@@ -98,7 +98,7 @@ class Seen:
         )
 
     def rows_behind(self, group: int) -> Iterator[tuple[Row, ...]]:
-        """Give all rows that can be behind one group."""
+        """Return all rows that can be behind one group."""
         values = [
             [value for value, path in paths.items() if label in path]
             for label, paths in zip(self.groups[group], self.hierarchies, strict=True)
@@ -106,7 +106,7 @@ class Seen:
         return multisets(list(product(*values)), self.sizes[group])
 
     def worlds(self) -> list[World]:
-        """Give all rows that can be behind the release; the example is left out if they are too many to try."""
+        """Return all rows that can be behind the release; the example is left out if they are too many to try."""
         behind = [list(self.rows_behind(group)) for group in range(len(self.groups))]
         assume(prod(map(len, behind)) <= MOST_WORLDS)
         return list(product(*behind))
@@ -120,7 +120,7 @@ class Seen:
         return self.groups[group][column] not in self.hierarchies[column]
 
     def holds(self, finding: Finding, world: World) -> bool:
-        """Tell whether a finding is true of the rows behind a release."""
+        """Return whether a finding is true of the rows behind a release."""
         column = int(finding.column[1:])
         if finding.group is None:
             numbers = [
@@ -168,14 +168,14 @@ def at_node(row: Row, node: Sequence[int], hierarchies: Sequence[Paths]) -> Row:
 
 
 def passes(rows: Sequence[Row], node: Sequence[int], seen: Seen) -> bool:
-    """Tell whether the rows can be released at a node: no more than the budget stand out, and not all."""
+    """Return whether the rows can be released at a node: no more than the budget stand out, and not all."""
     sizes = Counter(at_node(row, node, seen.hierarchies) for row in rows)
     outliers = sum(size for size in sizes.values() if size < seen.k)
     return outliers <= seen.budget and outliers < len(rows)
 
 
 def is_minimal_table(rows: Sequence[Row], node: Sequence[int], seen: Seen) -> bool:
-    """Tell whether no column could have been released one level lower."""
+    """Return whether no column could have been released one level lower."""
     below = [
         tuple(level - (place == column) for place, level in enumerate(node))
         for column in range(len(node))
@@ -185,7 +185,7 @@ def is_minimal_table(rows: Sequence[Row], node: Sequence[int], seen: Seen) -> bo
 
 
 def suppressed_behind(seen: Seen, node: Sequence[int]) -> Iterator[tuple[Row, ...]]:
-    """Give all rows that can have been suppressed at a node."""
+    """Return all rows that can have been suppressed at a node."""
     for rows in multisets(list(product(*seen.hierarchies)), seen.suppressed):
         sizes = Counter(at_node(row, node, seen.hierarchies) for row in rows)
         if all(labels not in seen.groups and size < seen.k for labels, size in sizes.items()):
@@ -241,7 +241,7 @@ def test_nothing_more_follows_about_a_minimal_table_of_one_column(drawn: tuple[S
 
 
 def lowest_labels(rows: Sequence[Row], hierarchies: Sequence[Paths]) -> Row:
-    """Give the lowest labels that cover some rows."""
+    """Return the lowest labels that cover some rows."""
     found = []
     for column, paths in enumerate(hierarchies):
         levels = zip(*(paths[row[column]] for row in rows), strict=True)
@@ -250,7 +250,7 @@ def lowest_labels(rows: Sequence[Row], hierarchies: Sequence[Paths]) -> Row:
 
 
 def can_be_cut(rows: Sequence[Row], column: int, seen: Seen) -> list[list[Row]]:
-    """Give the parts of a group one level lower, if it has several and each has k rows."""
+    """Return the parts of a group one level lower, if it has several and each has k rows."""
     paths = seen.hierarchies[column]
     label = lowest_labels(rows, seen.hierarchies)[column]
     if label in paths:
@@ -285,7 +285,7 @@ def cut_groups(draw: st.DrawFn, most_columns: int) -> Seen:
 
 
 def possible_groups(seen: Seen, *, is_minimal: bool) -> list[World]:
-    """Give the rows that can be behind the groups; each group is tried by itself, so a world need not be real."""
+    """Return the rows that can be behind the groups; each group is tried by itself, so a world need not be real."""
     per_group: list[list[tuple[Row, ...]]] = []
     for group, labels in enumerate(seen.groups):
         per_group.append(
@@ -311,7 +311,7 @@ def test_what_follows_from_groups_is_what_all_rows_behind_them_have_in_common(se
 
 
 def lower_releases(rows: Sequence[Row], labels: Sequence[Row], seen: Seen) -> Iterator[list[Row]]:
-    """Give every release of the rows in which none has a higher label, some have lower ones, and k share each."""
+    """Return every release of the rows in which none has a higher label, some have lower ones, and k share each."""
     kinds = Counter(zip(rows, labels, strict=True))
     choices = []
     for (row, own), number in kinds.items():
@@ -838,7 +838,7 @@ def test_a_large_local_release_takes_about_a_second() -> None:
 
 
 def below_by_climbing(column: ix.Hierarchy, values: Sequence[Value]) -> dict[tuple[int, Value], set[Value]]:
-    """Give the labels below each label by climbing from all values of a domain."""
+    """Return the labels below each label by climbing from all values of a domain."""
     found: dict[tuple[int, Value], set[Value]] = {}
     for path in column.table(values):
         for level in range(1, len(path)):

@@ -93,7 +93,7 @@ def label_of(age: str, level: int) -> str:
 
 
 def covers(label: str, value: str) -> bool:
-    """Tell whether a label covers a value, by hand."""
+    """Return whether a label covers a value, by hand."""
     if label in ("*", value):
         return True
     return value.isdigit() and any(label == label_of(value, level) for level in (1, 2))
@@ -152,7 +152,7 @@ def test_the_learner_guesses_what_plain_arithmetic_guesses(
     domain = {name: sorted({row[name] for row in [*original, *control]}) for name in ("age", "sex")}
 
     def blur(name: str, value: str) -> dict[str, float]:
-        """Give the labels of other people's cells, as often as rows with this value are expected to have them."""
+        """Return the labels of other people's cells, as often as rows with this value are expected to have them."""
         found: Counter[str] = Counter()
         for row in released:
             if covers(row[name], value):
@@ -239,7 +239,7 @@ def test_inference_learns_from_the_classes_of_two_tables() -> None:
 
 
 def fails_alone(values: list[str], model: ix.AlphaK | ix.LDiversity) -> bool:
-    """Tell whether a part fails a model, by hand."""
+    """Return whether a part fails a model, by hand."""
     if isinstance(model, ix.LDiversity):
         return len(set(values)) < model.l
     return len(values) < model.k or max(Counter(values).values()) > model.alpha * len(values) + 1e-9

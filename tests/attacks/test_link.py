@@ -47,7 +47,7 @@ def table_of(names: tuple[str, ...], *rows: tuple[str, ...]) -> pa.Table:
 
 
 def medical_policy() -> ix.Policy:
-    """Give a policy that releases the medical table as it is."""
+    """Return a policy that releases the medical table as it is."""
     columns = {name: ix.quasi(ix.suppress()) for name in MEDICAL[:-1]} | {MEDICAL[-1]: ix.sensitive()}
     return ix.Policy(columns=columns, privacy=[ix.KAnonymity(1)])
 
@@ -383,7 +383,7 @@ def test_columns_of_the_same_name_are_linked_if_none_are_named():
 
 @pytest.fixture
 def figure_1(tmp_path: Path) -> list[str]:
-    """Give the arguments that link Figure 1: policy, medical table and voter list as files."""
+    """Return the arguments that link Figure 1: policy, medical table and voter list as files."""
     import pyarrow.csv
 
     files = [tmp_path / name for name in ("policy.toml", "medical.csv", "voters.csv")]

@@ -26,7 +26,7 @@ def table(rows) -> pa.Table:
 
 
 def fits(row, one, *, surely: bool) -> bool:
-    """Tell whether a released row fits a person; if surely, who is not known fits only what covers everything."""
+    """Return whether a released row fits a person; if surely, who is not known fits only what covers everything."""
     for label, value, is_zip in ((row[1], one[1], False), (row[2], one[2], True)):
         if label in (None, "*"):
             continue

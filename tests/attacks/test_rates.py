@@ -18,7 +18,7 @@ CLOSE = 1e-9
 
 
 def where_it_changes(rejects: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Give the last rate that a test does not reject, between one that it rejects and one that it does not."""
+    """Return the last rate that a test does not reject, between one that it rejects and one that it does not."""
     if not rejects(outside):
         return outside
     for _ in range(200):
@@ -28,7 +28,7 @@ def where_it_changes(rejects: Callable[[float], bool], outside: float, inside: f
 
 
 def by_the_score_test(right: int, tries: int) -> tuple[float, float]:
-    """Give the rates that would not be rejected at 5 %, were they true: that is what Wilson's interval is."""
+    """Return the rates that would not be rejected at 5 %, were they true: that is what Wilson's interval is."""
     seen = right / tries
 
     def rejects(rate: float) -> bool:
@@ -38,7 +38,7 @@ def by_the_score_test(right: int, tries: int) -> tuple[float, float]:
 
 
 def newcombe(one: tuple[int, int], other: tuple[int, int], phi: float) -> tuple[float, float]:
-    """Give method 10: the ends of both intervals, put together like the sides of a triangle."""
+    """Return method 10: the ends of both intervals, put together like the sides of a triangle."""
     (low, high), (other_low, other_high) = by_the_score_test(*one), by_the_score_test(*other)
     first, second = one[0] / one[1], other[0] / other[1]
     down = (first - low) ** 2 - 2 * phi * (first - low) * (other_high - second) + (other_high - second) ** 2

@@ -34,7 +34,7 @@ def attack(seen: Seen, *assumed: str, **more: Any) -> RefinementReport:
 
 
 def release_groups(rows: Sequence[Sequence[Row]], seen: Seen) -> Seen:
-    """Give each group its lowest labels; those with the same ones are one group."""
+    """Return each group its lowest labels; those with the same ones are one group."""
     sizes: Counter[Row] = Counter()
     for group in rows:
         sizes[lowest_labels(group, seen.hierarchies)] += len(group)
@@ -56,7 +56,7 @@ def with_whole_tuples(draw: st.DrawFn) -> Seen:
 
 
 def lowest_worlds(seen: Seen) -> list[World]:
-    """Give all rows that can be behind the groups with their lowest labels."""
+    """Return all rows that can be behind the groups with their lowest labels."""
     behind = [
         [rows for rows in seen.rows_behind(group) if lowest_labels(rows, seen.hierarchies) == labels]
         for group, labels in enumerate(seen.groups)
@@ -66,7 +66,7 @@ def lowest_worlds(seen: Seen) -> list[World]:
 
 
 def has_whole_tuples(seen: Seen, world: World) -> bool:
-    """Tell whether no tuple that is not released as it is has k rows; one group alone may be an exception."""
+    """Return whether no tuple that is not released as it is has k rows; one group alone may be an exception."""
     generalized = [
         any(map(seen.is_generalized, [group] * len(row), range(len(row)))) for group, row in enumerate(seen.groups)
     ]
@@ -100,7 +100,7 @@ def test_it_finds_what_all_tables_with_whole_tuples_have_in_common(seen: Seen) -
 
 
 def node_by_node(rows: Sequence[Row], seen: Seen) -> Counter[Row]:
-    """Give the groups of a local recoding that takes at each node all classes of k rows, lower nodes first."""
+    """Return the groups of a local recoding that takes at each node all classes of k rows, lower nodes first."""
     heights = [len(next(iter(paths.values()))) for paths in seen.hierarchies]
     left, found = list(rows), Counter[Row]()
     for node in sorted(product(*map(range, heights)), key=lambda node: (sum(node), node)):

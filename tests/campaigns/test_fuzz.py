@@ -80,7 +80,7 @@ def test_fuzzing_that_follows_coverage_says_what_it_needs(monkeypatch):
 
 
 def planted(monkeypatch, world, broken):
-    """Give the fault that an attack finds when a target's part of the package was exchanged."""
+    """Return the fault that an attack finds when a target's part of the package was exchanged."""
     monkeypatch.setattr(fuzz_targets, "read_manifest", broken)
     faults = (fuzz.attack(world, "manifests", random.Random(number), {})[0] for number in range(20))
     return next((fault for fault in faults if fault), "")

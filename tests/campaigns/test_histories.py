@@ -43,7 +43,7 @@ def test_worlds_are_counted_as_trying_all_of_them_does(fits):
 
 
 def held(**labels):
-    """Give a release of people of age 1, 2, 3 …, by their marks, under these labels."""
+    """Return a release of people of age 1, 2, 3 …, by their marks, under these labels."""
     rows = {mark: {"age": label, "town": "ab", "ill": "flu"} for mark, label in labels.items()}
     return Held(rows, {mark: {"age": mark[1], "town": "ab"} for mark in labels})
 

@@ -26,7 +26,7 @@ FOREIGN = ["foreign.py", "foreign_models.py", "random_cases.py"]
 
 
 def group(*values):
-    """Give a group in which everybody is somebody else than in every other."""
+    """Return a group in which everybody is somebody else than in every other."""
     return [(object(), {"s": value}) for value in values]
 
 

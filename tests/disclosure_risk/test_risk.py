@@ -83,7 +83,7 @@ def test_with_a_population_people_are_counted_there(rows, others):
 
 
 def brute_force_combinations(rows, share, most):
-    """Give all minimal sets of columns by checking every set, and every subset of it."""
+    """Return all minimal sets of columns by checking every set, and every subset of it."""
 
     def alone(columns):
         counts = Counter(tuple(row[at] for at in columns) for row in rows)

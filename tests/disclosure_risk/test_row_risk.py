@@ -34,7 +34,7 @@ def policy_of(k, **more):
 
 
 def label(column, cell, level):
-    """Give what a cell becomes, worked out anew."""
+    """Return what a cell becomes, worked out anew."""
     if level == 0:
         return cell
     if level == HEIGHTS[column]:
@@ -48,7 +48,7 @@ def label(column, cell, level):
 
 
 def sharing(rows, row, node, people=None):
-    """Give the rows, or the people, that share a row's labels at a node; columns without a level do not matter."""
+    """Return the rows, or the people, that share a row's labels at a node; columns without a level do not matter."""
     alike = [
         at
         for at, other in enumerate(rows)

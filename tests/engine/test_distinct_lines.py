@@ -44,7 +44,7 @@ def repeated(kinds, times=5):
 
 
 def source_of(rows: Any) -> Any:
-    """Give the SQL side of rows that DuckDB holds."""
+    """Return the SQL side of rows that DuckDB holds."""
     return rows.source
 
 

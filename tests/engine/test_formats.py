@@ -43,7 +43,7 @@ KNOWN = "CSV, TSV, Parquet, Arrow, DuckDB (file.duckdb::table), JSON lines, Exce
 
 
 def exercise() -> tuple[str, str, str]:
-    """Give the exercise of CONTRIBUTING: where its file belongs, the file, and the line."""
+    """Return the exercise of CONTRIBUTING: where its file belongs, the file, and the line."""
     page = Path(__file__).parents[2].joinpath("CONTRIBUTING.md").read_text("utf-8")
     part = page.partition("## Adding a file format")[2].partition("\n## ")[0]
     (place,) = re.findall(r"The file is\s+`src/indistinct/(\S+)\.py`", part)
@@ -74,7 +74,7 @@ def write_people(path: Path) -> Path:
 
 
 def in_any_order(people: list[dict[str, str | None]]) -> list[str]:
-    """Give people as sorted text: a release has its rows in an order of its own."""
+    """Return people as sorted text: a release has its rows in an order of its own."""
     return sorted(map(json.dumps, people))
 
 

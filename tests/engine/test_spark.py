@@ -313,7 +313,7 @@ def counted_in_duckdb(model: str) -> FrequencyList:
 
 @pytest.fixture(scope="module")
 def counted_in_spark(spark: Any) -> Any:
-    """Give the list of each model as Spark counts it; once for all models that ask about the same columns."""
+    """Return the list of each model as Spark counts it; once for all models that ask about the same columns."""
     known: dict[Any, FrequencyList] = {}
 
     def count(model: str) -> FrequencyList:
@@ -327,7 +327,7 @@ def counted_in_spark(spark: Any) -> Any:
 
 
 def answer(recoding: Any) -> Any:
-    """Give all that a recoding says, in a form that compares."""
+    """Return all that a recoding says, in a form that compares."""
     if isinstance(recoding, FullDomainRecoding):
         return recoding.node, recoding.groups.keys.tolist(), recoding.is_suppressed.tolist()
     pieces = recoding.pieces
@@ -381,7 +381,7 @@ def test_new_names_leave_spark_and_are_found_again(spark: Any, tmp_path: Path) -
 
 
 def restless(session: Any, table: pa.Table) -> Any:
-    """Give a frame whose rows come in another order each time that Spark computes it."""
+    """Return a frame whose rows come in another order each time that Spark computes it."""
 
     def shuffled(batches: Any) -> Any:
         import os

@@ -17,13 +17,13 @@ Row = tuple[Any, ...]
 
 
 def rows_of(table: pa.Table, columns: Sequence[str] | None = None) -> list[Row]:
-    """Give the rows of an Arrow table, over some columns."""
+    """Return the rows of an Arrow table, over some columns."""
     names = table.column_names if columns is None else columns
     return list(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 
 def classes(table: Sequence[Row]) -> dict[Any, list[Row]]:
-    """Give what stands beside each class."""
+    """Return what stands beside each class."""
     found = defaultdict(list)
     for name, *cells in table:
         found[name].append(tuple(cells))
@@ -36,7 +36,7 @@ def joined(quasi: Sequence[Row], sensitive: Sequence[Row]) -> list[Row]:
 
 
 def bags(quasi: Sequence[Row], sensitive: Sequence[Row]) -> dict[Row, frozenset[tuple[Row, Fraction]]]:
-    """Give the bag of sensitive values that each quasi-identifier is linked to by the join, row by row.
+    """Return the bag of sensitive values that each quasi-identifier is linked to by the join, row by row.
 
     Where it stands n times, or a multiple of that, in each of its classes, every joined row is there n times; n times
     the same bag says no more than the bag once.
@@ -53,13 +53,13 @@ def bags(quasi: Sequence[Row], sensitive: Sequence[Row]) -> dict[Row, frozenset[
 
 
 def fewest_with_one_bag(quasi: Sequence[Row], sensitive: Sequence[Row]) -> int:
-    """Give the smallest number of people who are linked to exactly the same bag."""
+    """Return the smallest number of people who are linked to exactly the same bag."""
     bag_of = bags(quasi, sensitive)
     return min(Counter(bag_of[row[1:]] for row in quasi).values())
 
 
 def largest_share(sensitive: Sequence[Row], column: int = 0) -> Fraction:
-    """Give the largest share that a sensitive value has in any class."""
+    """Return the largest share that a sensitive value has in any class."""
     shares = []
     for rows in classes(sensitive).values():
         counts = Counter(row[column] for row in rows)
@@ -68,17 +68,17 @@ def largest_share(sensitive: Sequence[Row], column: int = 0) -> Fraction:
 
 
 def fewest_values(sensitive: Sequence[Row], column: int = 0) -> int:
-    """Give the smallest number of different sensitive values in any class."""
+    """Return the smallest number of different sensitive values in any class."""
     return min(len({row[column] for row in rows}) for rows in classes(sensitive).values())
 
 
 def sizes(table: Sequence[Row]) -> Counter[Any]:
-    """Give the number of rows of each class."""
+    """Return the number of rows of each class."""
     return Counter(row[0] for row in table)
 
 
 def is_safe(quasi: Sequence[Row], sensitive: Sequence[Row], *, k: int = 1, alpha: Any = 1, l: int = 1) -> bool:  # noqa: E741
-    """Tell whether tables that fit together leave everybody among k people, each value below its share."""
+    """Return whether tables that fit together leave everybody among k people, each value below its share."""
     return (
         sizes(quasi) == sizes(sensitive)
         and min(sizes(quasi).values()) >= k
@@ -89,7 +89,7 @@ def is_safe(quasi: Sequence[Row], sensitive: Sequence[Row], *, k: int = 1, alpha
 
 
 def can_be_true(quasi: Sequence[Row], sensitive: Sequence[Row], original: Sequence[tuple[Row, Row]]) -> bool:
-    """Tell by trying all ways whether rows of the original, each a quasi-identifier and values, can have become this.
+    """Return by trying all ways whether rows of the original, each a quasi-identifier and values, can have become this.
 
     Each row of the quasi table takes a row of the original with its cells, and its class then has that row's values.
     """

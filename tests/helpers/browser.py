@@ -35,7 +35,7 @@ requestAnimationFrame(() => requestAnimationFrame(() => {
 
 
 def missing() -> list[str]:
-    """Give what is not installed that a test in the browser needs."""
+    """Return what is not installed that a test in the browser needs."""
     packages = [name for name in ("nicegui", "selenium", AXE) if importlib.util.find_spec(name) is None]
     programs = [] if _chromium() else ["chromium"]
     return packages + programs + ([] if shutil.which("chromedriver") else ["chromium-driver"])
@@ -77,7 +77,7 @@ def _address(server: subprocess.Popen[Any], said: Any) -> str:
 
 @contextlib.contextmanager
 def browser(downloads: Path | None = None) -> Iterator[Any]:
-    """Give a Chromium without a window, 1280×720, that asks no server for anything but what a page asks for."""
+    """Return a Chromium without a window, 1280×720, that asks no server for anything but what a page asks for."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -140,14 +140,14 @@ class Page:
         self.alive()
 
     def find(self, place: str) -> Any:
-        """Give an element by its CSS selector or XPath, once it is there."""
+        """Return an element by its CSS selector or XPath, once it is there."""
         from selenium.webdriver.common.by import By
 
         by = By.XPATH if place.startswith("//") else By.CSS_SELECTOR
         return self.until(lambda: next(iter(self.driver.find_elements(by, place)), None), place)
 
     def all(self, selector: str) -> list[Any]:
-        """Give all elements of a CSS selector that are there now."""
+        """Return all elements of a CSS selector that are there now."""
         from selenium.webdriver.common.by import By
 
         return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
@@ -188,7 +188,7 @@ class Page:
         self.until(chosen, f"the option {value} of {selector}")
 
     def options(self, selector: str) -> dict[str, str]:
-        """Give the options of a list by their texts."""
+        """Return the options of a list by their texts."""
         from selenium.webdriver.support.ui import Select
 
         def read() -> dict[str, str]:
@@ -238,7 +238,7 @@ class Page:
         return False
 
     def requests(self) -> list[str]:
-        """Give the addresses that the browser has asked for since this was last asked."""
+        """Return the addresses that the browser has asked for since this was last asked."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [
             message["params"]["request"]["url"]
@@ -247,12 +247,12 @@ class Page:
         ]
 
     def resize(self, width: int, height: int = 720) -> None:
-        """Give the window another size."""
+        """Return the window another size."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     def too_wide(self) -> list[str]:
-        """Give what reaches beyond the window, but for what is scrolled in a box of its own."""
+        """Return what reaches beyond the window, but for what is scrolled in a box of its own."""
         script = """
           const isWide = (box) => box.width && box.right > innerWidth + 1;
           const isHidden = (e) => e.closest('.scroll, pre.code, .visually-hidden, svg, .skip');
@@ -263,7 +263,7 @@ class Page:
         return [str(found) for found in self.driver.execute_script(script)]
 
     def barriers(self, *widths: int) -> list[str]:
-        """Give what axe finds that keeps people from using the page, seriously or altogether, at each width."""
+        """Return what axe finds that keeps people from using the page, seriously or altogether, at each width."""
         axe = (importlib.resources.files(AXE) / "axe.min.js").read_text("utf-8")
         script = """
           const done = arguments[arguments.length - 1];
@@ -282,5 +282,5 @@ class Page:
         return found
 
     def complaints(self) -> list[str]:
-        """Give the errors of the browser's console since this was last asked."""
+        """Return the errors of the browser's console since this was last asked."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]

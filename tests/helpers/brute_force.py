@@ -37,7 +37,7 @@ class Column:
     weight: float = 1.0
 
     def path(self, value: Value) -> tuple[Value, ...]:
-        """Give the labels of a value at every level, the value first."""
+        """Return the labels of a value at every level, the value first."""
         if self.listed is None:
             return (value,)
         above = () if self.top is None else (self.top,)
@@ -53,7 +53,7 @@ class Column:
         return 0 if self.listed is None else len(self.listed[0]) - 1 + (self.top is not None)
 
     def domain(self, present: Sequence[Value]) -> list[Value]:
-        """Give the ground values: what the hierarchy lists and what the table holds."""
+        """Return the ground values: what the hierarchy lists and what the table holds."""
         listed = [] if self.listed is None else [row[0] for row in self.listed]
         return list(dict.fromkeys([*listed, *present]))
 
@@ -71,7 +71,7 @@ class Case:
     """Whose row each is; None if every row is of somebody else."""
 
     def crowd(self, numbers: Collection[int]) -> int:
-        """Give the number of people who have these rows."""
+        """Return the number of people who have these rows."""
         return len(numbers) if self.persons is None else len({self.persons[number] for number in numbers})
 
     @property
@@ -111,7 +111,7 @@ class Outcome:
 
 
 def generalized(case: Case, node: Node) -> tuple[Row, ...]:
-    """Give every row with its labels at a node."""
+    """Return every row with its labels at a node."""
     return tuple(
         tuple(column.path(cell)[level] for column, cell, level in zip(case.columns, row, node, strict=True))
         for row in case.rows
@@ -119,7 +119,7 @@ def generalized(case: Case, node: Node) -> tuple[Row, ...]:
 
 
 def failing(case: Case, rows: Sequence[Row], kept: Sequence[int]) -> set[int]:
-    """Give the kept rows whose cells in some quasi-identifier are those of fewer than k people."""
+    """Return the kept rows whose cells in some quasi-identifier are those of fewer than k people."""
     found: set[int] = set()
     for quasi_identifier in case.quasi_identifiers or (tuple(range(len(case.columns))),):
         shared = defaultdict(set)
@@ -147,13 +147,13 @@ def least_suppression_by_subsets(case: Case, node: Node) -> int:
 
 
 def passing(case: Case) -> dict[Node, Outcome]:
-    """Give every node at which the table can be released."""
+    """Return every node at which the table can be released."""
     found = (outcome(case, node) for node in case.nodes())
     return {one.node: one for one in found if one.passes}
 
 
 def minimal(nodes: Sequence[Node]) -> set[Node]:
-    """Give the nodes that have no other below them."""
+    """Return the nodes that have no other below them."""
     return {
         node
         for node in nodes
@@ -175,7 +175,7 @@ def _cells(one: Outcome, lost: Callable[[Column, Value, int], float]) -> float:
 
 
 def _leaves(one: Outcome, column: Column, cell: Value, level: int) -> tuple[int, int]:
-    """Give the ground values under a cell's label, and in all."""
+    """Return the ground values under a cell's label, and in all."""
     position = one.case.columns.index(column)
     domain = column.domain([row[position] for row in one.case.rows])
     label = column.path(cell)[level]
@@ -251,7 +251,7 @@ MEASURES: dict[str, tuple[Callable[[Outcome], float], bool]] = {
 
 
 def preferred(outcomes: Mapping[Node, Outcome], rank: Callable[[Outcome], float]) -> set[Node]:
-    """Give the k-minimal nodes of least rank."""
+    """Return the k-minimal nodes of least rank."""
     ranks = {node: rank(outcomes[node]) for node in minimal(list(outcomes))}
     return {node for node, own in ranks.items() if own <= min(ranks.values()) + 1e-9}
 
@@ -383,7 +383,7 @@ def hierarchy_of(column: Column) -> ix.Hierarchy:
 
 
 def policy_of_case(case: Case, **more: Any) -> ix.Policy:
-    """Give the policy; ``columns`` in ``more`` are added to the quasi columns."""
+    """Return the policy; ``columns`` in ``more`` are added to the quasi columns."""
     roles = {column.name: ix.quasi(hierarchy_of(column), weight=column.weight) for column in case.columns}
     quasi_identifiers = None
     if case.quasi_identifiers is not None:
@@ -403,7 +403,7 @@ def policy_of_case(case: Case, **more: Any) -> ix.Policy:
 
 
 def task_of(case: Case) -> Task:
-    """Give the task of an algorithm, counted here and not by an engine."""
+    """Return the task of an algorithm, counted here and not by an engine."""
     policy = policy_of_case(case)
     values = [
         sorted({row[p] for row in case.rows if row[p] is not None}) + [None] * any(row[p] is None for row in case.rows)
@@ -423,7 +423,7 @@ def task_of(case: Case) -> Task:
 
 
 def table_of_case(case: Case, **more: Sequence[Any]) -> pa.Table:
-    """Give the table, with further columns."""
+    """Return the table, with further columns."""
     cells = {
         column.name: pa.array([row[position] for row in case.rows], pa.string())
         for position, column in enumerate(case.columns)

@@ -33,7 +33,7 @@ def made_case(chance, known=None):
 
 
 def truth(case, lost):
-    """Give loss and suppressed rows of every node: groups counted in a dictionary, each cell's loss looked up."""
+    """Return loss and suppressed rows of every node: groups counted in a dictionary, each cell's loss looked up."""
     found = {}
     weights = sum(column.weight for column in case.columns) * len(case.rows)
     tables = [
@@ -54,7 +54,7 @@ def truth(case, lost):
 
 
 def rows_left(case, labels):
-    """Give the rows that stand among k by every quasi-identifier, counted among themselves."""
+    """Return the rows that stand among k by every quasi-identifier, counted among themselves."""
     left = set(range(len(labels)))
     while True:
         small = set()

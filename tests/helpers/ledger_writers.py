@@ -123,7 +123,7 @@ def unmade(url: str, folder: str, times: int, seed: int) -> int:
 
 
 def seconds_for_one_each(url: str, folder: str) -> float:
-    """Give how long it takes here until as many writers, from their start, have entered one release each."""
+    """Return how long it takes here until as many writers, from their start, have entered one release each."""
     started = time.monotonic()
     together(url, folder, AT_A_TIME, 1)
     return time.monotonic() - started

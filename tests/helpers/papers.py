@@ -18,7 +18,7 @@ Row = tuple[str, ...]
 
 
 def paths(*rows: Sequence[str]) -> Paths:
-    """Give the labels of each value, level by level, by the value."""
+    """Return the labels of each value, level by level, by the value."""
     return {row[0]: list(row) for row in rows}
 
 
@@ -160,7 +160,7 @@ HOSPITAL = [
 
 
 def table_of(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pa.Table:
-    """Give rows as an Arrow table of text."""
+    """Return rows as an Arrow table of text."""
     return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(columns)})
 
 
@@ -173,7 +173,7 @@ def policy_of(
     sensitive: Sequence[str] = (),
     **more: Any,
 ) -> ix.Policy:
-    """Give a policy that protects columns with these hierarchies by k-anonymity."""
+    """Return a policy that protects columns with these hierarchies by k-anonymity."""
     roles = {name: ix.quasi(ix.levels(list(hierarchies[name].values()))) for name in columns}
     return ix.Policy(
         columns=roles | {name: ix.sensitive() for name in sensitive},
@@ -184,7 +184,7 @@ def policy_of(
 
 
 def cells(table: Any) -> Counter[tuple[Any, ...]]:
-    """Give the rows of a released Arrow table as a multiset: released rows stand in random order."""
+    """Return the rows of a released Arrow table as a multiset: released rows stand in random order."""
     return Counter(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
 
 
@@ -199,7 +199,7 @@ def at(rows: Sequence[Sequence[str]], columns: Sequence[str], hierarchies: Mappi
 
 
 def released_at(table: Any, policy: ix.Policy, node: Sequence[int]) -> ix.Release:
-    """Give the release at one node, whatever other nodes there are."""
+    """Return the release at one node, whatever other nodes there are."""
     release = ix.anonymize(table, policy, algorithm=ix.Chosen(dict(zip(policy.quasi, node, strict=True))))
     assert tuple(release.node.values()) == tuple(node)
     return release

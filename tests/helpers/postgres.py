@@ -18,7 +18,7 @@ DEBIAN = Path("/usr/lib/postgresql")
 
 
 def programs() -> Path | None:
-    """Give the folder of initdb and pg_ctl, or None if PostgreSQL's server is not installed."""
+    """Return the folder of initdb and pg_ctl, or None if PostgreSQL's server is not installed."""
     if found := shutil.which("initdb"):
         return Path(found).resolve().parent
     versions = [path for path in DEBIAN.glob("*/bin") if (path / "initdb").exists()]
@@ -85,7 +85,7 @@ class Server:
 
 @contextlib.contextmanager
 def server() -> Iterator[Server]:
-    """Give a server that runs until the block ends."""
+    """Return a server that runs until the block ends."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
         made = Server(folder, free_port(), _unprivileged(folder))
@@ -100,7 +100,7 @@ def server() -> Iterator[Server]:
 
 
 def _answers(url: str) -> bool:
-    """Tell whether a server answers."""
+    """Return whether a server answers."""
     import psycopg
 
     try:
@@ -111,7 +111,7 @@ def _answers(url: str) -> bool:
 
 
 def _unprivileged(folder: Path) -> str | None:
-    """Give the folder to a user under whom the server may run: PostgreSQL refuses to be run by root."""
+    """Return the folder to a user under whom the server may run: PostgreSQL refuses to be run by root."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -122,7 +122,7 @@ def _unprivileged(folder: Path) -> str | None:
 
 
 def free_port() -> int:
-    """Give a port of this machine that nobody listens at."""
+    """Return a port of this machine that nobody listens at."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]

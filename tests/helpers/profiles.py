@@ -30,18 +30,20 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") 
 
 
 def scaled(number: int, *, opens_tables: bool = False) -> int:
-    """Give how many of so many random examples, histories or moments the chosen profile takes."""
+    """Return how many of so many random examples, histories or moments the chosen profile takes."""
     share = SHARES[PROFILE] * (OF_TABLES.get(PROFILE, 1.0) if opens_tables else 1.0)
     return max(min(number, FEWEST), math.ceil(number * share))
 
 
 def examples(number: int, *, opens_tables: bool = False, **more: Any) -> settings:
-    """Give the settings of a law that asks for so many examples: fewer if each is expensive, more if each is cheap."""
+    """Return the settings of a law that asks for so many examples: fewer if each is expensive, more if each is
+    cheap.
+    """
     return settings(max_examples=scaled(number, opens_tables=opens_tables), **more)
 
 
 def cases(everything: Iterable[Case], *some: Case) -> list[Case]:
-    """Give some of the cases of a test that are expensive and much alike; all of them in a thorough run.
+    """Return some of the cases of a test that are expensive and much alike; all of them in a thorough run.
 
     >>> cases(["a", "b", "c"], "b")
     ['b']
@@ -53,7 +55,7 @@ def cases(everything: Iterable[Case], *some: Case) -> list[Case]:
 
 
 def in_turn(first: Iterable[Any], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Give each of some with one of the others, which take turns; every combination in a thorough run.
+    """Return each of some with one of the others, which take turns; every combination in a thorough run.
 
     >>> in_turn("abc", [1, 2])
     [('a', 1), ('b', 2), ('c', 1)]

@@ -144,7 +144,7 @@ class Simulation:
         return sum(map(len, children)), -len(children), -column
 
     def tried(self, rows: list[int], column: int, level: int) -> tuple[list[list[int]], list[int]]:
-        """Give the children that stay and the remainder when a column is specialised; no child if it is given up."""
+        """Return the children that stay and the remainder when a column is specialised; no child if it is given up."""
         if level < 0:
             return [], rows
         present = sorted(

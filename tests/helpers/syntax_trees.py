@@ -9,5 +9,5 @@ from pathlib import Path
 
 @cache
 def tree_of(path: Path) -> ast.Module:
-    """Give the syntax tree of a file. Nobody changes it."""
+    """Return the syntax tree of a file. Nobody changes it."""
     return ast.parse(path.read_text("utf-8"))

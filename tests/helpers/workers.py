@@ -23,7 +23,7 @@ GROUP_OF_FIXTURE = {"spark": "spark", "window": "browser"}
 
 
 def group_of(nodeid: str) -> str | None:
-    """Give the group of a test, or nothing if any worker may run it.
+    """Return the group of a test, or nothing if any worker may run it.
 
     >>> group_of("tests/engine/test_engine.py::test_rows[12-spark]")
     'spark'

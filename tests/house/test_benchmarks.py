@@ -19,7 +19,7 @@ MACHINE = {"cores": 2, "processor": "some", "load_at_start": 0.0}
 
 @pytest.fixture(scope="module")
 def modules():
-    """Give the modules of the benchmark, which is no part of the package."""
+    """Return the modules of the benchmark, which is no part of the package."""
     sys.path.insert(0, str(ROOT))
     try:
         from benchmarks import __main__ as command
@@ -34,7 +34,7 @@ def modules():
 
 @pytest.fixture(scope="module")
 def run(modules):
-    """Give what runs the command of the benchmark."""
+    """Return what runs the command of the benchmark."""
 
     def main(*arguments: str) -> None:
         with pytest.MonkeyPatch.context() as patched:

@@ -54,25 +54,25 @@ privacy models and measures of cells answer, and a number with its words, which 
 
 
 def files() -> Iterator[tuple[str, Path]]:
-    """Give every source file with its name below the package."""
+    """Return every source file with its name below the package."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield path.relative_to(SOURCE).as_posix(), path
 
 
 @cache
 def functions() -> list[tuple[str, Function]]:
-    """Give every function with the file that it stands in."""
+    """Return every function with the file that it stands in."""
     return [(name, node) for name, path in files() for node in ast.walk(tree_of(path)) if isinstance(node, Function)]
 
 
 def is_bare_participle(name: str) -> bool:
-    """Tell whether a name is one word that says what was done, and not what is done or returned."""
+    """Return whether a name is one word that says what was done, and not what is done or returned."""
     word = name.strip("_")
     return word in IRREGULAR.split() or (word.endswith("ed") and "_" not in word and word not in NO_PARTICIPLES)
 
 
 def is_property(function: Function) -> bool:
-    """Tell whether a function is read like a field, as ``verdict.passed`` is: such a name is a claim."""
+    """Return whether a function is read like a field, as ``verdict.passed`` is: such a name is a claim."""
     return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 

@@ -225,21 +225,23 @@ STILL_IN_RINGS: set[str] = set()
 
 
 def room_of(module: str) -> str:
-    """Give the room of a module by its dotted name without the package's."""
+    """Return the room of a module by its dotted name without the package's."""
     inner = ".".join(module.split(".")[:2])
     inner = MADE_HERE.get(inner, inner)
     return inner if inner in MAY_IMPORT else module.split(".")[0]
 
 
 def modules():
-    """Give every source file with the room that it belongs to."""
+    """Return every source file with the room that it belongs to."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield room_of(".".join(path.relative_to(SOURCE).with_suffix("").parts)), path
 
 
 @cache
 def imported_modules(path):
-    """Give the modules that a file imports, by their dotted names: (needed when it runs, only named in annotations)."""
+    """Return the modules that a file imports, by their dotted names: (needed when it runs, only named in
+    annotations).
+    """
     tree = tree_of(path)
     only_named = {
         node
@@ -263,13 +265,13 @@ def imported_modules(path):
 
 
 def is_module(name):
-    """Tell whether a dotted name is a module or a package of ours."""
+    """Return whether a dotted name is a module or a package of ours."""
     place = SOURCE.joinpath(*name.split(".")[1:])
     return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
 
 
 def imported_parts(path):
-    """Give the rooms that a file imports: (needed when it runs, only named in annotations)."""
+    """Return the rooms that a file imports: (needed when it runs, only named in annotations)."""
 
     def room(name):
         return room_of(name.removeprefix("indistinct.")) if "." in name else "__init__"
@@ -368,7 +370,7 @@ def test_only_the_engine_knows_duckdb_and_only_the_ledger_sqlalchemy():
 
 
 def loaded_by(code):
-    """Give the modules that a fresh interpreter has loaded after some code."""
+    """Return the modules that a fresh interpreter has loaded after some code."""
     program = f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.split())
@@ -414,7 +416,7 @@ def test_anonymizing_loads_no_frame_library_that_is_not_used():
 
 
 def loaded_by_command(*arguments):
-    """Give the modules that a fresh interpreter has loaded after a command."""
+    """Return the modules that a fresh interpreter has loaded after a command."""
     return loaded_by(
         "from contextlib import redirect_stdout\nfrom io import StringIO\nfrom indistinct.cli import app\n"
         f"with redirect_stdout(StringIO()):\n    app({list(arguments)}, standalone_mode=False)"

@@ -62,7 +62,7 @@ def entries(monkeypatch):
 
 
 def exercise():
-    """Give the exercise of CONTRIBUTING: where its file belongs, the file, the line, and the entry point."""
+    """Return the exercise of CONTRIBUTING: where its file belongs, the file, the line, and the entry point."""
     page = Path(__file__).parents[2].joinpath("CONTRIBUTING.md").read_text("utf-8")
     part = page.partition("## Adding a model")[2].partition("\n## ")[0]
     (place,) = re.findall(r"The file is\s+`src/indistinct/(\S+)\.py`", part)

@@ -161,7 +161,7 @@ class Scope:
             self.numbers.add(target.id)
 
     def unsure(self, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Give what in an expression could be something that came from outside without being quoted."""
+        """Return what in an expression could be something that came from outside without being quoted."""
         match node:
             case None | ast.Constant():
                 return
@@ -215,7 +215,7 @@ def sql_texts(function: Function) -> Iterator[ast.JoinedStr]:
 
 
 def unquoted(path: Path) -> set[str]:
-    """Give what stands in the SQL of a module and cannot be followed to something that is quoted."""
+    """Return what stands in the SQL of a module and cannot be followed to something that is quoted."""
     innermost: dict[ast.JoinedStr, Function] = {}
     for function in functions_of(path):  # later ones lie inside earlier ones
         innermost |= dict.fromkeys(sql_texts(function), function)
@@ -252,7 +252,7 @@ TOOLS = ("docs", "test")
 
 
 def requirements() -> dict[str, str]:
-    """Give what the package needs, by name: the bounds of each, as pyproject.toml has them."""
+    """Return what the package needs, by name: the bounds of each, as pyproject.toml has them."""
     said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = said["optional-dependencies"]
     lines = [*said["dependencies"], *(line for name in extras if name not in TOOLS for line in extras[name])]

@@ -58,7 +58,7 @@ def fresh_kernels(monkeypatch):
 
 
 def above(limit, calls):
-    """Give a kernel that notes how it runs, and one that it calls."""
+    """Return a kernel that notes how it runs, and one that it calls."""
 
     @kernel
     def add_one(number):

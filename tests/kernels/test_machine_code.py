@@ -25,7 +25,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def sample(seed: int) -> dict[Any, Any]:
-    """Give arguments of every kernel that says that it allocates nothing, from a random list of tuples."""
+    """Return arguments of every kernel that says that it allocates nothing, from a random list of tuples."""
     random = np.random.default_rng(seed)
     tuples, places = 50, 128
     keys = random.integers(0, 64, (tuples, 1)).astype(np.uint64)
@@ -82,7 +82,7 @@ def test_every_kernel_that_allocates_nothing_gives_the_same_without_numba(cache)
 
 
 def made_arrays(numbers, number):
-    """Give arrays in every way: whole, a part, none, the same memory twice, and that of an argument."""
+    """Return arrays in every way: whole, a part, none, the same memory twice, and that of an argument."""
     squares, table = np.empty(number, np.float64), np.zeros((number, 3), np.uint32)
     for place in range(number):
         squares[place] = numbers[place] * numbers[place]

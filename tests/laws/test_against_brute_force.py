@@ -33,7 +33,7 @@ ALGORITHMS = {
 
 
 def run(algorithm, task, watch=None):
-    """Give the recoding, or None if the policy cannot be met; the matrix counts rows, so people are rolled up."""
+    """Return the recoding, or None if the policy cannot be met; the matrix counts rows, so people are rolled up."""
     if algorithm == ALGORITHMS["samarati by matrix"] and task.counts_people:
         algorithm = ALGORITHMS["samarati"]
     try:
@@ -211,7 +211,7 @@ def test_datafly_always_satisfies_every_quasi_identifier_within_the_limit(case, 
 
 
 def rows_left(case, recoding):
-    """Give the numbers of the rows that a recoding releases, by the labels of its suppressed groups."""
+    """Return the numbers of the rows that a recoding releases, by the labels of its suppressed groups."""
     hierarchies = recoding.frequencies.hierarchies
     suppressed = np.flatnonzero(recoding.is_suppressed)
     codes = [recoding.groups.label_codes(column)[suppressed] for column in range(len(case.columns))]

@@ -24,7 +24,7 @@ def policy(days=30, form=None, **more):
 
 
 def stays(people):
-    """Give the visits of people, each a list of (ward, date); the visit's number tells which one it was."""
+    """Return the visits of people, each a list of (ward, date); the visit's number tells which one it was."""
     rows = [
         {"patient": f"p{number}", "ward": ward, "day": day} for number, days in enumerate(people) for ward, day in days
     ]
@@ -34,7 +34,7 @@ def stays(people):
 
 
 def moved(release, original, read=datetime.date.fromisoformat):
-    """Give by how many days the dates of each person have moved; a missing date stays missing."""
+    """Return by how many days the dates of each person have moved; a missing date stays missing."""
     cells = original.to_pylist()
     found: dict[str, set[int]] = {}
     for row in release.table.to_pylist():

@@ -44,7 +44,7 @@ def day(cell: str) -> datetime.date | None:
 
 
 def holds(cell: str, operator: str, value: Any) -> bool:
-    """Tell whether a condition holds: the obvious version."""
+    """Return whether a condition holds: the obvious version."""
     if operator in ("present", "missing"):
         return (cell == "") == (operator == "missing")
     if cell == "":

@@ -70,14 +70,14 @@ WORDS = ("", "Ann has it", "lattice", "quasi", "value")
 
 
 def places(said: Any, at: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Give every place of a manifest and what stands there."""
+    """Return every place of a manifest and what stands there."""
     yield at, said
     for name, value in said.items() if isinstance(said, dict) else enumerate(said) if isinstance(said, list) else ():
         yield from places(value, (*at, name))
 
 
 def others(value: Any) -> Iterator[Any]:
-    """Give what might stand in the place of a value."""
+    """Return what might stand in the place of a value."""
     if isinstance(value, bool):
         yield from (not value, int(value), None)
     elif isinstance(value, int | float):
@@ -93,7 +93,7 @@ def others(value: Any) -> Iterator[Any]:
 
 
 def forged(said: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give what was done, where, and the manifest that came out."""
+    """Return what was done, where, and the manifest that came out."""
     for at, value in places(said):
         changes: list[tuple[str, Callable[[Any], object]]] = []
         if at:
@@ -130,7 +130,7 @@ OF_SEVERAL = (r"measures\.[\w-]+", "[0-9.-]+")
 
 
 def judge(folder: Path, policy: Any, original: Any = None) -> bool:
-    """Tell whether a release passes; a manifest that cannot be read does not."""
+    """Return whether a release passes; a manifest that cannot be read does not."""
     try:
         return ix.verify(folder, policy, original=original).passed
     except ix.IndistinctError:
@@ -179,7 +179,7 @@ def told(said: dict[str, Any], policy: Any = POLICY) -> list[str]:
 
 
 def of_format(number: int, **more: Any) -> dict[str, Any]:
-    """Give a manifest of a format, with as little in it as may be."""
+    """Return a manifest of a format, with as little in it as may be."""
     always = (*ALWAYS, *NEEDED[number], "level_names", "delimiter", "is_proven", "gap")
     values = {"format": number, "made_by": "indistinct 0.1.0", "algorithm": "lattice", "options": {}, "node": {}}
     measures = dict.fromkeys((*OF_ALL_RELEASES, *OF_ORIGINAL), 0.5)

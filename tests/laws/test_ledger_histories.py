@@ -97,7 +97,7 @@ class World:
 
 
 def covers(label: str | None, value: str, column: str) -> bool:
-    """Tell whether a released label can stand for a value, by what the hierarchies are."""
+    """Return whether a released label can stand for a value, by what the hierarchies are."""
     if column == "age":
         return label in (value, "*") or (label in ("12", "34") and value in str(label))
     assert label is not None
@@ -105,7 +105,7 @@ def covers(label: str | None, value: str, column: str) -> bool:
 
 
 def smallest_candidate_set(world: World) -> tuple[int, int]:
-    """Give the fewest linked rows that can be somebody's, less what was promised of them, and how many there are.
+    """Return the fewest linked rows that can be somebody's, less what was promised of them, and how many there are.
 
     For each person the adversary keeps the marks that fit all she knows: wherever a mark was released, the person was
     in the table, and the labels cover her values at that time. Whoever is among those candidates should be hidden

@@ -28,7 +28,7 @@ SITES = ix.levels([[ward, kind] for ward, kind in WARDS.items()], top="*")
 
 
 def policy(k=2, *, patients=None, visits=None, drugs=None, **more):
-    """Give a policy of patients, their visits, and the drugs of each visit."""
+    """Return a policy of patients, their visits, and the drugs of each visit."""
     return ix.TablesPolicy(
         tables={
             "patients": ix.LinkedTable(
@@ -46,7 +46,7 @@ def policy(k=2, *, patients=None, visits=None, drugs=None, **more):
 
 
 def tables(people):
-    """Give the tables of people, each as (age, [(ward, [drug, …]), …])."""
+    """Return the tables of people, each as (age, [(ward, [drug, …]), …])."""
     patients, visits, drugs = [], [], []
     for number, (age, stays) in enumerate(people):
         patients.append({"patient": f"p{number}", "age": age, "note": f"n{number % 2}"})
@@ -77,7 +77,7 @@ def ward_at(ward, level):
 
 
 def tree_at(person, node):
-    """Give the tree of a person at a node: her tuple, and the sorted trees of her visits."""
+    """Return the tree of a person at a node: her tuple, and the sorted trees of her visits."""
     age, stays = person
     visits = [
         (ward_at(ward, node[1]), tuple(sorted("*" if node[2] else drug for drug in given))) for ward, given in stays
@@ -90,7 +90,7 @@ def rows_of(person):
 
 
 def cost_at(people, node, k):
-    """Give the suppressed rows at a node, and the precision there, over the cells that the tables have."""
+    """Return the suppressed rows at a node, and the precision there, over the cells that the tables have."""
     shared = Counter(tree_at(person, node) for person in people)
     gone = [person for person in people if shared[tree_at(person, node)] < k]
     lost = cells = 0.0
@@ -266,7 +266,7 @@ def held(release):
 
 
 def failed(released, asked, **more):
-    """Give the names of the checks that released rows fail."""
+    """Return the names of the checks that released rows fail."""
     given = {name: pa.Table.from_pylist(rows) for name, rows in released.items()}
     return {check.name for check in ix.verify(given, asked, **more).checks if not check.passed}
 

@@ -35,7 +35,7 @@ FULL = {"lattice": ix.Lattice(), "samarati": ix.Samarati(), "datafly": ix.Datafl
 
 
 def holders(rows):
-    """Give the people of a group, and for each sensitive value those who have it."""
+    """Return the people of a group, and for each sensitive value those who have it."""
     having = defaultdict(set)
     for person, value in rows:
         having[value].add(person)
@@ -43,7 +43,7 @@ def holders(rows):
 
 
 def spread(having):
-    """Give how values are spread where each person counts once for each of her values."""
+    """Return how values are spread where each person counts once for each of her values."""
     total = sum(map(len, having.values()))
     return {value: len(people) / total for value, people in having.items()}
 
@@ -102,7 +102,7 @@ def policy_and_table(case, values, names):
 
 
 def groups_of(release, case, values):
-    """Give the people and values of each released group: the number of a row says which it was."""
+    """Return the people and values of each released group: the number of a row says which it was."""
     columns = [column.name for column in case.columns]
     groups = defaultdict(list)
     for row in release.table.to_pylist():

@@ -57,7 +57,7 @@ def test_means_are_of_the_rows_that_leave_as_worked_out_by_hand():
 
 
 def by_definition(values, k):
-    """Give the clusters of MDAV straight from its definition, on rows and distances, in exact numbers."""
+    """Return the clusters of MDAV straight from its definition, on rows and distances, in exact numbers."""
     left = sorted(map(Fraction, values))
     clusters = []
 
@@ -114,7 +114,7 @@ def test_every_release_is_made_by_the_definition_and_proved(rows, k, blank):
 
 
 def planted(change, column=None):
-    """Give what a proof finds in a release in which somebody changed the cells (ward, cost) of the table."""
+    """Return what a proof finds in a release in which somebody changed the cells (ward, cost) of the table."""
     column = column or ix.other(perturb=ix.Microaggregation(2))
     with ix.anonymize(STAYS, policy(column)) as release:
         rows = sorted(((row["ward"], row["cost"]) for row in release.table.to_pylist()), key=str)

@@ -77,7 +77,7 @@ RECORDED = {
 
 @functools.cache
 def rows_of(table: str) -> list[dict[str, Any]]:
-    """Give the rows of a table: quasi cells, and as sensitive ones texts and numbers."""
+    """Return the rows of a table: quasi cells, and as sensitive ones texts and numbers."""
     if table == "ward":
         return [{"ward": ward, "illness": illness, "age": age} for ward in WARDS for illness, age in WARDS[ward]]
     if ADULT is None:
@@ -108,7 +108,7 @@ def cells_of(table: str) -> pa.Table:
 
 @functools.cache
 def groups_of(table: str, column: str) -> list[Counter[Any]]:
-    """Give how often each sensitive value occurs in each group."""
+    """Return how often each sensitive value occurs in each group."""
     groups: dict[tuple[str, ...], Counter[Any]] = defaultdict(Counter)
     for row in rows_of(table):
         groups[tuple(row[name] for name in quasi_of(table))][row[column]] += 1
@@ -116,7 +116,7 @@ def groups_of(table: str, column: str) -> list[Counter[Any]]:
 
 
 def passes(table: str, column: str, *models: ix.PrivacyModel) -> list[bool]:
-    """Tell which models verify() finds to hold."""
+    """Return which models verify() finds to hold."""
     quasi = quasi_of(table)
     policy = ix.Policy(columns={name: ix.quasi() for name in quasi} | {column: ix.sensitive()}, privacy=models)
     columns, *checks = ix.verify(cells_of(table).select([*quasi, column]), policy).checks
@@ -130,7 +130,7 @@ LITTLE = 1e-7
 
 
 def peer() -> Any:
-    """Give pycanon; without it the test is skipped, and fails in CI, where scripts/check.py has installed it."""
+    """Return pycanon; without it the test is skipped, and fails in CI, where scripts/check.py has installed it."""
     try:
         import pycanon.anonymity
     except ImportError:

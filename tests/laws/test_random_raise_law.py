@@ -71,7 +71,7 @@ class Table:
     """The level below which no label of each column may be."""
 
     def task(self, draws: Draws | None = None) -> Task:
-        """Give it to an algorithm, counted here and not by an engine."""
+        """Return it to an algorithm, counted here and not by an engine."""
         case = self.case
         columns: dict[str, Any] = {
             column.name: ix.quasi(hierarchy_of(column), weight=column.weight, min_level=lowest or None)
@@ -122,7 +122,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 def content_of(recoding: LocalRecoding) -> Content:
-    """Give the released groups as everybody sees them: labels, and what else the rows have that carry them."""
+    """Return the released groups as everybody sees them: labels, and what else the rows have that carry them."""
     frequencies, pieces = recoding.frequencies, recoding.pieces
     texts = [
         [labels.texts[code] for code in codes] for labels, codes in zip(recoding.labels, recoding.codes, strict=True)
@@ -141,7 +141,7 @@ def suppressed_of(recoding: LocalRecoding) -> Counter[int]:
 
 
 def tuples_of(frequencies: FrequencyList) -> list[Labels]:
-    """Give the tuple of each entry."""
+    """Return the tuple of each entry."""
     columns = [
         [hierarchy.values[code] for code in frequencies.entry_codes(column).tolist()]
         for column, hierarchy in enumerate(frequencies.hierarchies)
@@ -171,7 +171,7 @@ def parts_of(rows: int, k: int) -> list[int]:
 
 
 def level_of(column: Column, lowest: int, value: str | None, label: str | None) -> int:
-    """Give a level on which a value has a label that covers more than the one below; 0 if it is the lowest one."""
+    """Return a level on which a value has a label that covers more than the one below; 0 if it is the lowest one."""
     paths = [column.path(other) for other in column.domain([None])]
     path = column.path(value)
 
@@ -183,7 +183,7 @@ def level_of(column: Column, lowest: int, value: str | None, label: str | None) 
 
 
 def script(recoding: LocalRecoding, wanted: dict[int, list[tuple[Labels, Counter[Rest]]]], table: Table) -> Scripted:
-    """Give the draws that divide the groups of a table and raise the parts to the labels that are wanted.
+    """Return the draws that divide the groups of a table and raise the parts to the labels that are wanted.
 
     ``wanted`` has for each group which of its rows are to have which labels.
     """
@@ -219,7 +219,7 @@ def script(recoding: LocalRecoding, wanted: dict[int, list[tuple[Labels, Counter
 
 
 def _order(recoding: LocalRecoding, goals: dict[tuple[int, Rest], list[int]], k: int) -> list[int]:
-    """Give a key to each row that is lined up: the part that it goes to. A group of one piece is lined up as one."""
+    """Return a key to each row that is lined up: the part that it goes to. A group of one piece is lined up as one."""
     pieces = recoding.pieces
     apart = [codes.tolist() for codes in recoding.frequencies.entries.codes.values()]
     number = Counter(pieces.groups.tolist())
@@ -236,7 +236,7 @@ def _order(recoding: LocalRecoding, goals: dict[tuple[int, Rest], list[int]], k:
 
 
 def _raised(recoding: LocalRecoding, fates: list[tuple[int, Labels]], table: Table) -> NDArray[np.uint64]:
-    """Give the draws that raise parts of groups to labels."""
+    """Return the draws that raise parts of groups to labels."""
     frequencies, pieces = recoding.frequencies, recoding.pieces
     tuples = tuples_of(frequencies)
     example = {
@@ -262,7 +262,7 @@ def _raised(recoding: LocalRecoding, fates: list[tuple[int, Labels]], table: Tab
 
 
 def below(table: Table, labels: Labels) -> list[Labels]:
-    """Give the tuples below the labels of a group."""
+    """Return the tuples below the labels of a group."""
     columns = zip(table.case.columns, labels, strict=True)
     values = [
         [label]
@@ -274,7 +274,7 @@ def below(table: Table, labels: Labels) -> list[Labels]:
 
 
 def other_table(table: Table, found: LocalRecoding, chosen: dict[Labels, Labels]) -> Table:
-    """Give the table in which all rows of a group have the tuple that was chosen for it; suppressed rows stay."""
+    """Return the table in which all rows of a group have the tuple that was chosen for it; suppressed rows stay."""
     tuples, apart = tuples_of(found.frequencies), found.frequencies.entries.codes
     texts = [[labels.texts[code] for code in codes] for labels, codes in zip(found.labels, found.codes, strict=True)]
     rows: list[Labels] = []
@@ -290,7 +290,7 @@ def other_table(table: Table, found: LocalRecoding, chosen: dict[Labels, Labels]
 
 
 def keeps_every_model(table: Table, released: Content) -> bool:
-    """Tell by the definitions whether each released group has what the models ask for."""
+    """Return by the definitions whether each released group has what the models ask for."""
     groups = list(released.values())
     if table.case.persons is not None:
         people = [{rest[-1] for rest in group} for group in groups]
@@ -368,7 +368,7 @@ class World:
 
 
 def ruled_out(world: World, algorithm: Any, draws: int) -> Iterator[tuple[Release, tuple[Row, ...]]]:
-    """Give releases with a table of equal groups that each excludes: it was never seen to give that release."""
+    """Return releases with a table of equal groups that each excludes: it was never seen to give that release."""
     tasks = {rows: world.task(rows) for rows in world.tables()}
 
     def release(rows: tuple[Row, ...]) -> Release | None:

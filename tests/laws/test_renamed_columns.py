@@ -44,7 +44,7 @@ DIGEST = "b1cc88157895090eb91f209459a72aacb5bb4b8d8441016e978111506120da92"
 
 
 def policy(names: Mapping[str, str] = NAMES, **more: Any) -> ix.Policy:
-    """Give a policy of the table in which some columns have new names."""
+    """Return a policy of the table in which some columns have new names."""
     columns = {
         "name": ix.identifier(),
         "birth_date": ix.quasi(BIRTH, rename=names.get("birth_date")),
@@ -145,7 +145,7 @@ def test_the_name_of_a_column_that_is_left_out_may_be_used() -> None:
 
 
 def kinds(folder: Path) -> dict[str, Any]:
-    """Give the table as frames of every kind, and as a file of every format."""
+    """Return the table as frames of every kind, and as a file of every format."""
     import duckdb
 
     found: dict[str, Any] = {
@@ -323,7 +323,7 @@ def releases(folder: Path, **more: Any) -> tuple[Path, Path]:
 
 
 def both(folder: Path, find: Any, **more: Any) -> tuple[Any, Any]:
-    """Give what is found in both releases, with the policy of each."""
+    """Return what is found in both releases, with the policy of each."""
     new, plain = releases(folder, **more)
     return find(new, policy(max_suppression=0.2)), find(plain, policy({}, max_suppression=0.2))
 

@@ -45,7 +45,7 @@ REVERSED = TABLE.take(list(range(ROWS))[::-1])
 
 
 def recoding_of(table: Any, algorithm: str, time_limit: float | None = None) -> tuple[Any, ...]:
-    """Give which rows of which tuple go to which group."""
+    """Return which rows of which tuple go to which group."""
     watch = Watch(time_limit=time_limit)
     chosen = choose_algorithm(algorithm, POLICY)
     with use_table(table) as rows, count(rows, POLICY, watch, algorithm=chosen) as counted:

@@ -70,7 +70,7 @@ KINDS: dict[str, Callable[[Path], Any]] = {
 
 
 def _spans(table: Any) -> list[Any]:
-    """Give the spans of a released table, whatever library it is of."""
+    """Return the spans of a released table, whatever library it is of."""
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
     if isinstance(table, duckdb.DuckDBPyRelation):

@@ -80,7 +80,7 @@ PROVED = [
 
 
 def with_cell(part: str, column: str, row: int, cell: str) -> dict[str, pa.Table]:
-    """Give the released tables with one other cell."""
+    """Return the released tables with one other cell."""
     cells = RELEASED[part][column].to_pylist()
     cells[row] = cell
     place = RELEASED[part].column_names.index(column)

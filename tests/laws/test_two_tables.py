@@ -34,7 +34,7 @@ def policy_of(*models, **more):
 
 
 def tables_of(quasi, sensitive):
-    """Give rows, the class first, as the two tables of a release."""
+    """Return rows, the class first, as the two tables of a release."""
     return {
         "quasi": table_of(("class_id", "who"), [tuple(map(str, row)) for row in quasi]),
         "sensitive": table_of(("class_id", "illness"), [tuple(map(str, row)) for row in sensitive]),
@@ -42,7 +42,7 @@ def tables_of(quasi, sensitive):
 
 
 def failed(verdict):
-    """Give the names of the checks that failed."""
+    """Return the names of the checks that failed."""
     return {check.name.split(" (")[0] for check in verdict.checks if not check.passed}
 
 
@@ -485,7 +485,7 @@ PATIENTS = ix.Policy(
 
 
 def source_of(kind, table, folder):
-    """Give a table as another kind, and what comes back for it."""
+    """Return a table as another kind, and what comes back for it."""
     import duckdb
     import pandas
     import polars
@@ -531,7 +531,7 @@ def as_arrow(table):
 
 
 def plain(cell):
-    """Give a cell in the way in which tables of different kinds can be compared."""
+    """Return a cell in the way in which tables of different kinds can be compared."""
     if cell in (None, "") or cell != cell:  # NaN is no cell either
         return None
     try:
@@ -541,7 +541,7 @@ def plain(cell):
 
 
 def texts(table):
-    """Give the rows of a table as a multiset of plain cells."""
+    """Return the rows of a table as a multiset of plain cells."""
     return Counter(
         zip(*([plain(cell) for cell in table[name].to_pylist()] for name in table.column_names), strict=True)
     )

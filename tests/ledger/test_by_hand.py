@@ -46,7 +46,7 @@ def draft(**changed: Any) -> Draft:
 
 
 def chain(number: int, **changed: Any) -> list[Entry]:
-    """Give so many entries that follow each other."""
+    """Return so many entries that follow each other."""
     entries: list[Entry] = []
     for place in range(number):
         entries.append(Entry.following(draft(**changed), place + 1, entries[-1].hash if entries else START))
@@ -850,7 +850,7 @@ def test_a_hierarchy_from_a_file_is_kept_with_its_rows(tmp_path: Path) -> None:
 
 
 def held(colluding: Any, recipient: str = "ward", **details: Any) -> list[int]:
-    """Give the entries that she holds, of those of ward, lab, the public, ward and office."""
+    """Return the entries that she holds, of those of ward, lab, the public, ward and office."""
     entries = [
         replace(one, recipient=name, details={"key": ["name"]} | details)
         for one, name in zip(chain(5), ("ward", "lab", "public", "ward", "office"), strict=True)

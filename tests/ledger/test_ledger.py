@@ -88,7 +88,7 @@ def ledger(tmp_path: Path) -> Iterator[ix.Ledger]:
 
 @pytest.fixture
 def anywhere(ledger_place: tuple[str, Path]) -> Iterator[ix.Ledger]:
-    """Give a ledger in SQLite, and once more in PostgreSQL."""
+    """Return a ledger in SQLite, and once more in PostgreSQL."""
     with ix.Ledger.create(ledger_place[0], ledger_place[1]) as made:
         yield made
 
@@ -500,7 +500,7 @@ def test_killed_in_the_middle_of_a_release_it_is_whole_or_was_never_there(tmp_pa
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Give a folder with a policy, a ledger, and tables of eight and of nine people."""
+    """Return a folder with a policy, a ledger, and tables of eight and of nine people."""
     (tmp_path / "policy.toml").write_text(ix.policy_toml(simple()), "utf-8")
     for number in (8, 9):
         rows = zip(*people(number).to_pydict().values(), strict=True)

@@ -36,7 +36,7 @@ def ledger(tmp_path: Path) -> Iterator[ix.Ledger]:
 
 
 def visits(*rows: str) -> pa.Table:
-    """Give a table of visits, each as "patient visit ward ill"."""
+    """Return a table of visits, each as "patient visit ward ill"."""
     cells = [row.split() for row in rows]
     return pa.table({name: [row[place] for row in cells] for place, name in enumerate(("who", "visit", "ward", "ill"))})
 
@@ -327,14 +327,14 @@ class World:
 
 
 def covers(label: str, value: str) -> bool:
-    """Tell whether a released label can stand for a value of either column."""
+    """Return whether a released label can stand for a value of either column."""
     if label in (value, "*") or (label in ("12", "34") and value in label):
         return True
     return len(label) == len(value) == 2 and all(one in ("*", other) for one, other in zip(label, value, strict=True))
 
 
 def bundles(world: World) -> list[list[str]]:
-    """Give the released visits that the adversary knows to be of one person: marks that share pseudonyms, in turn."""
+    """Return the released visits that the adversary knows to be of one person: marks that share pseudonyms, in turn."""
     marks = sorted({mark for _, rows in world.released for mark in rows})
     leader = {mark: mark for mark in marks}
 
@@ -350,7 +350,7 @@ def bundles(world: World) -> list[list[str]]:
 
 
 def can_be(world: World, shown: list[str], known: list[str]) -> bool:
-    """Tell whether released visits can be some known ones: each was there when the other was, and labels cover it."""
+    """Return whether released visits can be some known ones: each was there when the other was, and labels cover it."""
     if len(shown) != len(known):
         return False
     if not shown:
@@ -373,7 +373,7 @@ def can_be(world: World, shown: list[str], known: list[str]) -> bool:
 
 
 def fewest_people(world: World) -> int:
-    """Give the fewest people whose visits can be known ones of a person, less what was promised.
+    """Return the fewest people whose visits can be known ones of a person, less what was promised.
 
     The adversary knows of every visit whose it is, its true values at any time and in which releases it is. She follows
     the released rows by their marks, and pseudonyms tell her which are of one person. Rows are candidates for visits if
@@ -388,7 +388,7 @@ def fewest_people(world: World) -> int:
 
 
 def broken_people(world: World, policies: list[ix.Policy]) -> tuple[int, int, int, set[str]]:
-    """Give people, cells, the smallest cell and who is at risk, from nothing but released tables with their marks."""
+    """Return people, cells, the smallest cell and who is at risk, from nothing but released tables with their marks."""
     cells: dict[tuple[Any, ...], set[str]] = {}
     for bundle in bundles(world):
         histories = sorted(

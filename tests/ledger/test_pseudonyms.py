@@ -24,7 +24,7 @@ def ledger(tmp_path: Path) -> Iterator[ix.Ledger]:
 
 
 def visits(*rows: str) -> pa.Table:
-    """Give a table of visits, each as "patient visit ward ill"."""
+    """Return a table of visits, each as "patient visit ward ill"."""
     cells = [row.split() for row in rows]
     return pa.table({name: [row[place] for row in cells] for place, name in enumerate(("who", "visit", "ward", "ill"))})
 

@@ -74,7 +74,7 @@ def store(ledger_place: tuple[str, Path]) -> Iterator[Store]:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Store]:
-    """Give a ledger in a file with one release, for what is the same in every database."""
+    """Return a ledger in a file with one release, for what is the same in every database."""
     with Store.create(tmp_path / "ledger.db") as made:
         enter(made)
         yield made
@@ -82,7 +82,7 @@ def small(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def filled(store: Store) -> Store:
-    """Give a ledger with four releases."""
+    """Return a ledger with four releases."""
     for number in range(1, 5):
         enter(store, recipient=f"recipient {number}", source="main" if number < 4 else "other")
     return store
@@ -107,7 +107,7 @@ def tamper(store: Store, *statements: str, **values: Any) -> None:
 
 
 def failed(store: Store, head: str | None = None) -> dict[str, str]:
-    """Give the checks that fail, with what they say."""
+    """Return the checks that fail, with what they say."""
     return {check.name: check.detail for check in store.verify(head).checks if not check.passed}
 
 
@@ -999,7 +999,7 @@ answer = partial(commands.answer, "ledger")
 
 @pytest.fixture
 def released(store: Store, tmp_path: Path) -> Entry:
-    """Give an entry that holds a real release."""
+    """Return an entry that holds a real release."""
     save_examples(tmp_path)
     policy = ix.read_policy(tmp_path / "hospital.toml")
     release = ix.anonymize(tmp_path / "hospital.csv", policy)
@@ -1145,7 +1145,7 @@ def test_a_command_without_a_ledger_says_which_option_is_missing() -> None:
 
 @pytest.fixture
 def witnessed(ledger_place: tuple[str, Path], tmp_path: Path) -> Iterator[Store]:
-    """Give a ledger with three releases whose heads are noted in a file."""
+    """Return a ledger with three releases whose heads are noted in a file."""
     url, folder = ledger_place
     with Store.create(url, folder=folder, witness=tmp_path / "heads") as made:
         for _ in range(3):

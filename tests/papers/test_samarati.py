@@ -293,7 +293,7 @@ def test_figure_11_the_matrix_of_distance_vectors():
 
 
 def _tuples_of_figure_6(matrix):
-    """Tell where the rows of Figure 6 stand in the matrix: its codes number the sorted values of each column."""
+    """Return where the rows of Figure 6 stand in the matrix: its codes number the sorted values of each column."""
     values = [sorted({row[column] for row in FIGURE_6}) for column in range(5)]
     positions = {tuple(codes): position for position, codes in enumerate(matrix.codes.T.tolist())}
     return [positions[tuple(values[column].index(cell) for column, cell in enumerate(row))] for row in FIGURE_6]

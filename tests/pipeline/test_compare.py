@@ -84,7 +84,7 @@ def trial_of(algorithm: Any, policy: ix.Policy | None = None, **more: Any) -> Tr
 
 
 def made_alone(policy: ix.Policy, algorithm: str) -> ix.Release | ix.IndistinctError:
-    """Give the release that ``anonymize`` makes, or the error that it raises."""
+    """Return the release that ``anonymize`` makes, or the error that it raises."""
     try:
         return ix.anonymize(TABLE, policy, algorithm=algorithm)
     except (ix.InfeasibleError, ix.PolicyError, ix.VerificationError) as error:
@@ -325,7 +325,7 @@ def test_a_cancelled_comparison_ends() -> None:
 
 
 def loading(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Made, list[bool]]:
-    """Give an algorithm whose first run imports a module, and the list of its runs: was the module there?"""
+    """Return an algorithm whose first run imports a module, and the list of its runs: was the module there?"""
     monkeypatch.delitem(sys.modules, name, raising=False)
     runs: list[bool] = []
 
@@ -523,7 +523,7 @@ def test_the_chart_puts_the_best_on_top() -> None:
 
 
 def bars(drawn: str) -> list[tuple[float, str | None]]:
-    """Give the width and the colour of each bar."""
+    """Return the width and the colour of each bar."""
     return [
         (float(element.get("width", "nan")), element.get("stroke"))
         for element in ElementTree.fromstring(drawn).iter(f"{SVG}rect")

@@ -394,7 +394,7 @@ def schema():
 
 
 def as_json(text):
-    """Give a TOML document as JSON has it; dates become text."""
+    """Return a TOML document as JSON has it; dates become text."""
     return json.loads(json.dumps(tomllib.loads(text), default=lambda value: value.isoformat()))
 
 

@@ -142,7 +142,7 @@ LABELS = {0: {"a": "a", "b": "b", "c": "c"}, 1: {"a": "ab", "b": "ab", "c": "c"}
 
 
 def distribution(table: Counter[str], k: int, share: float, nodes: dict[tuple[int, ...], float]) -> dict[object, float]:
-    """Give the probability of every outcome, levels with the released rows of each label, by hand."""
+    """Return the probability of every outcome, levels with the released rows of each label, by hand."""
     found: dict[object, float] = {}
     for (level,), weight in nodes.items():
         sizes: Counter[str] = Counter()
@@ -157,7 +157,7 @@ def distribution(table: Counter[str], k: int, share: float, nodes: dict[tuple[in
 
 
 def excess(of: dict[object, float], over: dict[object, float], epsilon: float) -> float:
-    """Give what is left of one distribution beyond e^ε times the other: δ must be no less."""
+    """Return what is left of one distribution beyond e^ε times the other: δ must be no less."""
     return sum(max(0.0, chance - math.exp(epsilon) * over.get(outcome, 0.0)) for outcome, chance in of.items())
 
 
@@ -414,7 +414,9 @@ def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told_by(rows: list[dict[str, object]], kind: str, policy: ix.Policy, folder: Path) -> object:
-    """Give all that leaves the house: the files, the manifest, the rows and their types, and what the release shows."""
+    """Return all that leaves the house: the files, the manifest, the rows and their types, and what the release
+    shows.
+    """
     folder.mkdir()
     frame = pd.DataFrame(rows, dtype=None if kind == "pandas" else object)
     source: object = folder / f"people.{kind}"

@@ -50,7 +50,7 @@ CELLS = (
 
 @st.composite
 def sample_and_people(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """Give people, and a sample of them."""
+    """Return people, and a sample of them."""
     people = draw(st.lists(st.tuples(*CELLS), min_size=4, max_size=40))
     sample = [one for one in people if draw(st.integers(0, 3)) == 0]
     return sample or people[:1], people

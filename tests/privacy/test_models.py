@@ -43,7 +43,7 @@ NUMBERS = ("1", "2", "5", "10")
 
 
 def said(model: ix.PrivacyModel) -> str:
-    """Give a model in a few words."""
+    """Return a model in a few words."""
     return " ".join(str(value) for value in model.describe().values())
 
 
@@ -157,7 +157,7 @@ def satisfied(
     names: Sequence[str] = ("illness",),
     paths: Mapping[str, Path] | None = None,
 ) -> list[bool]:
-    """Tell which groups of rows satisfy a model, by its definition; the groups are all that is released."""
+    """Return which groups of rows satisfy a model, by its definition; the groups are all that is released."""
     if isinstance(model, ix.KAnonymity):
         return [len(group) >= model.k for group in groups]
     if isinstance(model, ix.ProsecutorRisk):
@@ -233,7 +233,7 @@ def label_rows() -> st.SearchStrategy[list[list[str]]]:
 
 
 def path_in(listed: Sequence[Sequence[str]]) -> Path:
-    """Give the path of a value; a missing one goes straight to the top."""
+    """Return the path of a value; a missing one goes straight to the top."""
     known = {row[0]: row for row in listed}
     return lambda value: [None, None, "any"] if value is None else known[value]
 
@@ -254,7 +254,7 @@ def grouped(rows: Sequence[Row], positions: Sequence[int]) -> dict[tuple[Value, 
 def groups_of(
     groups: Sequence[Sequence[Row]], names: Sequence[str], listed: Mapping[str, Sequence[Sequence[str]]] | None = None
 ) -> Groups:
-    """Give groups of rows in the package's terms."""
+    """Return groups of rows in the package's terms."""
     tallies = {}
     for position, name in enumerate(names):
         cells = [(number, row[1][position]) for number, group in enumerate(groups) for row in group]
@@ -268,7 +268,7 @@ def groups_of(
 
 
 def values_of(*groups: Mapping[Value, int]) -> list[list[Row]]:
-    """Give groups of rows of which only one sensitive column matters, by the counts of its values."""
+    """Return groups of rows of which only one sensitive column matters, by the counts of its values."""
     return [[((), (value,)) for value, count in group.items() for _ in range(count)] for group in groups]
 
 
@@ -472,7 +472,7 @@ def _merged(groups: Groups, into: np.ndarray) -> Groups:
 
 
 def _stays_satisfied(model: ix.PrivacyModel, groups: Groups, into: np.ndarray) -> bool:
-    """Tell whether every satisfied group lies in a satisfied one after merging."""
+    """Return whether every satisfied group lies in a satisfied one after merging."""
     return bool((model.satisfied(_merged(groups, into))[into] | ~model.satisfied(groups)).all())
 
 
@@ -567,7 +567,7 @@ def outcome(given: Task3, node: brute_force.Node) -> brute_force.Outcome:
 def without_failing(
     given: Task3, rows: Sequence[Row], kept: Sequence[int], columns: Sequence[int], models: Sequence[ix.PrivacyModel]
 ) -> list[int]:
-    """Give the kept rows whose group over these columns satisfies every model."""
+    """Return the kept rows whose group over these columns satisfies every model."""
     groups: dict[tuple[Value, ...], list[int]] = {}
     for number in kept:
         groups.setdefault(tuple(rows[number][column] for column in columns), []).append(number)

@@ -28,7 +28,7 @@ Counts = Mapping[str | None, int]
 
 
 def counted(*groups: Counts, column: str = "ill", whole: int = 0, hierarchy: ix.Hierarchy | None = None) -> Groups:
-    """Give groups by the counts of their sensitive values; ``whole`` people have them where it is not 0."""
+    """Return groups by the counts of their sensitive values; ``whole`` people have them where it is not 0."""
     texts = sorted({value for group in groups for value in group}, key=lambda text: (text is None, text or ""))
     entries = [
         (number, texts.index(value), count) for number, group in enumerate(groups) for value, count in group.items()

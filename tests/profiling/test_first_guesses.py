@@ -28,7 +28,7 @@ MADE = (
 
 @pytest.fixture(scope="module")
 def benchmark() -> Any:
-    """Give the module of the benchmark of init, which is no part of the package."""
+    """Return the module of the benchmark of init, which is no part of the package."""
     sys.path.insert(0, str(ROOT))
     try:
         from benchmarks import init

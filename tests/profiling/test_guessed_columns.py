@@ -28,7 +28,7 @@ def drawn(values: list[str], rows: int = 300) -> list[str]:
 
 
 def kind_of(name: str, values: list[str]) -> str:
-    """Give the kind of the guessed hierarchy."""
+    """Return the kind of the guessed hierarchy."""
     hierarchy = guess(name, values).hierarchy
     assert hierarchy is not None
     return hierarchy.kind

@@ -18,7 +18,7 @@ def cells(*values: str, seed: int = 1) -> list[str]:
 
 
 def guessed(**columns: list[str]) -> dict[str, tuple[str, str]]:
-    """Give the role of each column, and why."""
+    """Return the role of each column, and why."""
     found = profile(pa.table(columns)).columns
     return {column.name: (column.role, column.reason) for column in found}
 

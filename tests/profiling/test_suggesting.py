@@ -37,7 +37,7 @@ def people(**more: list[str]) -> pa.Table:
 
 
 def drawn(*values: str, seed: int = 2) -> list[str]:
-    """Give cells drawn from some values: those that stand there twice are twice as likely."""
+    """Return cells drawn from some values: those that stand there twice are twice as likely."""
     chance = random.Random(seed)
     return [chance.choice(values) for _ in range(ROWS)]
 
@@ -67,12 +67,12 @@ def test_every_sensitive_column_gets_a_model_where_that_costs_little() -> None:
 
 
 def rare(most: int, beside: str, name: str = "income") -> pa.Table:
-    """Give people of whom so many of twenty have one value, and the others another."""
+    """Return people of whom so many of twenty have one value, and the others another."""
     return people(**{name: [("none" if row % 20 < most else beside) for row in range(ROWS)]})
 
 
 def limits(table: pa.Table) -> dict[str | None, dict[str, float]]:
-    """Give the values that are limited by name."""
+    """Return the values that are limited by name."""
     found = suggested_policy(profile(table)).privacy
     return {
         one.column: dict(one.alpha) for one in found if isinstance(one, ix.AlphaK) and not isinstance(one.alpha, float)
@@ -325,7 +325,7 @@ def test_how_often_groups_are_alike_is_that_of_all_groups(rows: list[tuple[int, 
 
 
 def namesakes(births: list[str], **more: list[str]) -> pa.Table:
-    """Give rows with twenty different names, and the births that are given."""
+    """Return rows with twenty different names, and the births that are given."""
     chance = random.Random(5)
     names = [f"name {row % 20}" for row in range(ROWS)]
     return pa.table({"name": names, "birthday": births, "town": [chance.choice("abcd") for _ in names], **more})

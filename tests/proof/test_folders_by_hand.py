@@ -106,7 +106,7 @@ PROVED: dict[str, list[tuple[str, str]]] = {
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Give a release of each form, made once; whoever changes one brings it back."""
+    """Return a release of each form, made once; whoever changes one brings it back."""
     place = tmp_path_factory.mktemp("folders")
     made = {}
     for name, (policy, original) in FORMS.items():
@@ -117,7 +117,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def saying(folders: dict[str, Path]) -> Iterator[Any]:
-    """Give what has a manifest say something else, until the test ends."""
+    """Return what has a manifest say something else, until the test ends."""
     before = {name: (folder / "manifest.json").read_text("utf-8") for name, folder in folders.items()}
 
     def change(form: str, **said: Any) -> Path:

@@ -48,7 +48,7 @@ def described() -> dict[str, Any]:
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """Give the described policy with another value at a path; an ellipsis takes it out."""
+    """Return the described policy with another value at a path; an ellipsis takes it out."""
     said = described()
     *above, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     holder: Any = said
@@ -133,7 +133,7 @@ def test_what_no_policy_of_ours_says_is_refused(path: str, value: Any) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a release that a recipient may get."""
+    """Return the folder of a release that a recipient may get."""
     place = tmp_path_factory.mktemp("alone") / "release"
     cells = {"age": ["31", "32", "41", "42"] * 2, "zip": ["1011", "1012", "1011", "1012"] * 2, "ill": ["a", "b"] * 4}
     columns = {"age": ix.quasi(ix.intervals(5, 10)), "zip": ix.quasi(ix.prefix()), "ill": ix.sensitive()}
@@ -143,7 +143,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def alone(folder: Path, into: Path, *path: str | int, value: Any) -> str:
-    """Give what a recipient is told of a release whose manifest says something else at a path."""
+    """Return what a recipient is told of a release whose manifest says something else at a path."""
     said: Any = json.loads((folder / "manifest.json").read_text("utf-8"))
     holder = said
     for part in path[:-1]:
@@ -182,7 +182,7 @@ K_CHECK = Check(**OF_K)  # type: ignore[arg-type]
 
 
 def stated(**more: Any) -> str:
-    """Give what is wrong with the manifest for whom its policy is the only one."""
+    """Return what is wrong with the manifest for whom its policy is the only one."""
     own = {"policy": policy_described(POLICY), "policy_sha256": DIGEST, "verdict": verdict(checks=[OF_COLUMNS, OF_K])}
     said = MANIFEST | own | more
     check = statements.manifest_check(said, POLICY, FOUND, [COLUMNS_CHECK, K_CHECK], is_stated=True)
@@ -314,7 +314,7 @@ MADE = [Check(name, True, detail) for name, detail in ALONE if name.split()[0] n
 
 
 def mistakes(checks: Any, policy: ix.Policy | None = None, **more: Any) -> list[str]:
-    """Give what is wrong with checks of which only who has the policy can make some."""
+    """Return what is wrong with checks of which only who has the policy can make some."""
     said = described()
     said["columns"]["ill"]["missing_codes"] = 1
     said |= more

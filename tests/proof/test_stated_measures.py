@@ -36,7 +36,7 @@ COLUMNS = {
 
 
 def made(algorithm: str, **more: Any) -> ix.Policy:
-    """Give a policy for the table."""
+    """Return a policy for the table."""
     given = {"privacy": [ix.KAnonymity(3)], "max_suppression": 0.4, "one_row_per_person": "person" not in more}
     return ix.Policy(columns=COLUMNS, algorithm=algorithm, **(given | more))
 

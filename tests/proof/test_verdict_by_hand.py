@@ -47,7 +47,7 @@ BY_COLUMN = table(age=["1-2"] * 3 + ["3-4"] * 3, sex=list("mmmfff"), ill=list("x
 
 
 def judged(released: Any, policy: ix.Policy = POLICY, **more: Any) -> dict[str, tuple[bool, str]]:
-    """Give each check of a table by its name: whether it passed, and what it says."""
+    """Return each check of a table by its name: whether it passed, and what it says."""
     return {check.name: (check.passed, check.detail) for check in ix.verify(released, policy, **more).checks}
 
 

@@ -71,7 +71,7 @@ def with_rows(table, rows):
 
 
 def failed(verdict):
-    """Give the names of the checks that failed."""
+    """Return the names of the checks that failed."""
     return {check.name.split(" (")[0] for check in verdict.checks if not check.passed}
 
 
@@ -343,7 +343,7 @@ def test_a_manifests_node_is_only_a_hint(folder, original, node):
 
 
 def lie(path, value):
-    """Give what makes a manifest say something else at a path such as policy.privacy.0.k."""
+    """Return what makes a manifest say something else at a path such as policy.privacy.0.k."""
 
     def change(said):
         *way, last = path.split(".")
@@ -570,7 +570,7 @@ def test_a_blank_row_with_the_sensitive_cell_of_an_ineligible_row_is_caught():
 
 
 def judged(case, rows, notes):
-    """Tell by definition whether rows (labels and a note each) are an honest release of a case.
+    """Return by definition whether rows (labels and a note each) are an honest release of a case.
 
     Some node explains every row one to one; every quasi-identifier has k; and no more rows are gone than must be,
     save Datafly's smallest group that hides fewer than k suppressed ones.

@@ -151,7 +151,7 @@ NOT_THOSE = "verdict does not list the checks that the recount makes"
 
 
 def told(by: Policy = POLICY, found: Recount = FOUND, /, **changed: Any) -> str:
-    """Give what is wrong with the manifest when some statements are changed; an ellipsis takes one out."""
+    """Return what is wrong with the manifest when some statements are changed; an ellipsis takes one out."""
     own = {"verdict": verdict(checks=[*MANIFEST["verdict"]["checks"], *in_people(by)])}
     said = {name: value for name, value in (MANIFEST | own | changed).items() if value is not ...}
     recount = [Check("k", False, "one fails")] if changed.get("verdict") is FAILED else [COLUMNS_CHECK]
@@ -166,7 +166,7 @@ def verdict(**changed: Any) -> dict[str, Any]:
 
 
 def in_people(by: Policy) -> list[dict[str, Any]]:
-    """Give the checks that are made while rows still say whose they are."""
+    """Return the checks that are made while rows still say whose they are."""
     k = {"name": f"people: {K}", "passed": True, "detail": "2 groups, the smallest of 2 people"}
     rows = {"name": "people: manifest", "passed": True, "detail": "the rows have the people of the manifest"}
     return ([rows] if by.links_rows else [k, rows]) if by.person_columns else []

@@ -690,7 +690,7 @@ def test_as_many_rows_are_matched_as_can_be(data: st.DataObject) -> None:
 
 
 def _most_matched(fits: list[list[bool]], wanted: list[int], counts: list[int]) -> int:
-    """Give how many rows find one of their own, each tuple taken apart into its rows."""
+    """Return how many rows find one of their own, each tuple taken apart into its rows."""
     places = [other for other, count in enumerate(counts) for _ in range(count)]
     holder: dict[int, int] = {}
 

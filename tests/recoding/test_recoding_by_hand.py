@@ -86,7 +86,7 @@ ROWS: list[tuple[Cell, ...]] = [("1", "f"), ("1", "f"), ("2", "f"), ("3", "m"), 
 
 
 def tuples_of(frequencies: FrequencyList) -> list[tuple[Cell, ...]]:
-    """Give the cells of each entry, in the list's own order."""
+    """Return the cells of each entry, in the list's own order."""
     columns = [
         [hierarchy.values[code] for code in frequencies.entry_codes(column)]
         for column, hierarchy in enumerate(frequencies.hierarchies)
@@ -107,7 +107,7 @@ def at(frequencies: FrequencyList, node: tuple[int, ...], *suppressed: tuple[Cel
 
 
 def where(recoding: Any) -> dict[tuple[Cell, ...], list[tuple[int, int]]]:
-    """Give the group and the rows of each tuple's pieces."""
+    """Return the group and the rows of each tuple's pieces."""
     pieces, found = recoding.as_pieces(), {}
     names = tuples_of(recoding.frequencies)
     for entry, rows, group in zip(pieces.tuples, pieces.rows, pieces.groups, strict=True):
@@ -406,7 +406,7 @@ def test_labels_at_a_level_and_at_all_of_them() -> None:
 
 
 def lowest(cells: Sequence[Cell], groups: Sequence[int], hierarchy: ix.Hierarchy, kind: Any = "ranges") -> list[Any]:
-    """Give the label of each group of a column with its level, values and rows; the cells are different ones."""
+    """Return the label of each group of a column with its level, values and rows; the cells are different ones."""
     frequencies = counted([(cell,) for cell in cells], {"x": hierarchy})
     order = [list(cells).index(row[0]) for row in tuples_of(frequencies)]
     group_of = np.array([groups[place] for place in order])

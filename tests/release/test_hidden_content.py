@@ -45,7 +45,7 @@ POLICY = ix.Policy(
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory):
-    """Give a release of each format, made once."""
+    """Return a release of each format, made once."""
     folder = tmp_path_factory.mktemp("formats")
     FRAME.assign(ill=FRAME["ill"].replace("=1", "1")).to_excel(folder / "t.xlsx", index=False)
     pyreadstat.write_dta(FRAME, str(folder / "t.dta"))
@@ -61,7 +61,7 @@ def releases(tmp_path_factory):
 
 
 def book(change: Callable[[Any], object]) -> Callable[[Path], None]:
-    """Give what changes a workbook."""
+    """Return what changes a workbook."""
 
     def do(path: Path) -> None:
         found = openpyxl.load_workbook(path)
@@ -72,7 +72,7 @@ def book(change: Callable[[Any], object]) -> Callable[[Path], None]:
 
 
 def part(name: str, *change: bytes) -> Callable[[Path], None]:
-    """Give what puts a part into a workbook, or replaces bytes of one."""
+    """Return what puts a part into a workbook, or replaces bytes of one."""
 
     def do(path: Path) -> None:
         with zipfile.ZipFile(path) as file:
@@ -86,7 +86,7 @@ def part(name: str, *change: bytes) -> Callable[[Path], None]:
 
 
 def arrow(write: Callable[[Any, Any], None], **options: Any) -> Callable[[Path], None]:
-    """Give what writes an Arrow file anew."""
+    """Return what writes an Arrow file anew."""
 
     def do(path: Path) -> None:
         with pa.OSFile(str(path)) as source:
@@ -111,7 +111,7 @@ def sav(**more: Any) -> Callable[[Path], None]:
 
 
 def text(*change: bytes) -> Callable[[Path], None]:
-    """Give what puts bytes in the place of others, once, or around them where there is one alone."""
+    """Return what puts bytes in the place of others, once, or around them where there is one alone."""
 
     def do(path: Path) -> None:
         content = path.read_bytes()
@@ -125,7 +125,7 @@ def lines(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
 
 
 def second_of(keys: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
-    """Give what changes the object on the second line of JSON lines."""
+    """Return what changes the object on the second line of JSON lines."""
 
     def do(path: Path) -> None:
         first, second, *others = path.read_text("utf-8").splitlines(keepends=True)
@@ -136,7 +136,7 @@ def second_of(keys: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Pat
 
 
 def columnar(change: Callable[[Any], Any] = lambda table: table, **options: Any) -> Callable[[Path], None]:
-    """Give what writes a Parquet file anew."""
+    """Return what writes a Parquet file anew."""
 
     def do(path: Path) -> None:
         parquet.write_table(change(parquet.read_table(path)), path, **({"store_schema": False} | options))
@@ -145,7 +145,7 @@ def columnar(change: Callable[[Any], Any] = lambda table: table, **options: Any)
 
 
 def with_column(name: str, made: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Give what exchanges a column of a table."""
+    """Return what exchanges a column of a table."""
     return lambda table: table.set_column(table.column_names.index(name), name, made(table[name].combine_chunks()))
 
 

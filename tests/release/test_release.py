@@ -40,7 +40,7 @@ def release():
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """Give every file below a folder, hidden ones too, with its content; folders as names with a slash."""
+    """Return every file below a folder, hidden ones too, with its content; folders as names with a slash."""
     return {
         str(path.relative_to(folder)) + ("/" if path.is_dir() else ""): b"" if path.is_dir() else path.read_bytes()
         for path in folder.rglob("*")

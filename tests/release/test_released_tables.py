@@ -22,7 +22,7 @@ def policy(**more: Any) -> ix.Policy:
 
 
 def cells(released: ReleasedTables) -> dict[str, list[tuple[Any, ...]]]:
-    """Give the rows of each table, sorted."""
+    """Return the rows of each table, sorted."""
     with released.rows() as tables:
         return {
             name: sorted(tuple(row.values()) for row in rows.texts(rows.columns()).read_all().to_pylist())

@@ -80,7 +80,7 @@ def copy(signed: Path, tmp_path: Path) -> Path:
 
 
 def policy_of(folder: Path) -> ix.TablesPolicy | None:
-    """Give the policy of linked tables; others are judged by their manifest."""
+    """Return the policy of linked tables; others are judged by their manifest."""
     return linked_policy() if (folder / "patients.csv").exists() else None
 
 

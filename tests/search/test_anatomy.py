@@ -32,7 +32,7 @@ COUNTS = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 
 
 def task_of(tuples, values, *models, **more):
-    """Give a task over one quasi column: so many rows for each pair of a tuple and a value."""
+    """Return a task over one quasi column: so many rows for each pair of a tuple and a value."""
     counts = Counter(zip(tuples, values, strict=True))
     names = [sorted(set(part)) for part in (tuples, values)]
     codes = [np.array([known.index(pair[side]) for pair in counts], np.uint64) for side, known in enumerate(names)]
@@ -52,13 +52,13 @@ def values_of(counts):
 
 
 def task_of_counts(counts, *models, **more):
-    """Give a task of people who all differ, so many of them with each value."""
+    """Return a task of people who all differ, so many of them with each value."""
     values = values_of(counts)
     return task_of([f"p{number:04}" for number in range(len(values))], values, *models, **more)
 
 
 def classes_of(found):
-    """Give the rows of each class as pairs of a tuple and a value, one for each row."""
+    """Return the rows of each class as pairs of a tuple and a value, one for each row."""
     frequencies, pieces = found.frequencies, found.pieces
     who = [frequencies.hierarchies[0].values[code] for code in frequencies.entry_codes(0)]
     illness = [frequencies.sensitive["illness"].values[code] for code in frequencies.entries.codes["illness"]]
@@ -71,7 +71,7 @@ def classes_of(found):
 
 
 def refused(task, algorithm):
-    """Give the answer, or None if there is none."""
+    """Return the answer, or None if there is none."""
     try:
         return algorithm.run(task, Watch())
     except ix.InfeasibleError:

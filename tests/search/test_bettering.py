@@ -23,7 +23,7 @@ from search.test_mingen_cell import task_for
 
 
 def released(task: Task, recoding: LocalRecoding) -> dict[tuple[str, ...], Counter[str]]:
-    """Give the values of each combination of labels, and see that the labels cover the rows that carry them."""
+    """Return the values of each combination of labels, and see that the labels cover the rows that carry them."""
     frequencies, pieces = task.frequencies, recoding.pieces
     texts = [labels.texts for labels in recoding.labels]
     found: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)

@@ -31,7 +31,7 @@ def task_for(table, policy):
 
 
 def random_table(rows, seed=0, columns=3):
-    """Give a table over balanced hierarchies of eight values, common values more often, and its policy's columns."""
+    """Return a table over balanced hierarchies of eight values, common values more often, and its policy's columns."""
     generator = np.random.default_rng(seed)
     listed = [[str(n), f"{n // 2}-", f"{n // 4}--", "*"] for n in range(8)]
     names = [f"c{column}" for column in range(columns)]
@@ -89,7 +89,9 @@ def test_it_is_as_precise_as_mingen_on_small_tables(case):
 
 
 def texts_by_level(task):
-    """Give the labels of each column, those of all levels together; a value whose labels are all it is counts once."""
+    """Return the labels of each column, those of all levels together; a value whose labels are all it is counts
+    once.
+    """
     return [
         [text for level in hierarchy.labels for text in level if text is not None]
         for hierarchy in task.frequencies.hierarchies

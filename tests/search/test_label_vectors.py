@@ -61,7 +61,7 @@ def partitions(rows: Sequence[int]) -> Iterator[list[list[int]]]:
 
 
 def names_of(part: Sequence[Row]) -> list[tuple[float, tuple[str, str]]]:
-    """Give what a group may be called, and what a row loses by it."""
+    """Return what a group may be called, and what a row loses by it."""
     found = []
     for city, sex in product(range(3), range(2)):
         labels = {
@@ -73,7 +73,7 @@ def names_of(part: Sequence[Row]) -> list[tuple[float, tuple[str, str]]]:
 
 
 def least_loss(rows: Sequence[Row], m: int) -> float:
-    """Give the least NCP of a release with a group of balanced values for each combination of labels."""
+    """Return the least NCP of a release with a group of balanced values for each combination of labels."""
     best = 1.0
     for grouping in partitions(range(len(rows))):
         parts, lost = [], 0

@@ -145,7 +145,7 @@ LETTERS = [["a", "vowel", "*"], ["e", "vowel", "*"], ["b", "consonant", "*"], ["
 
 
 def cover_of(values, listed, is_ordered):
-    """Give the text of the narrowest label over some values, and the ground values under it, the obvious way."""
+    """Return the text of the narrowest label over some values, and the ground values under it, the obvious way."""
     paths = {row[0]: row for row in listed}
     values = sorted(values, key=lambda value: (value is None, int(value) if is_ordered and value else 0, value or ""))
     if len(values) == 1:

@@ -112,7 +112,7 @@ class AsPrinted:
 
 
 def two_tables(quasi, sensitive, columns=QUASI, values=("Illness",)):
-    """Give printed tables as Arrow tables."""
+    """Return printed tables as Arrow tables."""
     return {
         "quasi": table_of(("class_id", *columns), [tuple(map(str, row)) for row in quasi]),
         "sensitive": table_of(("class_id", *values), [tuple(map(str, row)) for row in sensitive]),
@@ -120,12 +120,12 @@ def two_tables(quasi, sensitive, columns=QUASI, values=("Illness",)):
 
 
 def released_rows(release):
-    """Give both tables of a release as the adversary reads them."""
+    """Return both tables of a release as the adversary reads them."""
     return tuple(adversary.rows_of(release.tables[name]) for name in ("quasi", "sensitive"))
 
 
 def without_numbers(quasi, sensitive):
-    """Give the classes of two tables, whatever their numbers are."""
+    """Return the classes of two tables, whatever their numbers are."""
     values = adversary.classes(sensitive)
     return Counter(
         (frozenset(Counter(rows).items()), frozenset(Counter(values.get(name, [])).items()))
@@ -134,7 +134,7 @@ def without_numbers(quasi, sensitive):
 
 
 def failed(verdict):
-    """Give the names of the checks that failed."""
+    """Return the names of the checks that failed."""
     return {check.name.split(" (")[0] for check in verdict.checks if not check.passed}
 
 
@@ -281,7 +281,7 @@ def small_policy(alpha, k, **more):
 
 
 def released_or_refused(table, policy, algorithm):
-    """Give both tables of a proved release and the number of suppressed rows, or None if there is no release."""
+    """Return both tables of a proved release and the number of suppressed rows, or None if there is no release."""
     try:
         release = ix.anonymize(table, policy, algorithm=algorithm)
     except ix.InfeasibleError:

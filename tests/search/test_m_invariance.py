@@ -84,7 +84,7 @@ def policy(*models: ix.PrivacyModel, **more: Any) -> ix.Policy:
 
 
 def with_role(name: str, column: Any, asked: ix.Policy) -> ix.Policy:
-    """Give the policy with another role for one column."""
+    """Return the policy with another role for one column."""
     return replace(asked, columns={**asked.columns, name: column}, quasi_identifiers=None)
 
 
@@ -98,7 +98,7 @@ def ledger(tmp_path: Path) -> Iterator[ix.Ledger]:
 
 
 def is_covered(value: str, label: str) -> bool:
-    """Tell whether a label of these hierarchies can stand for a value."""
+    """Return whether a label of these hierarchies can stand for a value."""
     if label in ("*", value):
         return True
     if "-" in label:
@@ -108,7 +108,7 @@ def is_covered(value: str, label: str) -> bool:
 
 
 def groups_of(release: ix.Release) -> dict[tuple[str, str], Counter[str]]:
-    """Give the values of each group of one released table, by its labels."""
+    """Return the values of each group of one released table, by its labels."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for age, zip_code, ill in zip(*(release.table[name].to_pylist() for name in COLUMNS[1:]), strict=True):
         found[age, zip_code][ill] += 1
@@ -124,7 +124,7 @@ def classes_of(release: ix.Release) -> dict[str, Counter[str]]:
 
 
 def possible(rows: Sequence[Row], release: ix.Release) -> dict[str, list[set[str]]]:
-    """Give for each person the value sets of the groups that she may be in: those whose labels cover her values."""
+    """Return for each person the value sets of the groups that she may be in: those whose labels cover her values."""
     groups = groups_of(release)
     return {
         name: [
@@ -397,7 +397,9 @@ STEPS = 4
 
 
 def members(ledger: ix.Ledger, number: int) -> dict[str, int]:
-    """Give the group of each person in a release: what the adversary is taken to know, from the ledger's own notes."""
+    """Return the group of each person in a release: what the adversary is taken to know, from the ledger's own
+    notes.
+    """
     import pyarrow.parquet
 
     from indistinct.ledger.store.entry_files import MEMBERS
@@ -407,7 +409,7 @@ def members(ledger: ix.Ledger, number: int) -> dict[str, int]:
 
 
 def value_sets(ledger: ix.Ledger, number: int) -> dict[str, Counter[str]]:
-    """Give for each person the values that her group has in a release, with their numbers."""
+    """Return for each person the values that her group has in a release, with their numbers."""
     import pyarrow.parquet
 
     from indistinct.ledger.store.entry_files import MEMBERS

@@ -84,7 +84,7 @@ def task_for(table, policy):
 
 
 def table_by_row(recoding, rows):
-    """Give the labels that each row of Figure 7 carries; all its tuples are different."""
+    """Return the labels that each row of Figure 7 carries; all its tuples are different."""
     frequencies = recoding.frequencies
     carried = {}
     for entry, group in zip(recoding.pieces.tuples.tolist(), recoding.pieces.groups.tolist(), strict=True):
@@ -144,7 +144,7 @@ def test_a_preference_chooses_among_equals():
 
 
 def partitions(rows, k):
-    """Give every partition of some rows into groups of at least k."""
+    """Return every partition of some rows into groups of at least k."""
     if not rows:
         yield []
         return
@@ -171,7 +171,7 @@ class Oracle:
 
     @cache  # noqa: B019
     def labels(self, group):
-        """Give the lowest labels over a group, with their levels."""
+        """Return the lowest labels over a group, with their levels."""
         found = []
         for position, column in enumerate(self.case.columns):
             paths = {column.path(self.case.rows[number][position]) for number in group}
@@ -187,7 +187,7 @@ class Oracle:
         )
 
     def best(self):
-        """Give the least cost of the released rows, and every table (labels per distinct tuple) that has it."""
+        """Return the least cost of the released rows, and every table (labels per distinct tuple) that has it."""
         total, tables = Fraction(0), [Counter()]
         for block in self.blocks:
             found = [(sum(map(self.cost, groups)), groups) for groups in partitions(block, self.case.k)]
@@ -210,7 +210,7 @@ def small_cases(most_rows=8):
 
 
 def as_table(recoding):
-    """Give how many rows of each distinct tuple are released under which labels."""
+    """Return how many rows of each distinct tuple are released under which labels."""
     frequencies = recoding.frequencies
     found = Counter()
     pieces = recoding.pieces
@@ -298,7 +298,7 @@ def test_column_generation_and_dynamic_programming_agree(drawn, k):
 
 
 def random_space(rows, columns=4, seed=0, measure=None):
-    """Give the space of a random table over balanced hierarchies of eight values."""
+    """Return the space of a random table over balanced hierarchies of eight values."""
     generator = np.random.default_rng(seed)
     names = [f"c{column}" for column in range(columns)]
     listed = [[str(n), f"{n // 2}-", f"{n // 4}--", "*"] for n in range(8)]
@@ -498,7 +498,7 @@ def test_all_minimal_is_refused_for_large_tables():
 
 
 def obvious_boxes(ladders, k):
-    """Give the points and cost of every box that some points span, by trying every set of points."""
+    """Return the points and cost of every box that some points span, by trying every set of points."""
     table = ladders.run_costs()
     found = {}
     number, columns = ladders.points.shape
@@ -525,7 +525,7 @@ def obvious_boxes(ladders, k):
 
 
 def groups_within(members, counts, k):
-    """Give every group of k to 2k - 1 rows of some points, as a row's point repeated."""
+    """Return every group of k to 2k - 1 rows of some points, as a row's point repeated."""
     rows = [point for point in members for _ in range(counts[point])]
     return {group for size in range(k, min(2 * k, len(rows) + 1)) for group in combinations(sorted(rows), size)}
 

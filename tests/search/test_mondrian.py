@@ -88,7 +88,7 @@ class Table:
     weights: tuple[float, ...] = ()
 
     def task(self, *models: ix.PrivacyModel, max_suppression: float | None = None) -> Task:
-        """Give what the algorithm is given, counted here."""
+        """Return what the algorithm is given, counted here."""
         weights = self.weights or (1.0,) * len(self.names)
         policy = ix.Policy(
             columns={n: ix.quasi(FIELDS[n].hierarchy, weight=w) for n, w in zip(self.names, weights, strict=True)}
@@ -126,7 +126,7 @@ def tables(
 
 
 def cut_groups(way: Mondrian, task: Task) -> list[Counter[Row]]:
-    """Give the rows of each group, before groups of equal labels become one."""
+    """Return the rows of each group, before groups of equal labels become one."""
     pieces, _ = way.cut(task, Watch())
     frequencies = task.frequencies
     assert (np.bincount(pieces.tuples, pieces.rows) == frequencies.entries.counts).all(), "every row is somewhere"
@@ -216,7 +216,7 @@ def slow_mondrian(
 
 
 def _slow_cuts(table: Table, columns: list[SlowColumn], group: Rows, least: int, choose: str) -> list[list[Rows]]:
-    """Give all cuts of a group, the best first."""
+    """Return all cuts of a group, the best first."""
     scored = []
     whole = _slow_width(table, columns, group)
     for number, column in enumerate(columns):
@@ -244,7 +244,7 @@ def _slow_width(table: Table, columns: list[SlowColumn], group: Rows) -> float:
 def _slow_cuts_of_column(
     table: Table, column: SlowColumn, number: int, group: Rows, least: int, choose: str
 ) -> list[list[Rows] | None]:
-    """Give the children apart, the most frequent value alone, and halves."""
+    """Return the children apart, the most frequent value alone, and halves."""
 
     def where(claim: Callable[[Cell], bool]) -> list[Rows]:
         inside = [row for row in group if claim(table.rows[row][number])]

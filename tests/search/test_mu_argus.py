@@ -56,7 +56,7 @@ def session(**options):
 
 
 def released(recoding):
-    """Give the tuples of a recoding with their rows; a blank is None."""
+    """Return the tuples of a recoding with their rows; a blank is None."""
     found = Counter()
     for group, size in enumerate(recoding.sizes.tolist()):
         labels = zip(recoding.labels, recoding.codes[:, group].tolist(), strict=True)
@@ -65,7 +65,7 @@ def released(recoding):
 
 
 def blanked(recoding, row, columns=QUASI):
-    """Give the columns in which one tuple of Figure 7, by year, became blank."""
+    """Return the columns in which one tuple of Figure 7, by year, became blank."""
     for cells_of in released(recoding):
         blank = {column for column, cell in zip(columns, cells_of, strict=True) if cell is None}
         if all(cell in (None, own) for cell, own in zip(cells_of, row, strict=True)) and cells_of not in SAFE_TUPLES:
@@ -511,7 +511,7 @@ def step_2(case, kinds):
 
 
 def outliers_of(case: Case, rows, kinds, dimension, only_types):
-    """Give for each generalized row the combinations that fewer than k rows share, by comparing rows."""
+    """Return for each generalized row the combinations that fewer than k rows share, by comparing rows."""
     number = len(case.columns)
     telling = [c for c in range(number) if kinds[c] and len({row[c] for row in rows}) > 1]
     found = {row: set() for row in rows}

@@ -28,7 +28,7 @@ CELL_MEASURES = ("precision", "loss", "ncp", "entropy")
 
 
 def search_of(task, name, threads=1):
-    """Give a search that has no node yet."""
+    """Return a search that has no node yet."""
     budget = min(task.budget, task.frequencies.rows - 1)
     measure = MEASURES[name]()
     return probing.Probing(task, measure, Incumbent(measure, budget, keeps_ties=False), threads)

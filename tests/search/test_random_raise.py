@@ -40,7 +40,7 @@ Labels = tuple[str | None, ...]
 
 
 def groups_of(recoding: LocalRecoding) -> Counter[Labels]:
-    """Give the released groups as everybody sees them: labels, and the rows that have them."""
+    """Return the released groups as everybody sees them: labels, and the rows that have them."""
     texts = [
         [labels.texts[code] for code in codes] for labels, codes in zip(recoding.labels, recoding.codes, strict=True)
     ]

@@ -31,7 +31,7 @@ MEASURES = [NCP(), Loss(), Precision(), NonUniformEntropy()]
 
 
 def partitions(rows, k):
-    """Give every way to divide a list into parts of at least k."""
+    """Return every way to divide a list into parts of at least k."""
     if not rows:
         yield []
         return

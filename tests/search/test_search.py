@@ -84,7 +84,7 @@ def placed(draw):
 
 
 def obvious_groups(keys, counts, chunks, tables, out_words):
-    """Give each tuple's index, word by word, and the rows of each index."""
+    """Return each tuple's index, word by word, and the rows of each index."""
     index_of = []
     for row in range(len(keys)):
         index = [0] * out_words
@@ -240,7 +240,7 @@ def test_counting_kernels_do_the_same_without_compilation():
 
 
 def halving(values):
-    """Give a hierarchy in which neighbours merge two, then eight at a time, and all at the top."""
+    """Return a hierarchy in which neighbours merge two, then eight at a time, and all at the top."""
     return levels([[str(n), f"2:{n // 2}", f"8:{n // 8}", "*"] for n in range(values)])
 
 
@@ -275,7 +275,7 @@ def _halving(values):
 
 
 def some_nodes(task, most=24):
-    """Give all nodes, or evenly many of them."""
+    """Return all nodes, or evenly many of them."""
     nodes = list(Search(task, ix.Watch()).nodes())
     return nodes[:: -(-len(nodes) // most)] + nodes[-1:]
 
@@ -398,7 +398,7 @@ def test_several_quasi_identifiers_and_measures_that_want_recodings_go_through_g
 
 
 def best_of_all(task, measure):
-    """Give the key of the node that the search must choose, by a recoding of every node; None if none passes."""
+    """Return the key of the node that the search must choose, by a recoding of every node; None if none passes."""
     budget = min(task.budget, task.frequencies.rows - 1)
     found = []
     for node in Search(task, ix.Watch()).nodes():

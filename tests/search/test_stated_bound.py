@@ -42,7 +42,7 @@ TREES: dict[str, dict[str, tuple[str, ...]]] = {"letter": LETTERS, "digit": DIGI
 
 
 def least(rows, k, cost, is_allowed=lambda group: True):
-    """Give the least cost of all ways to suppress some rows, at 1 each, and divide the others into groups of k."""
+    """Return the least cost of all ways to suppress some rows, at 1 each, and divide the others into groups of k."""
 
     @cache
     def of(left):

@@ -27,7 +27,7 @@ def task_of(rows: list[tuple[str, str]]) -> Task:
 
 
 def suppressed(rows: list[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Give the tuples that a task says must be suppressed."""
+    """Return the tuples that a task says must be suppressed."""
     task = task_of(rows)
     frequencies = task.frequencies
     cells = [

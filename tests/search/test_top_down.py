@@ -41,7 +41,7 @@ def arrow(table: Table) -> pa.Table:
 
 
 def task_of(table: Table, **more) -> Task:
-    """Give the task of an algorithm, counted here and not by an engine."""
+    """Return the task of an algorithm, counted here and not by an engine."""
     policy = policy_of(table, **more)
     asked = policy.asked_sensitive
     counted = Counter(
@@ -139,7 +139,7 @@ ALPHAS = [0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0]
 
 
 def bags(recoding: LocalRecoding) -> dict[tuple[str | None, ...], list[Values]]:
-    """Give the sensitive values of the rows that read the same."""
+    """Return the sensitive values of the rows that read the same."""
     found = defaultdict(list)
     for (labels, _, kind), rows in placed(recoding).items():
         found[labels] += [kind] * rows

@@ -30,7 +30,7 @@ MEASURES = [ix.Precision(), ix.Loss(), ix.Discernibility(), ix.DistinctTuples()]
 
 
 def task_of(given: test_models.Task3) -> Task:
-    """Give the task, counted here and not by an engine."""
+    """Return the task, counted here and not by an engine."""
     case, policy = given.case, given.policy
     counted = Counter((*row, *own) for row, own in zip(case.rows, given.values, strict=True))
     cells = list(zip(*counted, strict=True))

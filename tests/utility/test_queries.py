@@ -84,7 +84,7 @@ def table_of(rows: Sequence[Row]) -> pa.Table:
 
 
 def path(column: str, value: Value) -> tuple[Value, ...]:
-    """Give a value's labels at every level, the value first."""
+    """Return a value's labels at every level, the value first."""
     if column == "town":
         return (value, *TOWNS[str(value)])
     if column == "sex":
@@ -96,7 +96,7 @@ def path(column: str, value: Value) -> tuple[Value, ...]:
 
 
 def meaning(label: Value, column: str, domain: set[Value], is_suppressed: bool = False) -> set[Value]:
-    """Give the values of the original that a released cell may stand for."""
+    """Return the values of the original that a released cell may stand for."""
     if is_suppressed or (label is None and None not in domain):
         return domain
     if label is None:

@@ -32,7 +32,7 @@ answer = partial(commands.answer, "attack", "downcoding")
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> tuple[Path, Path]:
-    """Give the policy and the file of a release with one group of four under one label."""
+    """Return the policy and the file of a release with one group of four under one label."""
     policy, table = tmp_path / "policy.toml", tmp_path / "released.csv"
     policy.write_text(POLICY, "utf-8")
     table.write_text("job;illness\n" + "*;flu\n" * 4, "utf-8")
@@ -41,7 +41,7 @@ def jobs(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.fixture
 def hospital(tmp_path: Path) -> tuple[Path, Path]:
-    """Give the policy and the release folder of Sweeney's example."""
+    """Return the policy and the release folder of Sweeney's example."""
     save_examples(tmp_path)
     policy = tmp_path / "hospital.toml"
     return policy, ix.anonymize(tmp_path / "hospital.csv", ix.read_policy(policy)).write(tmp_path / "release")

@@ -50,7 +50,7 @@ def save_policy(path: Path, policy: ix.Policy) -> Path:
 
 @pytest.fixture
 def hospital(tmp_path: Path) -> dict[str, Path]:
-    """Give the policy and the releases of Examples 6 and 7 as files."""
+    """Return the policy and the releases of Examples 6 and 7 as files."""
     policy = policy_of(SWEENEY, HOSPITAL_COLUMNS[:4], 2, sensitive=["Problem"])
     tables = {
         "gt1": HOSPITAL_GT1,

@@ -53,7 +53,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
 
 
 def with_line(old: str, new: str) -> str:
-    """Give the policy of the example with one line changed, as a file of its own."""
+    """Return the policy of the example with one line changed, as a file of its own."""
     text = Path("hospital.toml").read_text("utf-8")
     assert old in text
     Path("changed.toml").write_text(text.replace(old, new), "utf-8")
@@ -61,7 +61,7 @@ def with_line(old: str, new: str) -> str:
 
 
 def lines_of(result: Result, *names: str) -> list[list[str]]:
-    """Give the words of the table's lines that begin with these names, in the order of the table."""
+    """Return the words of the table's lines that begin with these names, in the order of the table."""
     found = [line.split() for line in result.stdout.splitlines()]
     return [words for words in found if words and words[0] in names]
 

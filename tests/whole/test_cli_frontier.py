@@ -28,7 +28,7 @@ answer = partial(commands.answer, "frontier")
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Give the policy and the table of Samarati's example."""
+    """Return the policy and the table of Samarati's example."""
     folder = tmp_path_factory.mktemp("examples")
     save_examples(folder)
     return folder / "samarati.toml", folder / "samarati.csv"

@@ -44,7 +44,7 @@ def released() -> Counter[tuple[str, ...]]:
 
 
 def lines(text: str) -> list[str]:
-    """Give lines without what depends on widths alone."""
+    """Return lines without what depends on widths alone."""
     return [" ".join(line.split()) for line in text.splitlines()]
 
 

@@ -134,7 +134,7 @@ def check_commands(block: Block, where: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def plain(line: str) -> str:
-    """Give a line without what depends on widths alone: runs of spaces and of rules."""
+    """Return a line without what depends on widths alone: runs of spaces and of rules."""
     return re.sub("─+", "─", " ".join(line.split()))
 
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with the example's policy and a sound release of it."""
+    """Return a folder with the example's policy and a sound release of it."""
     folder = tmp_path_factory.mktemp("made")
     save_examples(folder)
     ix.anonymize(folder / "hospital.csv", folder / "hospital.toml").write(folder / "out", metadata=True)
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def releases(made: Path, tmp_path: Path) -> Path:
-    """Give a folder of two releases, ``sound`` and ``broken``."""
+    """Return a folder of two releases, ``sound`` and ``broken``."""
     for name in ("sound", "broken"):
         shutil.copytree(made / "out", tmp_path / "data" / name)
     table = tmp_path / "data" / "broken" / "table.csv"

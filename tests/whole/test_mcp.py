@@ -46,7 +46,7 @@ value = "{CANARY}nobody"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with tables, policies and releases, sound and broken, with the canary everywhere."""
+    """Return a folder with tables, policies and releases, sound and broken, with the canary everywhere."""
     place = tmp_path_factory.mktemp("root")
     (place / "visits.csv").write_text(TABLE, "utf-8")
     odd = f"{CANARY}a,{CANARY}b,{CANARY}c,{CANARY}d"  # cells that stand nowhere again, so that nobody suspects them

@@ -21,7 +21,7 @@ ROWS = [
 
 
 def failures(name: str, rows: list[tuple[str, ...]], **arguments: Any) -> list[tuple[Any, ...]]:
-    """Give what a generic test selects: a dbt test passes if that is nothing."""
+    """Return what a generic test selects: a dbt test passes if that is nothing."""
     text = (GENERIC / f"{name}.sql").read_text("utf-8")
     declared, body = re.search(r"{% test \w+\(model, (.*?)\) %}(.*){% endtest %}", text, re.DOTALL).groups()
     assert declared.split(", ") == list(arguments)

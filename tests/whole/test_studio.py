@@ -69,14 +69,14 @@ def _compiled(_installed, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def window(_compiled, downloads):
-    """Give one Chromium for all tests."""
+    """Return one Chromium for all tests."""
     with browser.browser(downloads) as page:
         yield page
 
 
 @pytest.fixture
 def page(window):
-    """Give a page of a new studio."""
+    """Return a page of a new studio."""
     with browser.studio() as address:
         window.leave()  # the page before still asks for its studio, which has ended
         window.requests(), window.complaints()

@@ -77,7 +77,7 @@ def guard():
 
 @pytest.fixture
 def cookie(guard):
-    """Give the secret that the token is exchanged for."""
+    """Return the secret that the token is exchanged for."""
     status, headers, body = ask(guard, query="token=right-token")
     assert (status, headers["location"], body) == (303, "/", b"")
     pair, *attributes = headers["set-cookie"].split("; ")
@@ -274,7 +274,7 @@ ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
 
 @pytest.fixture(scope="module")
 def address():
-    """Give the address of a studio that runs."""
+    """Return the address of a studio that runs."""
     if importlib.util.find_spec("nicegui") is None:
         reason = 'NOT CHECKED: the studio\'s server. Install it: pip install "indistinct[studio]"'
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)

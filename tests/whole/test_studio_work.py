@@ -642,7 +642,7 @@ def test_every_model_and_every_algorithm_has_words_for_people_who_choose():
 
 
 def contrast(one, other):
-    """Give the contrast ratio of two colours by WCAG 2.1."""
+    """Return the contrast ratio of two colours by WCAG 2.1."""
 
     def luminance(colour):
         digits = colour.lstrip("#")

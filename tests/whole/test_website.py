@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load() -> ModuleType:
-    """Give scripts/website.py as a module."""
+    """Return scripts/website.py as a module."""
     spec = importlib.util.spec_from_file_location("website", ROOT / "scripts" / "website.py")
     assert spec is not None
     assert spec.loader is not None

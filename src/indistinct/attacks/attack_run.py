@@ -104,7 +104,7 @@ class Outcome:
         return "" if self.severity == "nothing" else MEANINGS.get(self.attack, "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the outcome as JSON takes it."""
+        """Return the outcome as JSON takes it."""
         return {
             "attack": self.attack,
             "meaning": self.meaning,
@@ -153,7 +153,7 @@ class AttackRun:
         return f"{counted(len(self.outcomes), 'attack')} on {self.release}; {SEVERITIES[self.severity]}{which}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the run as JSON takes it."""
+        """Return the run as JSON takes it."""
         return {
             "release": self.release,
             "severity": self.severity,
@@ -163,7 +163,7 @@ class AttackRun:
         }
 
     def to_markdown(self) -> str:
-        """Give the whole report as Markdown."""
+        """Return the whole report as Markdown."""
         lines = [f"# Attacks on {_markdown(self.release)}", "", f"**{_markdown(self.summary)}.**", "", CONFIDENTIAL, ""]
         lines += ["| attack | outcome | found |", "| --- | --- | --- |"]
         lines += [f"| {_markdown(one.title)} | {one.severity} | {_markdown(one.summary)} |" for one in self.outcomes]
@@ -188,7 +188,7 @@ class AttackRun:
         return "\n".join([*lines, ""])
 
     def to_html(self) -> str:
-        """Give the whole report as one page that needs nothing else and runs nothing."""
+        """Return the whole report as one page that needs nothing else and runs nothing."""
         parts = [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
@@ -243,7 +243,7 @@ class AttackRun:
 
 
 def _markdown(text: str) -> str:
-    """Give text that Markdown shows as it is.
+    """Return text that Markdown shows as it is.
 
     >>> _markdown("0213* | a_b <i>")
     '0213\\\\* \\\\| a\\\\_b &lt;i>'

@@ -85,7 +85,7 @@ class DependencyReport:
         return f"{which}; {left}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             "rows": self.rows,
             "k": self.k,
@@ -107,7 +107,7 @@ class DependencyReport:
 def dependencies(
     release: Any, policy: Policy | str | os.PathLike[str], *, original: Any = None, **reading: Any
 ) -> DependencyReport:
-    """Give the columns that a release shows as they are and that tell a generalized column, and whom that exposes.
+    """Return the columns that a release shows as they are and that tell a generalized column, and whom that exposes.
 
     What tells what is learned from the ``original`` if it is given, else from the released rows whose quasi cell is
     still a single value. ``reading`` goes to the engine.
@@ -176,7 +176,7 @@ def _where(column: CodedColumn, rows: Any) -> CodedColumn:
 
 
 def _is_single(column: CodedColumn, policy: Policy, name: str) -> Any:
-    """Tell of each released row whether its cell is still one value, and no label for several."""
+    """Return of each released row whether its cell is still one value, and no label for several."""
     import numpy as np
 
     from indistinct.attacks.labels.label_reader import Reader
@@ -247,7 +247,7 @@ def _count_exposed(
 
 
 def _crowds(columns: list[Any]) -> Any:
-    """Give for each row the number of rows that equal it in all columns."""
+    """Return for each row the number of rows that equal it in all columns."""
     import numpy as np
 
     _, inverse, sizes = np.unique(np.stack(columns), axis=1, return_inverse=True, return_counts=True)

@@ -145,7 +145,7 @@ class HomogeneityReport:
         return "; ".join([*said, *([f"and {counted(more, 'more column', 'more columns')}"] if more else [])])
 
     def _alike(self) -> list[AlikeColumn]:
-        """Give the columns of which groups share a value, those first that tell most."""
+        """Return the columns of which groups share a value, those first that tell most."""
         return sorted((one for one in self.columns if one.alike_rows), key=lambda one: -one.exposed_rows)
 
     def _sharing_in_words(self, column: AlikeColumn) -> str:
@@ -170,7 +170,7 @@ class HomogeneityReport:
         return f" ({', '.join(said)})" if said else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         said = {"unit"} if self.unit == "row" else set()
         findings = [
             {key: value for key, value in asdict(one).items() if key not in said} | {"sentence": one.sentence}
@@ -198,7 +198,7 @@ class HomogeneityReport:
 def homogeneity(
     release: Any, policy: Policy | str | os.PathLike[str], *, share: float = 0.9, most: int = 20, **reading: Any
 ) -> HomogeneityReport:
-    """Give the groups in which at least a ``share`` of the rows has the same sensitive value.
+    """Return the groups in which at least a ``share`` of the rows has the same sensitive value.
 
     ``release`` is a Release, a release folder or a released table of any kind. ``most`` groups are described, all are
     counted. ``reading`` goes to the engine. With pseudonyms people are counted: a group is those with the same rows,
@@ -246,7 +246,7 @@ def homogeneity(
 
 
 def _limited_values(policy: Policy, column: str) -> set[str]:
-    """Give the values of a column that the policy limits by name: those alone are a secret."""
+    """Return the values of a column that the policy limits by name: those alone are a secret."""
     from indistinct.privacy import AlphaK
 
     models = [model for model in policy.privacy if isinstance(model, AlphaK) and model.column in (column, None)]
@@ -270,7 +270,7 @@ class _Shares:
     """What the cells of a group are."""
 
     def has_common(self, share: float) -> BoolArray:
-        """Tell of each group whether most of it have the value that at least a share of all have."""
+        """Return of each group whether most of it have the value that at least a share of all have."""
         found: BoolArray = self.having[self.values] >= share * self.sizes.sum() - 1e-9
         return found
 
@@ -280,7 +280,7 @@ class _Shares:
         return self._are([text is None for text in self.texts])
 
     def has_other_than(self, limited: set[str]) -> BoolArray:
-        """Tell of each group whether most of it have another value than some; of none if there are no such values."""
+        """Return of each group whether most of it have another value than some; of none if there are no such values."""
         return self._are([bool(limited) and text not in limited for text in self.texts])[self.values]
 
     def _are(self, found: list[bool]) -> BoolArray:
@@ -289,7 +289,7 @@ class _Shares:
         return np.array(found, np.bool_)
 
     def worst(self, is_alike: BoolArray) -> list[int]:
-        """Give the groups that are alike, those first that tell most, of most."""
+        """Return the groups that are alike, those first that tell most, of most."""
         import numpy as np
 
         alike = np.flatnonzero(is_alike)
@@ -318,7 +318,7 @@ def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[
 
 
 def _largest(groups: IntArray, values: IntArray, counts: IntArray, number: int) -> tuple[IntArray, IntArray]:
-    """Give the count of the most frequent value of each group, and that value's code."""
+    """Return the count of the most frequent value of each group, and that value's code."""
     import numpy as np
 
     largest, most = np.zeros(number, np.int64), np.zeros(number, np.int64)
@@ -329,7 +329,7 @@ def _largest(groups: IntArray, values: IntArray, counts: IntArray, number: int) 
 
 
 def _cells_of(cells: Mapping[str, tuple[Sequence[Label], IntArray]], group: int) -> dict[str, Label]:
-    """Give the labels of a group by the texts of each column and the code of each group there."""
+    """Return the labels of a group by the texts of each column and the code of each group there."""
     return {column: texts[int(codes[group])] for column, (texts, codes) in cells.items()}
 
 
@@ -347,7 +347,7 @@ def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Itera
         values, rows = encoded.values, encoded.count_by([PROFILE, PSEUDONYM, *policy.quasi])
 
         def labels(group: int) -> dict[str, Label]:
-            """Give the cells of all rows of somebody with this profile, one after the other."""
+            """Return the cells of all rows of somebody with this profile, one after the other."""
             whose = rows.codes[1][rows.codes[0] == group]
             mine = np.flatnonzero((rows.codes[0] == group) & (rows.codes[1] == whose[0]))
             mine = np.repeat(mine, rows.counts[mine])

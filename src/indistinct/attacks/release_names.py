@@ -13,7 +13,7 @@ from indistinct.policy.load import one_policy
 
 
 def releases_by_name(releases: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """Give releases with their names: those that they were given, those of their files, or numbers."""
+    """Return releases with their names: those that they were given, those of their files, or numbers."""
     if isinstance(releases, Mapping):
         return dict(releases)
     if isinstance(releases, str | Path):
@@ -32,7 +32,7 @@ OnePolicy = Policy | str | os.PathLike[str]
 
 
 def policy_of_each(policies: OnePolicy | Sequence[OnePolicy], number: int) -> list[Policy]:
-    """Give a policy for each release: the same for all, or one each."""
+    """Return a policy for each release: the same for all, or one each."""
     if isinstance(policies, Policy | str | os.PathLike):
         return [one_policy(policies)] * number
     if len(policies) != number:

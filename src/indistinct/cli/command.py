@@ -49,7 +49,7 @@ class CommandLine(typer.Typer):
 
 
 def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command as Typer takes it: the options of a group, which is a dataclass, stand in the group's place.
+    """Return a command as Typer takes it: the options of a group, which is a dataclass, stand in the group's place.
 
     Every command also takes ``--quiet``.
     """
@@ -115,7 +115,7 @@ class Group(TyperGroup):
 
 
 def _exit_of(error: Any, ctx: Any) -> Exception:
-    """Give what is raised for a mistake in a command: the same, or the exit after it was told as a JSON document."""
+    """Return what is raised for a mistake in a command: the same, or the exit after it was told as a JSON document."""
     if "--json" not in ctx.meta[GIVEN]:
         found: Exception = error
         return found
@@ -152,7 +152,7 @@ class Command(TyperCommand):
 
 
 def _kind_and_message(error: BaseException) -> tuple[str, str, int]:
-    """Give the kind of an error, what to say about it, and the exit code."""
+    """Return the kind of an error, what to say about it, and the exit code."""
     whole = " and ".join(map(str, whole_places()))
     told = f"{whole} was written before and is whole" if whole else "nothing was written"
     if signals.received or isinstance(error, KeyboardInterrupt):

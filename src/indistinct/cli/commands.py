@@ -62,7 +62,7 @@ class Commands(Mapping[str, Any]):
 
 
 def _application(name: str) -> CommandLine:
-    """Give a command as an application of its own."""
+    """Return a command as an application of its own."""
     module = import_module(f"indistinct.cli.{COMMANDS[name]}")
     if hasattr(module, "app"):
         group: CommandLine = module.app
@@ -73,7 +73,7 @@ def _application(name: str) -> CommandLine:
 
 
 def _in_the_list(name: str) -> TyperCommand:
-    """Give what the list of commands tells of one, without its options."""
+    """Return what the list of commands tells of one, without its options."""
     module = import_module(f"indistinct.cli.{COMMANDS[name]}")
     told = module.app.info.help if hasattr(module, "app") else getattr(module, name.replace("-", "_")).__doc__
     return TyperCommand(name, help=told)

@@ -36,7 +36,7 @@ class FittedTable(Table):
         yield from super().__rich_console__(console, options)
 
     def _need(self, console: Console, options: ConsoleOptions, place: int) -> Measurement:
-        """Give the longest word and the longest line of a column."""
+        """Return the longest word and the longest line of a column."""
         column = self.columns[place]
         found = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
         return Measurement(max(one.minimum for one in found), max(one.maximum for one in found))
@@ -56,7 +56,7 @@ class FittedTable(Table):
 
 
 def share_room(least: list[int], most: list[int], room: int) -> list[int]:
-    """Give widths that lie between least and most and take all the room there is, each its share of what it lacks.
+    """Return widths that lie between least and most and take all the room there is, each its share of what it lacks.
 
     >>> share_room([3, 5, 4], [3, 45, 14], 37)
     [3, 25, 9]

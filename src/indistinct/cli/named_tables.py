@@ -24,7 +24,7 @@ Tables = Annotated[
 
 
 def tables_given(policy: Policy | TablesPolicy, given: Sequence[str], what: str = "TABLE") -> str | dict[str, str]:
-    """Give the one table that a policy describes, or each of several by its name."""
+    """Return the one table that a policy describes, or each of several by its name."""
     from indistinct.policy import TablesPolicy
 
     if not isinstance(policy, TablesPolicy):

@@ -84,13 +84,13 @@ class Reading:
     ] = None
 
     def arguments(self) -> dict[str, Any]:
-        """Give what was said about reading a table, as ``open_table`` takes it."""
+        """Return what was said about reading a table, as ``open_table`` takes it."""
         return self.engine_arguments() | _without_none(
             delimiter=self.delimiter, encoding=self.encoding, sheet=self.sheet, codes=self.codes or None
         )
 
     def engine_arguments(self) -> dict[str, Any]:
-        """Give what was said about the engine alone, for a table that is open and others beside it."""
+        """Return what was said about the engine alone, for a table that is open and others beside it."""
         return _without_none(memory_limit=self.memory, threads=self.threads)
 
 
@@ -138,7 +138,7 @@ class People:
     ] = None
 
     def arguments(self) -> dict[str, Any]:
-        """Give whom the release is about, as the ledger takes it."""
+        """Return whom the release is about, as the ledger takes it."""
         return {"source": self.source, "key": self.key}
 
 
@@ -165,7 +165,7 @@ class Terms(People):
     ] = None
 
     def arguments(self) -> dict[str, Any]:
-        """Give all terms, as the ledger takes them."""
+        """Return all terms, as the ledger takes them."""
         names = self.colluding or ["all"]
         colluding = names[0] if names in (["all"], ["none"]) else names
         return People.arguments(self) | {"colluding": colluding, "again": self.again}

@@ -57,14 +57,14 @@ class Reported(Protocol):
 
 
 def out() -> Console:
-    """Give the console of data. Cells are never read as markup."""
+    """Return the console of data. Cells are never read as markup."""
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, quiet=_quiet.get())
 
 
 def words() -> Console:
-    """Give the console of words and progress."""
+    """Return the console of words and progress."""
     from rich.console import Console
 
     return Console(stderr=True, markup=False, highlight=False, emoji=False, quiet=_quiet.get())
@@ -103,7 +103,7 @@ def caveats(notes: Iterable[str], advice: Sequence[str], scope: str) -> None:
 
 
 def error_facts(error: IndistinctError) -> dict[str, Any]:
-    """Give an error as JSON takes it."""
+    """Return an error as JSON takes it."""
     return {"error": {"kind": type(error).__name__, "message": str(error), "exit_code": error.exit_code}}
 
 
@@ -150,7 +150,7 @@ def next_steps(*commands: Sequence[object]) -> None:
 
 
 def shell_line(command: Sequence[object]) -> str:
-    """Give a command as it is typed in a shell.
+    """Return a command as it is typed in a shell.
 
     >>> shell_line(["verify", "policy.toml", "my release"])
     "indistinct verify policy.toml 'my release'"
@@ -159,7 +159,7 @@ def shell_line(command: Sequence[object]) -> str:
 
 
 def table(title: str | None, *columns: str, right: Iterable[str] = ()) -> Table:
-    """Give an empty table in the house style; columns in ``right`` are numbers."""
+    """Return an empty table in the house style; columns in ``right`` are numbers."""
     from rich import box
 
     from indistinct.cli.fitted_table import FittedTable
@@ -172,7 +172,7 @@ def table(title: str | None, *columns: str, right: Iterable[str] = ()) -> Table:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Table:
-    """Give facts as two columns: what, and how much."""
+    """Return facts as two columns: what, and how much."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -191,7 +191,7 @@ def level_bar(level: int, height: int) -> Text:
 
 
 def levels(facts_of_release: Mapping[str, Any]) -> Table:
-    """Give the level of each quasi column of a release, with its name; on average where cells climb one by one.
+    """Return the level of each quasi column of a release, with its name; on average where cells climb one by one.
 
     A release of two tables changes no cell: what is shown are its tables.
     """
@@ -225,7 +225,7 @@ def _mean_levels(facts_of_release: Mapping[str, Any]) -> Table:
 
 
 def measures(figures: Mapping[str, float]) -> Table:
-    """Give the measures that people know, in words."""
+    """Return the measures that people know, in words."""
     from indistinct.registry import MEASURES
 
     made = table("Measures", "measure", "figure", right=("figure",))
@@ -235,12 +235,12 @@ def measures(figures: Mapping[str, float]) -> Table:
 
 
 def verdict(found: Verdict, title: str = "Verification") -> Table:
-    """Give every check of a recount and what it found."""
+    """Return every check of a recount and what it found."""
     return checks(found.checks, title)
 
 
 def checks(found: Iterable[Check], title: str) -> Table:
-    """Give checks, whether each passed, and what was found."""
+    """Return checks, whether each passed, and what was found."""
     made = table(title, "", "check", "found")
     for check in found:
         made.add_row(mark(check.passed), check.name, check.detail)
@@ -248,7 +248,7 @@ def checks(found: Iterable[Check], title: str) -> Table:
 
 
 def mark(is_good: bool | None) -> Text:
-    """Give a check mark or a cross; an exclamation mark for what is to be decided."""
+    """Return a check mark or a cross; an exclamation mark for what is to be decided."""
     from rich.text import Text
 
     if is_good is None:
@@ -271,7 +271,7 @@ def beside_or_below(console: Console, left: Table, right: Table) -> RenderableTy
 
 @contextmanager
 def progress(time_limit: float | None = None) -> Iterator[Watch]:
-    """Give a watch that shows the stages of long work on stderr, where that is a terminal; it leaves no trace."""
+    """Return a watch that shows the stages of long work on stderr, where that is a terminal; it leaves no trace."""
     from indistinct.progress import Watch
 
     console = words()

@@ -22,7 +22,7 @@ Node = tuple[int, ...]
 
 
 def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy], asked: Sequence[str]) -> Node:
-    """Give a node at which the table has no more tuples than may come to the driver; none just below it would do.
+    """Return a node at which the table has no more tuples than may come to the driver; none just below it would do.
 
     ``asked`` are further columns that are counted as they are. Columns are raised one level at a time, each time the
     one that leaves fewest tuples, and then lowered again where that was not needed.
@@ -55,7 +55,7 @@ def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy]
 
 
 def merged_codes(hierarchies: Mapping[str, CompiledHierarchy], node: Node) -> dict[str, NDArray[np.int64]]:
-    """Give for each column above level 0 the first value that has the same label, by the codes of the values."""
+    """Return for each column above level 0 the first value that has the same label, by the codes of the values."""
     merged = {}
     for (name, hierarchy), level in zip(hierarchies.items(), node, strict=True):
         if level:

@@ -25,7 +25,7 @@ UNREADABLE = '; or say unreadable = "missing" or "suppress" of the column'
 
 
 def read_as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -> Rows:
-    """Give the rows with the cells that the policy declares; the same rows if it declares nothing, or they were read.
+    """Return the rows with the cells that the policy declares; the same rows if it declares nothing, or they were read.
 
     Others are to be closed by themselves, before those that were given. Columns that the table lacks do not matter.
     ``spared`` tells which of the texts that a hierarchy does not read stay as they are, given those that it reads; it
@@ -51,7 +51,7 @@ def read_as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -
 
 
 def _labels(rows: Rows, recoded: Mapping[str, Column]) -> dict[str, dict[str | None, str | None]]:
-    """Give the label of each text of columns that are recoded; raise one error with every column that cannot be."""
+    """Return the label of each text of columns that are recoded; raise one error with every column that cannot be."""
     labels: dict[str, dict[str | None, str | None]] = {}
     mistakes: list[str] = []
     with rows.encode(list(recoded)) as encoded:
@@ -70,7 +70,9 @@ def _labels(rows: Rows, recoded: Mapping[str, Column]) -> dict[str, dict[str | N
 
 
 def _read_cells(rows: Rows, columns: Mapping[str, Column], spared: Spared | None, *, is_new: bool) -> Rows:
-    """Give the rows with codes and unreadable cells as columns say; the same if that is nothing, unless ``is_new``."""
+    """Return the rows with codes and unreadable cells as columns say; the same if that is nothing, unless
+    ``is_new``.
+    """
     codes = {name: column.missing_codes for name, column in columns.items() if column.missing_codes}
     rules = {name: column.unreadable for name, column in columns.items() if column.unreadable != "refuse"}
     if not (codes or rules or is_new):
@@ -94,7 +96,7 @@ def _read_cells(rows: Rows, columns: Mapping[str, Column], spared: Spared | None
 
 @contextmanager
 def as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -> Iterator[Rows]:
-    """Give the rows with the cells that the policy declares, for the time of the block."""
+    """Return the rows with the cells that the policy declares, for the time of the block."""
     read = read_as_declared(rows, policy, spared)
     try:
         yield read
@@ -105,7 +107,7 @@ def as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -> Ite
 
 @contextmanager
 def linked_as_declared(rows: Rows, pairs: Mapping[str, str], policy: Policy | None) -> Iterator[Rows]:
-    """Give another table, whose columns are linked with those of a policy, with the same codes for missing cells.
+    """Return another table, whose columns are linked with those of a policy, with the same codes for missing cells.
 
     ``pairs`` gives for each column of the policy the one of the other table. What a hierarchy cannot read stays as it
     is: it fits only labels that cover everything.
@@ -126,7 +128,7 @@ def linked_as_declared(rows: Rows, pairs: Mapping[str, str], policy: Policy | No
 def _unreadable_texts(
     rows: Rows, hierarchies: Mapping[str, Hierarchy], spared: Spared | None
 ) -> dict[str, dict[str, int]]:
-    """Give the texts of each column that its hierarchy cannot read, with the number of their rows."""
+    """Return the texts of each column that its hierarchy cannot read, with the number of their rows."""
     found: dict[str, dict[str, int]] = {}
     with rows.encode(list(hierarchies)) as encoded:
         for name, hierarchy in hierarchies.items():

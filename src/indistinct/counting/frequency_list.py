@@ -189,12 +189,14 @@ class FrequencyList:
         return tuple(hierarchy.height for hierarchy in self.hierarchies)
 
     def entry_codes(self, column: int) -> IntArray:
-        """Give the value code of a quasi column in each entry: that of its tuple."""
+        """Return the value code of a quasi column in each entry: that of its tuple."""
         codes = self.tuple_codes(column)
         return codes[self.entries.tuples] if self.entries.codes else codes
 
     def tuple_codes(self, column: int) -> IntArray:
-        """Give the value code of a column in each tuple; the first value under its label, if it was counted higher."""
+        """Return the value code of a column in each tuple; the first value under its label, if it was counted
+        higher.
+        """
         codes, level = self.base.label_codes(column), self.base.node[column]
         if not level:
             return codes
@@ -223,14 +225,14 @@ class FrequencyList:
         }
 
     def crowds_of(self, entries: IntArray, parts: IntArray, number: int) -> dict[str, Crowd]:
-        """Give the people of each population that surely fit parts, each made of some entries."""
+        """Return the people of each population that surely fit parts, each made of some entries."""
         tuples = self.entries.tuples[entries]
         return {name: crowd.of_parts(self.base, tuples, parts, number) for name, crowd in self.base.crowds.items()}
 
     def people_of(
         self, entries: IntArray, parts: IntArray, totals: Mapping[str, tuple[IntArray, int]] | None = None
     ) -> People | None:
-        """Give who stands in parts, each made of some entries; None where each person has one row.
+        """Return who stands in parts, each made of some entries; None where each person has one row.
 
         The totals are those of the whole list, unless others are given.
         """
@@ -241,7 +243,7 @@ class FrequencyList:
         return People(persons, parts, values, self.people_totals() if totals is None else totals)
 
     def people_totals(self, is_left: NDArray[np.bool_] | None = None) -> dict[str, tuple[IntArray, int]]:
-        """Give the people of each value of each sensitive column, and of all, among the entries that are left."""
+        """Return the people of each value of each sensitive column, and of all, among the entries that are left."""
         people = self.base.people
         if people is None or not self.sensitive:
             return {}
@@ -253,11 +255,11 @@ class FrequencyList:
         return self.remember("people", count) if is_left is None else count()
 
     def rows_of(self, column: int) -> int:
-        """Give the number of rows that have a column at all."""
+        """Return the number of rows that have a column at all."""
         return self.rows - int(self.value_counts(column)[-1]) if self.has_absent else self.rows
 
     def value_counts(self, column: int) -> IntArray:
-        """Give the number of rows that carry each value of a column."""
+        """Return the number of rows that carry each value of a column."""
         if self.value_rows:
             return self.value_rows[column]
 
@@ -268,7 +270,7 @@ class FrequencyList:
         return self.remember(("value counts", column), count)
 
     def roll_up(self, node: Node, start: Groups | None = None) -> tuple[Groups, IntArray]:
-        """Give the groups at a node and the group of each tuple of ``start``, any groups at a node below."""
+        """Return the groups at a node and the group of each tuple of ``start``, any groups at a node below."""
         start = self.base if start is None else start
         maps = {}
         for column, (level, goal) in enumerate(zip(start.node, node, strict=True)):
@@ -277,7 +279,7 @@ class FrequencyList:
         return start.merge(maps, node)
 
     def coarser(self, column: int, level: int, goal: int) -> UIntArray:
-        """Give the map of a column's label codes at one level to those at a higher one."""
+        """Return the map of a column's label codes at one level to those at a higher one."""
 
         def compose() -> UIntArray:
             hierarchy = self.hierarchies[column]
@@ -289,7 +291,7 @@ class FrequencyList:
         return self.remember(("coarser", column, level, goal), compose)
 
     def digest(self) -> str:
-        """Give a digest of all that was counted, the same for the same rows in any order."""
+        """Return a digest of all that was counted, the same for the same rows in any order."""
         found = hashlib.sha256(repr((self.columns, self.base.node)).encode())
         for hierarchy in self.hierarchies:
             found.update(repr(hierarchy.values).encode())
@@ -300,7 +302,7 @@ class FrequencyList:
         return found.hexdigest()
 
     def without_column(self, name: str) -> tuple[FrequencyList, IntArray]:
-        """Give the list without a quasi or sensitive column, and the entry there of each entry here."""
+        """Return the list without a quasi or sensitive column, and the entry there of each entry here."""
         others = [position for position, own in enumerate(self.columns) if own != name]
         apart = {own: codes for own, codes in self.entries.codes.items() if own != name}
         codes = np.stack([*(self.entry_codes(other) for other in others), *apart.values()])
@@ -327,7 +329,7 @@ class FrequencyList:
         return replace(self, _memory={})
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Give what ``compute`` gave the first time it was asked for under this key."""
+        """Return what ``compute`` gave the first time it was asked for under this key."""
         if key not in self._memory:
             self._memory[key] = compute()
         value: T = self._memory[key]
@@ -335,7 +337,7 @@ class FrequencyList:
 
 
 def _order_of(keys: UIntArray, extra: Sequence[IntArray]) -> IntArray:
-    """Give the order of tuples by their keys and then by what tells them apart, which no two of them share."""
+    """Return the order of tuples by their keys and then by what tells them apart, which no two of them share."""
     if not len(keys):
         return np.empty(0, np.int64)
     if extra or keys.shape[1] > 1:
@@ -344,7 +346,7 @@ def _order_of(keys: UIntArray, extra: Sequence[IntArray]) -> IntArray:
 
 
 def compile_columns(encoded: Encoded, policy: Policy, columns: Sequence[str]) -> dict[str, CompiledHierarchy]:
-    """Give the hierarchies of some columns for the values at hand, or raise one error with all that do not fit."""
+    """Return the hierarchies of some columns for the values at hand, or raise one error with all that do not fit."""
     compiled, mistakes = {}, []
     for column in columns:
         try:

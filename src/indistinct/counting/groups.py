@@ -117,7 +117,7 @@ class Tally:
         return Tally.of(self.groups[stays], self.values[stays], self.counts[stays], self.texts, self.hierarchy)
 
     def dense(self, groups: int) -> IntArray:
-        """Give the counts as a table, one row per group and one column per value."""
+        """Return the counts as a table, one row per group and one column per value."""
         table = np.zeros((groups, len(self.texts)), np.int64)
         table[self.groups, self.values] = self.counts
         return table
@@ -127,16 +127,18 @@ class Crowd(Protocol):
     """How many people of a population fit groups: what models ask that count k there, and not in the release."""
 
     def of(self, groups: Groups) -> IntArray:
-        """Give the people that fit each group."""
+        """Return the people that fit each group."""
 
     def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> Crowd:
-        """Give at most the people that fit parts, each made of some tuples: those who have such a tuple themselves."""
+        """Return at most the people that fit parts, each made of some tuples: those who have such a tuple
+        themselves.
+        """
 
     def only(self, columns: Sequence[int]) -> Crowd:
         """The same people, of whom only these columns are known."""
 
     def everyone(self) -> Crowd:
-        """Give all people, for one group that everybody fits."""
+        """Return all people, for one group that everybody fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class CountedCrowd:
     people: IntArray
 
     def of(self, groups: Groups) -> IntArray:
-        """Give the people that were counted."""
+        """Return the people that were counted."""
         return self.people
 
     def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> Crowd:
@@ -203,17 +205,17 @@ class Groups:
         return int(self.sizes.sum())
 
     def in_people(self) -> Groups:
-        """Give the groups as models see them: sizes and sensitive values in people, where those have several rows."""
+        """Return the groups as models see them: sizes and sensitive values in people, where those have several rows."""
         return self if self.people is None else self.people.weigh(self)
 
     def crowd_of(self, is_chosen: NDArray[np.bool_]) -> int:
-        """Give the number of people in some groups together: one for each row, unless it is known whose they are."""
+        """Return the number of people in some groups together: one for each row, unless it is known whose they are."""
         if self.people is None:
             return int(self.sizes[is_chosen].sum())
         return len(np.unique(self.people.persons[is_chosen[self.people.groups]]))
 
     def label_codes(self, column: int) -> IntArray:
-        """Give the label code of one column in each group."""
+        """Return the label code of one column in each group."""
         from indistinct.counting.kernels import grouping
 
         layout = self.layout

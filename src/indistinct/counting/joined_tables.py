@@ -53,7 +53,7 @@ class TableCount:
         return self.part.person or (str(self.part.reference),)
 
     def rows_of(self, is_chosen: NDArray[np.bool_]) -> int:
-        """Give the number of rows of some people."""
+        """Return the number of rows of some people."""
         return int(self.rows[is_chosen[self.persons]].sum())
 
 
@@ -162,7 +162,7 @@ def _count_table(
 
 
 def _referred_to(above: TableCount, values: Sequence[str | None], codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Give the number and the person of the row that each entry refers to; NONE where there is none."""
+    """Return the number and the person of the row that each entry refers to; NONE where there is none."""
     assert above.part.key is not None  # references are to keys
     entry_of = np.full(len(above.values[above.part.key]) + 1, NONE)
     entry_of[above.codes[above.part.key]] = np.arange(len(above.rows))
@@ -176,7 +176,7 @@ def _referred_to(above: TableCount, values: Sequence[str | None], codes: IntArra
 def _number_people(
     values: Sequence[Sequence[str | None]], codes: Sequence[IntArray], people: dict[tuple[str | None, ...], int]
 ) -> IntArray:
-    """Give the number of each entry's person, by the texts of some columns; new people are added."""
+    """Return the number of each entry's person, by the texts of some columns; new people are added."""
     distinct, which = np.unique(np.stack(codes), axis=1, return_inverse=True)
     texts = zip(
         *([texts[code] for code in column] for texts, column in zip(values, distinct.tolist(), strict=True)),
@@ -222,7 +222,7 @@ def _depth(name: str, policy: TablesPolicy) -> int:
 
 
 def _with_absent(hierarchy: CompiledHierarchy) -> CompiledHierarchy:
-    """Give a hierarchy with one more value, which stays apart from all others at every level."""
+    """Return a hierarchy with one more value, which stays apart from all others at every level."""
     return replace(
         hierarchy,
         values=(*hierarchy.values, ABSENT),

@@ -72,7 +72,7 @@ class People:
     """How the rows of a person belong to each other, where they are of several tables."""
 
     def by_profile(self) -> tuple[People, IntArray]:
-        """Give people in classes of those who have the same profile: as many rows in the same groups.
+        """Return people in classes of those who have the same profile: as many rows in the same groups.
 
         Where rows of several tables belong to each other, they also do so in the same way. Also give the class of
         each person; of somebody who has no row left it is NOWHERE.
@@ -102,7 +102,7 @@ class People:
         return replace(self, groups=np.where(is_suppressed[self.groups], NOWHERE, self.groups), totals={})
 
     def sizes(self, groups: int) -> IntArray:
-        """Give the number of different people in each group.
+        """Return the number of different people in each group.
 
         >>> People(np.array([7, 7, 8]), np.array([0, 0, 0])).sizes(1)
         array([2])
@@ -110,7 +110,7 @@ class People:
         return np.bincount(self.groups[self._is_first(self.groups)], minlength=groups).astype(np.int64)
 
     def totals_of(self, column: str, values: int) -> tuple[IntArray, int]:
-        """Give the people of each value of a sensitive column in all groups together, and the number of people."""
+        """Return the people of each value of a sensitive column in all groups together, and the number of people."""
         if column in self.totals:
             return self.totals[column]
         is_there = self.groups >= 0
@@ -119,7 +119,7 @@ class People:
         return totals, len(np.unique(self.persons[is_there]))
 
     def weigh(self, groups: Groups) -> Groups:
-        """Give groups as models see them: sizes and sensitive values in people."""
+        """Return groups as models see them: sizes and sensitive values in people."""
         tallies = {name: self._tally(name, tally) for name, tally in groups.tallies.items()}
         return replace(groups, sizes=self.sizes(len(groups)), tallies=tallies, people=None)
 

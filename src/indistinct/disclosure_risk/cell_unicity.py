@@ -66,7 +66,7 @@ class Unicity:
         return self.of(min(3, len(self.columns))).mean > HIGH
 
     def of(self, cells: int) -> Known:
-        """Give what is found by whoever knows so many cells."""
+        """Return what is found by whoever knows so many cells."""
         return next(one for one in self.known if one.cells >= cells)
 
     @property
@@ -78,7 +78,7 @@ class Unicity:
         return f"to whoever knows {known} of somebody {some.mean:.1%} of the rows stand alone{more}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return it as JSON takes it."""
         known = [asdict(one) | {"columns": list(one.columns)} for one in self.known]
         return {"rows": self.rows, "columns": list(self.columns), "known": known, "is_high": self.is_high}
 
@@ -92,7 +92,7 @@ class Unicity:
 
 
 def unicity(table: Any, columns: Sequence[str] | None = None, *, watch: Watch | None = None, **reading: Any) -> Unicity:
-    """Give how many rows of a table stand alone to whoever knows any one, two, … cells of somebody.
+    """Return how many rows of a table stand alone to whoever knows any one, two, … cells of somebody.
 
     ``columns`` are those that count; all of the table if not given. ``reading`` goes to the engine. Where there are
     many sets of columns some are drawn, always the same ones.
@@ -107,7 +107,7 @@ def unicity(table: Any, columns: Sequence[str] | None = None, *, watch: Watch | 
 
 
 def count_unicity(rows: Rows, columns: Sequence[str], watch: Watch | None = None) -> Unicity:
-    """Give the unicity of an open table by some of its columns."""
+    """Return the unicity of an open table by some of its columns."""
     if absent := [name for name in columns if name not in rows.columns()]:
         raise PolicyError(f"unicity: the table has no column {absent[0]!r}")
     if not columns:
@@ -138,12 +138,12 @@ def count_unicity(rows: Rows, columns: Sequence[str], watch: Watch | None = None
 
 
 def _combinations_of(table: Counted, columns: Sequence[int]) -> int:
-    """Give how many combinations of values some columns could have: of sets that are as bad the more telling one."""
+    """Return how many combinations of values some columns could have: of sets that are as bad the more telling one."""
     return math.prod(table.distinct[column] for column in columns)
 
 
 def _sets_of(number: int, cells: int) -> list[tuple[int, ...]]:
-    """Give all sets of so many columns, or some of them that are drawn, the same ones each time."""
+    """Return all sets of so many columns, or some of them that are drawn, the same ones each time."""
     if math.comb(number, cells) <= SETS:
         return list(combinations(range(number), cells))
     draw = np.random.default_rng([number, cells])

@@ -125,13 +125,13 @@ class Exposed:
         return self._count_records(self.sizes == 1)
 
     def prosecutor(self, threshold: float) -> Exposure:
-        """Give the chances of somebody who knows that a person is in the table: 1 over the group's records."""
+        """Return the chances of somebody who knows that a person is in the table: 1 over the group's records."""
         chances = 1 / self.sizes
         average = len(self.sizes) / max(1, self.records) if self.members is None else self._average(chances)
         return Exposure(float(chances.max()), average, self._share_above(chances, threshold))
 
     def journalist(self, threshold: float) -> Exposure | None:
-        """Give the chances of somebody who does not know it: 1 over the group's people in the population."""
+        """Return the chances of somebody who does not know it: 1 over the group's people in the population."""
         if self.fitting is None:
             return None
         chances = self._chances_there()
@@ -159,7 +159,7 @@ class Exposed:
         return individual_risk(self.sizes, self.fitting) if self.is_estimated else 1 / self.fitting
 
     def _average(self, chances: Floats) -> float:
-        """Give the chance of a record on average; that of a person is the highest in her groups."""
+        """Return the chance of a record on average; that of a person is the highest in her groups."""
         if self.members is None:
             return float(self.sizes @ chances) / max(1, self.records)
         _, person_of = np.unique(self.members.persons, return_inverse=True)
@@ -168,11 +168,11 @@ class Exposed:
         return float(highest.sum()) / max(1, self.records)
 
     def _share_above(self, chances: Floats, threshold: float) -> float:
-        """Give the share of records whose chance to be found lies above a threshold."""
+        """Return the share of records whose chance to be found lies above a threshold."""
         return self._count_records(chances > threshold * (1 + 1e-12)) / max(1, self.records)
 
     def _count_records(self, is_chosen: NDArray[np.bool_]) -> int:
-        """Give the rows, or the different people, in some groups."""
+        """Return the rows, or the different people, in some groups."""
         if self.members is None:
             return int(self.sizes[is_chosen].sum())
         return len(np.unique(self.members.persons[is_chosen[self.members.groups]]))

@@ -14,7 +14,7 @@ TERMS = 200
 
 
 def individual_risk(sizes: NDArray[np.int64], people: Floats) -> Floats:
-    """Give E[1 / F | f] for groups of f records that stand for so many people, the sum of their sampling weights.
+    """Return E[1 / F | f] for groups of f records that stand for so many people, the sum of their sampling weights.
 
     F is the group's size in the population: given f, it is taken as negative binomial with p = f over the sum of the
     weights, as Benedetti and Franconi do. Then the risk is p^f / f · 2F1(f, f; f + 1; 1 - p), which is p times the

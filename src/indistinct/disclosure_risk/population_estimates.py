@@ -114,7 +114,7 @@ def zayatz(sample: Histogram) -> float:
 
 
 def _chance_of_one(size: int, sample: Histogram) -> float:
-    """Give the chance that exactly one of a group's people is drawn (hypergeometric)."""
+    """Return the chance that exactly one of a group's people is drawn (hypergeometric)."""
     people, drawn = sample.population, sample.rows
     if people - size < drawn - 1:
         return 0.0
@@ -188,7 +188,9 @@ def snb(sample: Histogram) -> float | None:
 
 
 def uniques_of_model(groups: float, ones: float, twos: float, fraction: float) -> float | None:
-    """Give how many of a population's groups have one person by the model that samples so many groups of 1 and of 2."""
+    """Return how many of a population's groups have one person by the model that samples so many groups of 1 and of
+    2.
+    """
     if not twos:
         return None
     betas = np.concatenate([np.geomspace(1e-9, 0.5, 500), 1 - np.geomspace(0.5, 1e-9, 500)[1:]])
@@ -218,7 +220,7 @@ def shlosser(sample: Histogram) -> float:
 
 
 def _alphas(betas: Floats, ratio: float, fraction: float) -> Floats:
-    """Give for each β the α with which a sample has so many groups of 2 for one of 1: a quadratic equation.
+    """Return for each β the α with which a sample has so many groups of 2 for one of 1: a quadratic equation.
 
     It has one root above 0. The numbers of such groups are the first two derivatives of the model's generating
     function s (β / (1 - (1 - β) s))^α at 1 - fraction.
@@ -234,7 +236,7 @@ def _alphas(betas: Floats, ratio: float, fraction: float) -> Floats:
 
 
 def _expected_ones(betas: Floats, groups: float, ratio: float, fraction: float) -> Floats:
-    """Give for each β, and the α that fits it, how many groups of 1 a sample has on average."""
+    """Return for each β, and the α that fits it, how many groups of 1 a sample has on average."""
     alphas, missing = _alphas(betas, ratio, fraction), (1 - fraction) * (1 - betas)
     shrunk = np.exp(alphas * np.log(betas / (1 - missing)))
     ones: Floats = groups * fraction * shrunk * (1 + alphas * missing / (1 - missing))

@@ -83,7 +83,7 @@ class Risk:
         return f"{counted(self.rows, 'row')}{whose} in {counted(self.groups, 'group')} by {', '.join(self.quasi)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the risks as JSON takes them."""
+        """Return the risks as JSON takes them."""
         found = self.estimate
         return {
             "rows": self.rows,
@@ -169,7 +169,7 @@ def risk(
     watch: Watch | None = None,
     **reading: Any,
 ) -> Risk:
-    """Give how exposed the people of a table are to somebody who knows some columns of it.
+    """Return how exposed the people of a table are to somebody who knows some columns of it.
 
     ``quasi`` names those columns; without it they are the policy's, or those that ``profile`` suggests. ``person``
     names the column, or the columns, that say whose row it is, if somebody may have several; without it they are the
@@ -247,7 +247,7 @@ def risk(
 def _unicity(
     rows: Rows, policy: Policy | None, whose: Sequence[str], watch: Watch
 ) -> tuple[Unicity | None, tuple[str, ...]]:
-    """Give the unicity of all that is released, or of the whole table without a policy; or a note why not."""
+    """Return the unicity of all that is released, or of the whole table without a policy; or a note why not."""
     from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS, count_unicity
     from indistinct.policy import PSEUDONYM
 
@@ -264,7 +264,7 @@ def _unicity(
 
 @contextmanager
 def _as_declared(rows: Rows, policy: Policy | None) -> Iterator[Rows]:
-    """Give the rows as a policy declares their cells; the labels of a released table stay as they are."""
+    """Return the rows as a policy declares their cells; the labels of a released table stay as they are."""
     from indistinct.counting import as_declared
     from indistinct.linkage.coverage import labels_among
 
@@ -278,7 +278,7 @@ def _as_declared(rows: Rows, policy: Policy | None) -> Iterator[Rows]:
 def _whose_rows(
     rows: Rows, policy: Policy | None, person: str | Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the columns that say whose row it is, and what is to be noted if the policy's are not in the table."""
+    """Return the columns that say whose row it is, and what is to be noted if the policy's are not in the table."""
     from indistinct.disclosure_risk.exposure import refuse_absent
     from indistinct.policy import PSEUDONYM, Person
 

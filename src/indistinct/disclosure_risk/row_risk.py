@@ -94,7 +94,7 @@ class RowRisk:
         return self.size < self.k
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return it as JSON takes it."""
         return {
             "row": self.row,
             "cells": dict(self.cells),
@@ -143,7 +143,7 @@ def in_words(found: RowRisk) -> Iterator[str]:
 def explain_row(
     table: Any, policy: Policy | str | os.PathLike[str], row: int, *, on: str | None = None, **reading: Any
 ) -> RowRisk:
-    """Give why a row of a table is at risk under a policy's k, and which generalization would help it.
+    """Return why a row of a table is at risk under a policy's k, and which generalization would help it.
 
     ``row`` is its number, from 1. ``on`` names one of several quasi-identifiers; without it, it is the one by which
     the row is most exposed. Where a model says how few columns are known, it is the set of so many by which the row
@@ -191,7 +191,7 @@ def explain_row(
 
 
 def _cells_of(given: Rows, policy: Policy, row: int) -> dict[str, str | None]:
-    """Give the quasi cells of a row, as the policy declares them."""
+    """Return the quasi cells of a row, as the policy declares them."""
     from indistinct.counting import as_declared, encode_eligible
     from indistinct.engine import use_table
 
@@ -211,7 +211,7 @@ def _cells_of(given: Rows, policy: Policy, row: int) -> dict[str, str | None]:
 
 
 def _levels_apart(compiled: CompiledHierarchy, mine: int) -> Levels:
-    """Give for each value the lowest level at which it has the label of one of them; above the top if at none."""
+    """Return for each value the lowest level at which it has the label of one of them; above the top if at none."""
     levels = np.full(len(compiled.values), compiled.height + 1, np.int64)
     for level in range(compiled.height, -1, -1):
         levels[compiled.maps[level] == compiled.maps[level][mine]] = level
@@ -219,7 +219,7 @@ def _levels_apart(compiled: CompiledHierarchy, mine: int) -> Levels:
 
 
 def _ks_by_columns(policy: Policy, name: str, columns: Sequence[str]) -> dict[tuple[str, ...], int]:
-    """Give the largest k that models ask for on the columns of a quasi-identifier, or on each few that are known."""
+    """Return the largest k that models ask for on the columns of a quasi-identifier, or on each few that are known."""
     ks: dict[tuple[str, ...], int] = {}
     for model in policy.privacy:
         k = getattr(model, "k", None)
@@ -243,7 +243,7 @@ class Alike:
         return self._size(np.stack([self.apart[name] for name in columns]) == 0)
 
     def explain(self, row: int, columns: Sequence[str], k: int) -> RowRisk:
-        """Give why the row is at risk by some columns."""
+        """Return why the row is at risk by some columns."""
         apart = np.stack([self.apart[name] for name in columns])
         heights = [self.compiled[name].height for name in columns]
         start = [self.compiled[name].lowest for name in columns]
@@ -293,7 +293,7 @@ class Alike:
         return Step(name, level, *self._label(name, level), self._size(apart <= np.array(node)[:, None]))
 
     def _label(self, name: str, level: int) -> tuple[str, str | None]:
-        """Give the name of a level, and the label of the row's cell there."""
+        """Return the name of a level, and the label of the row's cell there."""
         compiled = self.compiled[name]
         code = compiled.maps[level][compiled.values.index(self.cells[name])]
         return compiled.level_names[level], compiled.labels[level][code]
@@ -301,7 +301,7 @@ class Alike:
     def _minimal_sets(
         self, columns: Sequence[str], is_equal: NDArray[np.bool_], k: int
     ) -> tuple[tuple[Singling, ...], bool]:
-        """Give the minimal sets of columns that fewer than k share, and whether larger ones were not looked at.
+        """Return the minimal sets of columns that fewer than k share, and whether larger ones were not looked at.
 
         More columns are never shared by more, so a set that contains one that was found is not minimal.
         """
@@ -320,7 +320,7 @@ class Alike:
     def _remedies(
         self, columns: Sequence[str], apart: Levels, ends: tuple[Sequence[int], Sequence[int]], k: int
     ) -> tuple[tuple[Remedy, ...], bool]:
-        """Give the nodes with the fewest steps at which the row is among k, and whether the search was cut short.
+        """Return the nodes with the fewest steps at which the row is among k, and whether the search was cut short.
 
         They begin at the lowest levels that may be released, and go up to the highest.
         """

@@ -82,7 +82,7 @@ def without_rests(table: pa.Table) -> pa.Table:
 
 
 def _bits(kind: pa.DataType) -> int:
-    """Give how many bits a cell of a type has; 0 if that differs, of which nothing is left behind missing cells."""
+    """Return how many bits a cell of a type has; 0 if that differs, of which nothing is left behind missing cells."""
     is_nested = pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or isinstance(kind, pa.BaseExtensionType)
     try:
         return 0 if is_nested else kind.bit_width
@@ -91,7 +91,7 @@ def _bits(kind: pa.DataType) -> int:
 
 
 def _without_rests(cells: pa.Array, width: int) -> pa.Array:
-    """Give cells of so many bits each anew, all bits of missing ones 0."""
+    """Return cells of so many bits each anew, all bits of missing ones 0."""
     bitmap, data = (np.frombuffer(buffer, np.uint8) for buffer in cells.buffers())
     is_present = _bits_of(bitmap, cells.offset, len(cells))
     if width == 1:

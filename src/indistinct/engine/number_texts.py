@@ -13,7 +13,7 @@ MOST_DIGITS = 38
 
 
 def cell_texts(texts: Iterable[str], *, are_numbers: bool) -> tuple[str, ...]:
-    """Give all texts that cells equal to one of these may have; in a column of numbers they are compared as numbers.
+    """Return all texts that cells equal to one of these may have; in a column of numbers they are compared as numbers.
 
     A float writes 999 as 999.0, and a decimal with two places as 999.00. In a column of texts, 999 and 999.0 differ.
 
@@ -28,7 +28,7 @@ def cell_texts(texts: Iterable[str], *, are_numbers: bool) -> tuple[str, ...]:
 
 
 def are_whole(texts: Iterable[str | None]) -> bool | None:
-    """Tell whether texts that are plain numbers are all whole ones; None if some are no plain numbers.
+    """Return whether texts that are plain numbers are all whole ones; None if some are no plain numbers.
 
     >>> are_whole(["1200", None]), are_whole(["12.5", "-3"]), are_whole([">=90"]), are_whole([None])
     (True, False, None, None)
@@ -40,7 +40,7 @@ def are_whole(texts: Iterable[str | None]) -> bool | None:
 
 
 def _forms(text: str) -> Iterable[str]:
-    """Give the texts that columns of numbers write for a number; none if it is no number."""
+    """Return the texts that columns of numbers write for a number; none if it is no number."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:

@@ -84,7 +84,7 @@ def open_table(source: object, **reading: Unpack[ReadingOptions]) -> Rows:
 
 @contextmanager
 def use_table(source: object, **reading: Unpack[ReadingOptions]) -> Iterator[Rows]:
-    """Give the rows of a table of any kind for the time of the block; rows that were open before stay open.
+    """Return the rows of a table of any kind for the time of the block; rows that were open before stay open.
 
     ``reading`` is that of ``open_table``.
     """
@@ -97,7 +97,7 @@ def use_table(source: object, **reading: Unpack[ReadingOptions]) -> Iterator[Row
 
 
 def _of_files(reading: ReadingOptions) -> Reading:
-    """Give what is said of files alone."""
+    """Return what is said of files alone."""
     return Reading(
         reading.get("delimiter"),
         reading.get("encoding"),

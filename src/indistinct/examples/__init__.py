@@ -30,7 +30,7 @@ class Example:
 
     @contextmanager
     def paths(self) -> Iterator[tuple[Path, Path]]:
-        """Give the paths of the table and of the policy file, for the time of the block.
+        """Return the paths of the table and of the policy file, for the time of the block.
 
         >>> with EXAMPLES[0].paths() as (table, policy):
         ...     table.read_text().splitlines()[0]

@@ -104,7 +104,7 @@ class Hierarchy(ABC):
         return frozenset()
 
     def lists_just(self, values: Labels) -> bool:
-        """Tell whether these values are listed and no others, as if the list was made from a table."""
+        """Return whether these values are listed and no others, as if the list was made from a table."""
         return False
 
     def unreadable(self, values: Labels) -> tuple[str, ...]:
@@ -322,7 +322,7 @@ def each_once(function: Callable[[Key], Found], keys: Sequence[Key | None]) -> l
 
 
 def is_suppression(labels: Labels) -> bool:
-    """Tell whether there is a single label and it tells nothing: it consists of stars.
+    """Return whether there is a single label and it tells nothing: it consists of stars.
 
     >>> is_suppression(["*****"]), is_suppression(["person"])
     (True, False)

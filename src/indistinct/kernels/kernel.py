@@ -123,7 +123,7 @@ class Kernel:
         return self._run(*given)
 
     def _machine_code(self, kind: Kind, given: tuple[Any, ...]) -> Callable[[list[Any]], Any] | None:
-        """Give what runs the code for arguments of some types, from the disk or compiled by one process at a time."""
+        """Return what runs the code for arguments of some types, from the disk or compiled by one process at a time."""
         found = find_code(self._function, kind, _sources())
         if found is None:
             from numba.core.compiler_lock import global_compiler_lock
@@ -184,7 +184,7 @@ _interpreter = Interpreter()
 
 
 def _number(rows: Any) -> int:
-    """Give a number of rows: of an array, or as it is told."""
+    """Return a number of rows: of an array, or as it is told."""
     return rows.shape[0] if isinstance(rows, np.ndarray) else int(rows)
 
 
@@ -208,7 +208,7 @@ def _tell() -> None:
 
 
 def _dispatcher(function: Callable[..., Any], allocates: bool) -> Any:
-    """Give a function as numba compiles it: when it is called, from the cache, or by one process at a time."""
+    """Return a function as numba compiles it: when it is called, from the cache, or by one process at a time."""
     from numba import njit
 
     _name_functions_apart()

@@ -18,14 +18,14 @@ from indistinct.kernels.own_memory import runtime
 
 @cache
 def part_type(function: Callable[..., Any], allocates: bool) -> Any:
-    """Give what a function is to numba in a kernel that calls it."""
+    """Return what a function is to numba in a kernel that calls it."""
     from numba import types
 
     return types.Dispatcher(_keep(Part(function, allocates)))
 
 
 def whole_library(name: str) -> Any:
-    """Give a library of numba's for a kernel and all of its parts: they are linked, and then optimized once."""
+    """Return a library of numba's for a kernel and all of its parts: they are linked, and then optimized once."""
     from numba.core.registry import cpu_target
 
     _, whole = _libraries()
@@ -60,7 +60,9 @@ class Part:
         return self
 
     def get_call_template(self, given: Any, named: Any) -> Any:
-        """Give how a call is typed; numbers that are written in it count as any number, else each would be compiled."""
+        """Return how a call is typed; numbers that are written in it count as any number, else each would be
+        compiled.
+        """
         from numba.core.compiler_lock import global_compiler_lock
 
         typing, types = import_module("numba.core.typing"), import_module("numba.core.types")
@@ -74,7 +76,7 @@ class Part:
         return template, written, kinds, {}
 
     def get_overload(self, asked: Any) -> object:
-        """Give the key of the code for a signature."""
+        """Return the key of the code for a signature."""
         kinds, _ = import_module("numba.core.sigutils").normalize_signature(asked)
         return self._made[tuple(kinds)][1]
 
@@ -109,7 +111,7 @@ def _keep(part: Part) -> Part:
 
 @cache
 def _libraries() -> tuple[Any, Any]:
-    """Give the kinds of libraries: that of a part, which is only linked, and that of a whole kernel."""
+    """Return the kinds of libraries: that of a part, which is only linked, and that of a whole kernel."""
     from llvmlite import binding
 
     codegen: Any = import_module("numba.core.codegen")

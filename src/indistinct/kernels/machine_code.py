@@ -74,13 +74,13 @@ class MachineCode(NamedTuple):
     code: bytes
 
     def to_bytes(self, made_for: str) -> bytes:
-        """Give the code with what is to be known of it, as ``read_code`` takes it."""
+        """Return the code with what is to be known of it, as ``read_code`` takes it."""
         about = {"name": self.name, "returns": self.returns, "made_for": made_for}
         about["digest"] = sha256(self.code).hexdigest()
         return json.dumps(about).encode() + b"\n" + self.code
 
     def load(self, kind: Kind) -> Callable[[Sequence[Any]], Any]:
-        """Give what runs it; arguments are given as ``flatten`` gives them."""
+        """Return what runs it; arguments are given as ``flatten`` gives them."""
         address = _load_function(self.name, self.code)
         # a Python integer, given as an address, need not be made an object first
         types = [C_TYPES[one] for one in _llvm_types(kind)]
@@ -101,7 +101,7 @@ class MachineCode(NamedTuple):
 
 
 def _letters(returns: Any) -> str:
-    """Give the words of what a kernel gives, a letter of ``struct`` each."""
+    """Return the words of what a kernel gives, a letter of ``struct`` each."""
     if returns is None or isinstance(returns, str):
         return returns or ""
     if isinstance(returns[0], int):
@@ -110,7 +110,7 @@ def _letters(returns: Any) -> str:
 
 
 def _reader(returns: Any) -> Callable[[Sequence[Any]], Any]:
-    """Give what makes Python's objects of those words."""
+    """Return what makes Python's objects of those words."""
     if returns is None:
         return lambda _: None
     if isinstance(returns, str):
@@ -125,7 +125,7 @@ def _reader(returns: Any) -> Callable[[Sequence[Any]], Any]:
 
 
 def find_code(function: Function, kind: Kind, sources: str) -> MachineCode | None:
-    """Give the machine code of a function for arguments of some types, from the disk; None if it is not there."""
+    """Return the machine code of a function for arguments of some types, from the disk; None if it is not there."""
     if not is_possible():
         return None
     if is_served():
@@ -164,7 +164,7 @@ def make_code(function: Function, given: Sequence[Any], sources: str, allocates:
 
 
 def flatten(given: Sequence[Any]) -> tuple[Kind | None, list[Any]]:
-    """Give the types of arguments, None if no code is kept for them; and what code is given for them, a word each."""
+    """Return the types of arguments, None if no code is kept for them; and what code is given for them, a word each."""
     kinds: list[Any] = []
     words: list[Any] = []
     for one in given:
@@ -187,7 +187,7 @@ def flatten(given: Sequence[Any]) -> tuple[Kind | None, list[Any]]:
 
 
 def _address_of(array: Any, flags: int) -> int:
-    """Give where the cells of an array begin; NumPy itself takes seven times as long to say it, each call again."""
+    """Return where the cells of an array begin; NumPy itself takes seven times as long to say it, each call again."""
     if flags & WRITABLE and flags & ROWS_FIRST and array.size:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.__array_interface__["data"][0])
@@ -195,12 +195,12 @@ def _address_of(array: Any, flags: int) -> int:
 
 @cache
 def is_possible() -> bool:
-    """Tell whether code can be kept here: elsewhere it has not been tried."""
+    """Return whether code can be kept here: elsewhere it has not been tried."""
     return sys.platform == "linux" and machine() == "x86_64" and sys.byteorder == "little"
 
 
 def _llvm_types(kind: Kind) -> list[str]:
-    """Give LLVM's type of each of those words."""
+    """Return LLVM's type of each of those words."""
     found: list[str] = []
     for one in kind:
         if isinstance(one, str):
@@ -213,7 +213,7 @@ def _llvm_types(kind: Kind) -> list[str]:
 
 
 def _paths(function: Function, kind: Kind) -> list[Path]:
-    """Give where the code may lie, the best place first: numba's rules."""
+    """Return where the code may lie, the best place first: numba's rules."""
     name = sha256(f"{_kind_text(kind)} {_processor()}".encode()).hexdigest()[:16]
     file = f"{_name(function)}-{name}.code"
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
@@ -227,7 +227,7 @@ def _name(function: Function) -> str:
 
 
 def _kind_text(kind: Kind) -> str:
-    """Give the types of arguments as text that is the same in every process."""
+    """Return the types of arguments as text that is the same in every process."""
     parts = []
     for one in kind:
         if isinstance(one, str):
@@ -239,7 +239,7 @@ def _kind_text(kind: Kind) -> str:
 
 @cache
 def _made_for(sources: str) -> str:
-    """Give what code depends on beside the types: the kernels' sources, this processor, numba and LLVM."""
+    """Return what code depends on beside the types: the kernels' sources, this processor, numba and LLVM."""
     stamps = []
     for package in ("numba", "llvmlite"):
         found = find_spec(package)
@@ -323,7 +323,7 @@ _engines: list[Any] = []
 
 
 def _load_function(name: str, code: bytes) -> int:
-    """Give the address of a function whose code LLVM has loaded."""
+    """Return the address of a function whose code LLVM has loaded."""
     from llvmlite import binding
 
     binding.initialize_native_target()

@@ -21,7 +21,7 @@ PLAIN_ALIGNMENT = 32
 
 @cache
 def runtime() -> str:
-    """Give the functions that numba's code asks for memory by, and gives it back by, in LLVM's language."""
+    """Return the functions that numba's code asks for memory by, and gives it back by, in LLVM's language."""
     from llvmlite import ir
 
     byte, word, short = ir.IntType(8), ir.IntType(64), ir.IntType(32)
@@ -74,7 +74,7 @@ class OwnMemory:
 
 
 def as_array(kind: str, words: tuple[int, ...]) -> NDArray[Any]:
-    """Give what numba calls an array as NumPy's: head, owner, cells, bytes of each, place, shape and strides."""
+    """Return what numba calls an array as NumPy's: head, owner, cells, bytes of each, place, shape and strides."""
     head, data, both = words[0], words[4], words[5:]
     half = len(both) // 2
     interface = {"version": 3, "typestr": kind, "data": (data, False), "shape": both[:half], "strides": both[half:]}

@@ -40,19 +40,19 @@ CONVENTION = 1
 
 
 def shipped_path(name: str, kind_text: str) -> Path:
-    """Give where the code of a kernel lies for arguments of some types."""
+    """Return where the code of a kernel lies for arguments of some types."""
     return FOLDER / f"{name}-{sha256(kind_text.encode()).hexdigest()[:16]}.code"
 
 
 @cache
 def shipped_for(sources: str) -> str:
-    """Give what shipped code depends on beside the types: the kernels' sources, and how they are called."""
+    """Return what shipped code depends on beside the types: the kernels' sources, and how they are called."""
     return sha256(repr((sources, PROCESSOR, CONVENTION)).encode()).hexdigest()
 
 
 @cache
 def is_served() -> bool:
-    """Tell whether there is some, this processor can do all that it asks for, and nobody wants to compile."""
+    """Return whether there is some, this processor can do all that it asks for, and nobody wants to compile."""
     if os.environ.get(COMPILE) or not FOLDER.is_dir():
         return False
     from llvmlite import binding

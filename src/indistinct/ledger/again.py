@@ -51,7 +51,7 @@ class History:
     """The columns in which nothing may become more specific, each with a hierarchy that knows earlier labels."""
 
     def policy(self, policy: Policy) -> Policy:
-        """Give the policy of the search: histories are never mixed, and earlier promises still hold.
+        """Return the policy of the search: histories are never mixed, and earlier promises still hold.
 
         With a ``signed`` column groups may mix histories, but everybody must stay with the same values.
         """
@@ -76,7 +76,7 @@ class History:
 def with_internal_columns(
     policy: Policy, history: Column | None = None, quasi_identifiers: Mapping[str, Sequence[str]] | None = None
 ) -> Policy:
-    """Give the policy for rows whose people were recognised; the history plays a part only if it has a role."""
+    """Return the policy for rows whose people were recognised; the history plays a part only if it has a role."""
     names = (KEY, STATE, PERSON, ROW) if policy.person_columns else (KEY, STATE)
     internal = {**{name: identifier() for name in names}, HISTORY: history or identifier()}
     for name in policy.columns:
@@ -120,7 +120,7 @@ def tell_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earlie
 
 
 def _columns_shown_last(policy: Policy, earlier: Earlier) -> tuple[str, ...]:
-    """Give the quasi columns that the latest of the releases generalized, which the next one can be based on."""
+    """Return the quasi columns that the latest of the releases generalized, which the next one can be based on."""
     is_one_table = earlier.entries[-1].manifest.get("form") is None
     return tuple(name for name in policy.quasi if name in earlier.policies[-1].quasi) if is_one_table else ()
 
@@ -173,7 +173,7 @@ def search_again(counted: Counted, algorithm: Algorithm, history: History, watch
 
 
 def leave_out_enough(recoding: Recoding, sizes: IntArray, k: int) -> Recoding:
-    """Give a recoding in which nobody is missed: of each history at least ``k`` people are left out, or none.
+    """Return a recoding in which nobody is missed: of each history at least ``k`` people are left out, or none.
 
     ``sizes`` has the number of people of each history, also of those who are no longer in the table: if a few of them
     are left out of the next release, somebody who knows that they are gone finds them in the earlier one. Where that
@@ -198,7 +198,7 @@ def leave_out_enough(recoding: Recoding, sizes: IntArray, k: int) -> Recoding:
 
 
 def _history_of_pieces(frequencies: FrequencyList, pieces: Pieces) -> IntArray:
-    """Give the number of each piece's history, -1 for people who are new."""
+    """Return the number of each piece's history, -1 for people who are new."""
     column = frequencies.columns.index(HISTORY)
     values = frequencies.hierarchies[column].values
     numbers = np.array([-1 if value is None else int(value) for value in values], np.int64)
@@ -207,7 +207,7 @@ def _history_of_pieces(frequencies: FrequencyList, pieces: Pieces) -> IntArray:
 
 
 def _still_promised(policy: Policy, earlier: Sequence[Policy]) -> list[PrivacyModel]:
-    """Give the models of earlier policies that a release under this one can be asked to keep, each once."""
+    """Return the models of earlier policies that a release under this one can be asked to keep, each once."""
     own = [model.describe() for model in policy.privacy]
     declared = policy.with_role("sensitive")
     models: list[PrivacyModel] = []

@@ -58,7 +58,7 @@ class Signatures:
         return cls(numbers, is_even, [frozenset(json.loads(text)) for text in known])
 
     def failing(self, release: int, m: int) -> BoolArray:
-        """Tell for which cells of a release the signature is too small, uneven, or another one elsewhere."""
+        """Return for which cells of a release the signature is too small, uneven, or another one elsewhere."""
         own = self.numbers[:, release]
         is_large = np.array([len(values) >= m for values in self.values] + [False])  # the last is for those without
         is_same = (self.numbers == own[:, None]) | (self.numbers == ABSENT)
@@ -67,7 +67,7 @@ class Signatures:
         return fails
 
     def values_left(self, is_asked: BoolArray) -> int:
-        """Give the fewest values that are possible for somebody in these cells, by all releases that show them."""
+        """Return the fewest values that are possible for somebody in these cells, by all releases that show them."""
         fewest = len(frozenset().union(*self.values))
         for row in np.unique(self.numbers[is_asked], axis=0).tolist():
             if UNKNOWN in row:

@@ -116,7 +116,7 @@ class Linked:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the finding as JSON takes it."""
+        """Return the finding as JSON takes it."""
         return {
             "passed": self.passed,
             "entries": list(self.entries),
@@ -174,7 +174,7 @@ class Earlier:
         return Histories(list(self.members), **self.limits)
 
     def joined_with(self, members: Path, policy: Policy) -> Linked:
-        """Tell what one more release would reveal together with these."""
+        """Return what one more release would reveal together with these."""
         policies, files = [policy, *self.policies], [members, *self.members]
         tells_rows = [bool(one.person_columns) for one in policies]
         if any(one.stable_pseudonyms for one in policies):
@@ -189,7 +189,7 @@ class Earlier:
 
 
 def judge_together(histories: Histories, entries: Sequence[int], policies: Sequence[Policy]) -> Linked:
-    """Tell what all these releases together reveal; entry 0 is the release that is checked.
+    """Return what all these releases together reveal; entry 0 is the release that is checked.
 
     A cell must satisfy the models of every policy under which its people were released, counted in people.
     m-invariance is judged by the values of their groups instead, since it lets cells be as small as they may.
@@ -243,7 +243,7 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
 
 
 def _cells(histories: Histories, release: int, policy: Policy, model: PrivacyModel, sizes: IntArray) -> Groups:
-    """Give the cells as groups, with the sensitive values that a release has in each, for a model to judge."""
+    """Return the cells as groups, with the sensitive values that a release has in each, for a model to judge."""
     columns = sensitive_columns(model, policy)
     if not isinstance(histories, RowHistories):
         return Groups.of_sizes(sizes, _tallies(histories, release, policy, columns))
@@ -259,7 +259,7 @@ def _cells(histories: Histories, release: int, policy: Policy, model: PrivacyMod
 
 
 def _tallies(histories: Histories, release: int, policy: Policy, columns: Sequence[str]) -> dict[str, Tally]:
-    """Give the sensitive values that a release has in each cell, where each person has one row."""
+    """Return the sensitive values that a release has in each cell, where each person has one row."""
     tallies = {}
     for name in columns:
         found = histories.values_by_cell(release, name)
@@ -269,13 +269,13 @@ def _tallies(histories: Histories, release: int, policy: Policy, columns: Sequen
 
 
 def _hierarchy(policy: Policy, column: str, texts: Sequence[str | None]) -> CompiledHierarchy | None:
-    """Give the hierarchy of a sensitive column for these values, if it has one."""
+    """Return the hierarchy of a sensitive column for these values, if it has one."""
     hierarchy = policy.columns[column].compile(texts)
     return hierarchy if hierarchy.height else None
 
 
 def _links(policies: Sequence[Policy]) -> list[int | None]:
-    """Give the key under which each release links the rows of a person, by a number; None where it does not.
+    """Return the key under which each release links the rows of a person, by a number; None where it does not.
 
     Every release with fresh pseudonyms has a key of its own; all those with stable ones share one.
     """

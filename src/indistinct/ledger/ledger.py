@@ -78,7 +78,7 @@ class Ledger:
         return add_spending(self.store.entries())
 
     def due(self, on: date | None = None) -> list[Entry]:
-        """Give the entries whose day of review has come, today or ``on`` that day, the longest due first."""
+        """Return the entries whose day of review has come, today or ``on`` that day, the longest due first."""
         return due_entries(self.store.entries(), on)
 
     def verify(self, head: str | None = None) -> Any:
@@ -104,7 +104,7 @@ class Ledger:
         watch: Watch | None = None,
         **reading: Any,
     ) -> Release:
-        """Give a verified release that undoes no earlier one, after it was entered in the ledger.
+        """Return a verified release that undoes no earlier one, after it was entered in the ledger.
 
         It is checked against all releases of the same ``source`` that the recipient, or those who might collude with
         her, already hold; a RefusedError says why it may not leave. ``key`` names the columns by which people are
@@ -147,7 +147,7 @@ class Ledger:
         watch: Watch | None = None,
         **reading: Any,
     ) -> Linked:
-        """Tell what a release would reveal together with earlier ones, without making an entry or giving it away."""
+        """Return what a release would reveal together with earlier ones, without making an entry or giving it away."""
         policy = one_policy(policy)
         terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
         chosen = choose_algorithm(algorithm, policy)
@@ -218,7 +218,7 @@ class Ledger:
         self.close()
 
     def _earlier(self, terms: Terms, reading: Mapping[str, Any]) -> Earlier:
-        """Give the releases that the recipient and those who might collude with her hold."""
+        """Return the releases that the recipient and those who might collude with her hold."""
         every = [entry for entry in self.store.entries(source=terms.source) if not entry.is_drawn]
         entries = terms.entries_held(every)
         return Earlier.of(entries, self.store.files, reading, names_rows=terms.names_rows)

@@ -74,7 +74,7 @@ class Offer:
 
 
 def pseudonym_key(terms: Terms, secret: bytes) -> PseudonymKey | None:
-    """Give the key of a release's pseudonyms, if it has any; that of stable ones is made of the ledger's secret."""
+    """Return the key of a release's pseudonyms, if it has any; that of stable ones is made of the ledger's secret."""
     if not terms.policy.pseudonym_columns:
         return None
     person = terms.policy.person
@@ -101,7 +101,7 @@ def recognition(terms: Terms, secret: bytes, history: History | None = None) -> 
 
 @contextmanager
 def recognise_people(rows: Rows, how: Recognition) -> Iterator[Rows]:
-    """Give the eligible rows with the key, the state and the history of each person, for the time of the block."""
+    """Return the eligible rows with the key, the state and the history of each person, for the time of the block."""
     recognised = rows.recognise(how)
     recognised.unreadable = rows.unreadable  # what a policy declares of cells was read before
     try:
@@ -152,5 +152,5 @@ def refuse_repeated_pseudonyms(recognised: Rows, policy: Policy) -> None:
 
 
 def without_history(recoding: Recoding) -> Recoding:
-    """Give a recoding as it looks in the release, which knows nothing of histories."""
+    """Return a recoding as it looks in the release, which knows nothing of histories."""
     return recoding.without_column(HISTORY)

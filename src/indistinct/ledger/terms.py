@@ -127,7 +127,7 @@ class Terms:
         )
 
     def entries_held(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Give those of a source's entries that the recipient, and who might collude with her, hold; oldest first."""
+        """Return those of a source's entries that the recipient, and who might collude with her, hold; oldest first."""
         if self.colluding != "all" and self.recipient != PUBLIC:
             others = () if self.colluding == "none" else self.colluding
             entries = [entry for entry in entries if entry.recipient in (self.recipient, PUBLIC, *others)]
@@ -183,7 +183,7 @@ class Terms:
 
 
 def _readable_text(policy: Policy) -> str:
-    """Give a policy as a text by which later releases can be held to it."""
+    """Return a policy as a text by which later releases can be held to it."""
     text = policy_text(policy)
     try:
         parse_policy(text)
@@ -196,7 +196,7 @@ def _readable_text(policy: Policy) -> str:
 
 
 def policy_text(policy: Policy) -> str:
-    """Give a policy as the text of a policy file, with the rows of every hierarchy that was read from a file.
+    """Return a policy as the text of a policy file, with the rows of every hierarchy that was read from a file.
 
     A policy that no file can hold, because one of its models, measures or options was made elsewhere, is described in
     JSON as a manifest does.
@@ -215,19 +215,21 @@ def _without_file(column: Column) -> Column:
 
 
 def shows(policy: Policy, column: str) -> bool:
-    """Tell whether a release under this policy shows a column."""
+    """Return whether a release under this policy shows a column."""
     return column in policy.columns and policy.columns[column].role not in ("identifier", "drop")
 
 
 def others_shown(policy: Policy, column: str) -> list[str]:
-    """Give what else a release shows of a person, beside the labels of her group, by which her rows could be linked."""
+    """Return what else a release shows of a person, beside the labels of her group, by which her rows could be
+    linked.
+    """
     if policy.columns[column].role != "sensitive":
         return [column]
     return [*(name for name in policy.with_role("sensitive", "other") if name != column), *policy.pseudonym_columns]
 
 
 def promised_columns(policy: Policy) -> dict[str, int]:
-    """Give the columns for which a policy promises m-invariance, each with its m."""
+    """Return the columns for which a policy promises m-invariance, each with its m."""
     found: dict[str, int] = {}
     for model in policy.privacy:
         if isinstance(model, MInvariance):
@@ -237,7 +239,7 @@ def promised_columns(policy: Policy) -> dict[str, int]:
 
 
 def signed_column(policy: Policy, earlier: Sequence[Policy]) -> str | None:
-    """Give the column whose values must stay the same in people's groups, if m-invariance was promised for one."""
+    """Return the column whose values must stay the same in people's groups, if m-invariance was promised for one."""
     columns = {column for one in (policy, *earlier) for column in promised_columns(one) if shows(policy, column)}
     for column in columns:
         refuse_linkable(policy, column)

@@ -65,7 +65,7 @@ class Coverage:
     spelled: Spelled
 
     def of_sets(self, sets: Sequence[Sequence[int]]) -> Coverage:
-        """Give the coverage of sets of labels: what all labels of a set cover."""
+        """Return the coverage of sets of labels: what all labels of a set cover."""
 
         def both(one: Ranks, other: Ranks) -> Ranks:
             if isinstance(one, range) and isinstance(other, range):
@@ -122,7 +122,7 @@ class Coverage:
 
 
 def labels_among(hierarchy: Hierarchy, texts: Sequence[str], values: Sequence[str]) -> frozenset[str]:
-    """Give those of some texts that are no values of a hierarchy but labels, of these values or of any.
+    """Return those of some texts that are no values of a hierarchy but labels, of these values or of any.
 
     What values a label could have is read from its own numbers and dates.
 
@@ -144,18 +144,18 @@ def labels_among(hierarchy: Hierarchy, texts: Sequence[str], values: Sequence[st
 
 
 def _numbers_in(texts: Iterable[str]) -> Iterable[str]:
-    """Give the numbers that stand in some texts; a mark before one may be a sign, or part of a range."""
+    """Return the numbers that stand in some texts; a mark before one may be a sign, or part of a range."""
     return (number for text in texts for number in re.findall(r"(?=(-?[0-9]+(?:[.][0-9]+)?))", text))
 
 
 def _days_in(texts: Iterable[str]) -> Iterable[str]:
-    """Give a day of every month of the years that stand in some texts."""
+    """Return a day of every month of the years that stand in some texts."""
     years = {year for text in texts for year in re.findall(r"[0-9]{4}", text)}
     return (f"{year}-{month:02}-01" for year in sorted(years) for month in range(1, 13))
 
 
 def label_of_all(hierarchy: Hierarchy) -> str | None:
-    """Give the label that covers every value, also one that the hierarchy does not know; None if there is none.
+    """Return the label that covers every value, also one that the hierarchy does not know; None if there is none.
 
     >>> from indistinct.hierarchy import prefix, tree
     >>> label_of_all(tree({"person": ["black", "white"]})), label_of_all(prefix(5, keep=[3], top=None))
@@ -169,7 +169,7 @@ def label_of_all(hierarchy: Hierarchy) -> str | None:
 def climbed_labels(
     hierarchy: Hierarchy, own: Sequence[str | None], values: Sequence[str | None]
 ) -> list[list[str | None] | None]:
-    """Give the labels of another table's values at each level, as they are written for the column's ``own`` values.
+    """Return the labels of another table's values at each level, as they are written for the column's ``own`` values.
 
     None for a value that is missing or that the hierarchy does not know. A value that the column has too is spelled
     as there.
@@ -210,7 +210,7 @@ def _renumber(ranks: Ranks, numbers: IntArray) -> Ranks:
 
 
 def _as_run(ranks: Sequence[int] | IntArray) -> Ranks:
-    """Give ascending ranks as a run, if they are one."""
+    """Return ascending ranks as a run, if they are one."""
     if not len(ranks):
         return range(0)
     first, last = int(ranks[0]), int(ranks[-1])
@@ -248,7 +248,7 @@ class _Reader:
         return cls(hierarchy, spelling, listed, tuple(similar) if isinstance(spelling, Texts) else ())
 
     def read(self, values: Sequence[str | None], similarity: float | None) -> tuple[list[str | None], Spelled]:
-        """Give each value as the hierarchy takes it, None where it is missing or none of the column's."""
+        """Return each value as the hierarchy takes it, None where it is missing or none of the column's."""
         texts = [value for value in values if value is not None]
         spelling = self.spelling.learn(texts)
         known = set(self.similar)
@@ -269,13 +269,13 @@ class _Reader:
         return ground, said
 
     def _writes(self, value: str, text: str) -> bool:
-        """Tell whether the column's own values are written as a value is that reads as a text."""
+        """Return whether the column's own values are written as a value is that reads as a text."""
         if isinstance(self.spelling, Days) and self.listed is None:
             return self.spelling.of(value) == text
         return value == text
 
     def spellings(self, label: str) -> Iterable[str]:
-        """Give the ways in which a label may stand in the hierarchy: as it is, and as a value in the one spelling."""
+        """Return the ways in which a label may stand in the hierarchy: as it is, and as a value in the one spelling."""
         text = self.spelling.of(label)
         if text is not None and self.listed is not None:
             text = self.listed.get(text)
@@ -321,7 +321,7 @@ class _Climbed:
         return cls(reader, by_value, order, {value: rank for rank, value in enumerate(order)}, under, keys)
 
     def under(self, label: str | None) -> Ranks:
-        """Give the ranks under a released label, that of strangers if it covers everything."""
+        """Return the ranks under a released label, that of strangers if it covers everything."""
         if label is None or label in self._tops():
             return range(len(self.order) + 1)
         found = [
@@ -344,7 +344,7 @@ class _Climbed:
         return () if top is None else (top,)
 
     def _between(self, ends: Sequence[str]) -> range:
-        """Give the ranks between the ends of a range; none if the values have no order."""
+        """Return the ranks between the ends of a range; none if the values have no order."""
         limits = [text for end in ends if (text := self.reader.spelling.of(end)) is not None]
         if self.keys is None or len(limits) < len(ends):
             return range(0)

@@ -122,7 +122,7 @@ def _divide(tree: Tree, order: Array) -> int:
 
 @kernel
 def _place(covers: Covers, label: int, low: int, high: int) -> int:
-    """Tell whether a run of ranks lies inside or outside of what a label covers, or across its edge."""
+    """Return whether a run of ranks lies inside or outside of what a label covers, or across its edge."""
     first, last = covers.lows[label], covers.highs[label]
     if high < first or low > last:
         return OUTSIDE
@@ -137,7 +137,7 @@ def _place(covers: Covers, label: int, low: int, high: int) -> int:
 
 @kernel
 def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
-    """Tell whether all points of a node lie inside or outside of a box."""
+    """Return whether all points of a node lie inside or outside of a box."""
     answer = INSIDE
     for column in range(len(labels)):
         label = covers.offsets[column] + labels[column]
@@ -196,7 +196,7 @@ def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Arra
 
 @kernel
 def _holds(tree: Tree, covers: Covers, labels: Array, point: int) -> bool:
-    """Tell whether a point lies in a box."""
+    """Return whether a point lies in a box."""
     for column in range(len(labels)):
         rank = tree.points[point, column]
         if _place(covers, covers.offsets[column] + labels[column], rank, rank) != INSIDE:

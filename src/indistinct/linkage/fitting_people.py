@@ -67,7 +67,7 @@ def count_candidates(groups: Counts, people: Counts, coverages: Sequence[Coverag
 
 
 def members_of(labels: Sequence[int], people: Counts, coverages: Sequence[Coverage]) -> IntArray:
-    """Give the positions of the tuples of people who fit one group, by the code of its label in each column."""
+    """Return the positions of the tuples of people who fit one group, by the code of its label in each column."""
     fits = np.ones(len(people.counts), np.bool_)
     for label, coverage, codes in zip(labels, coverages, people.codes, strict=True):
         is_covered = np.zeros(coverage.number + 1, np.bool_)
@@ -93,7 +93,7 @@ def _by_known_columns(ranks: IntArray) -> list[tuple[IntArray, IntArray]]:
 
 
 def _distinct(ranks: IntArray) -> tuple[IntArray, IntArray]:
-    """Give the distinct rows of a table of ranks, and which of them each row is."""
+    """Return the distinct rows of a table of ranks, and which of them each row is."""
     sizes = [int(column.max(initial=0)) + 1 for column in ranks.T]
     if reduce(lambda product, size: product * size, sizes, 1) < 2**62:
         keys = np.zeros(len(ranks), np.int64)

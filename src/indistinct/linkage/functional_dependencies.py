@@ -46,12 +46,12 @@ class Dependency:
         return f"{self.column} {how} {self.tells}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return it as JSON takes it."""
         return asdict(self)
 
 
 def find_dependencies(rows: Rows, released: Sequence[str], quasi: Sequence[str]) -> list[Dependency]:
-    """Give the columns that are released as they are and tell a quasi column; the strongest first."""
+    """Return the columns that are released as they are and tell a quasi column; the strongest first."""
     if not released or not quasi:
         return []  # and no column need be read
     names = list(dict.fromkeys([*released, *quasi]))
@@ -61,7 +61,7 @@ def find_dependencies(rows: Rows, released: Sequence[str], quasi: Sequence[str])
 def dependencies_between(
     coded: Mapping[str, CodedColumn], released: Sequence[str], quasi: Sequence[str], enough: float = ENOUGH
 ) -> list[Dependency]:
-    """Give the dependencies between columns that were read; ``enough`` is the share of mistakes that must be gone."""
+    """Return the dependencies between columns that were read; ``enough`` is the share of mistakes that must be gone."""
     numbers = {name: _numbers(coded[name]) for name in dict.fromkeys([*released, *quasi]) if name in coded}
     found = []
     for column, other in pairs_between(coded, released, quasi):
@@ -85,14 +85,14 @@ def unseen_pairs(released: Sequence[str], quasi: Sequence[str]) -> tuple[str, ..
 def pairs_between(
     coded: Mapping[str, CodedColumn], released: Sequence[str], quasi: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Give the pairs of columns that are looked at, no more than ``MOST_PAIRS``."""
+    """Return the pairs of columns that are looked at, no more than ``MOST_PAIRS``."""
     few_first = sorted((name for name in released if name in coded), key=lambda name: len(coded[name].texts))
     pairs = [(one, other) for one in few_first for other in quasi if one != other and other in coded]
     yield from pairs[:MOST_PAIRS]
 
 
 def _numbers(column: CodedColumn) -> NDArray[np.float64] | None:
-    """Give the number of each code, NaN for a missing cell; None if some text is no number, or they are few."""
+    """Return the number of each code, NaN for a missing cell; None if some text is no number, or they are few."""
     if len(column.texts) < FEWEST_NUMBERS:
         return None
     try:
@@ -107,7 +107,7 @@ def _is_computed(
     numbers: NDArray[np.float64] | None,
     others: NDArray[np.float64] | None,
 ) -> bool:
-    """Tell whether the numbers of a column always rise, or always fall, with those of another, one for one."""
+    """Return whether the numbers of a column always rise, or always fall, with those of another, one for one."""
     if numbers is None or others is None or min(len(numbers), len(others)) < ENOUGH * max(len(numbers), len(others)):
         return False
     pairs = np.unique(column.codes.astype(np.int64) * len(other.texts) + other.codes)
@@ -126,7 +126,8 @@ def _dependency(column: str, tells: str, codes: Codes, others: Codes) -> Depende
 
 
 def explained_by(codes: Codes, others: Codes) -> tuple[float, bool]:
-    """Give the share of mistakes about ``others`` that knowing ``codes`` takes away, and whether it always tells them.
+    """Return the share of mistakes about ``others`` that knowing ``codes`` takes away, and whether it always tells
+    them.
 
     >>> city, state = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 1])
     >>> explained_by(city, state), explained_by(state, city)
@@ -162,7 +163,7 @@ def _guessed_right(codes: Codes, others: Codes) -> tuple[int, bool]:
 
 
 def alike_by(codes: Codes, others: Codes, largest: int) -> list[float]:
-    """Give how often groups of 2, 3, … ``largest`` rows with one cell also have one value of ``others``, by chance.
+    """Return how often groups of 2, 3, … ``largest`` rows with one cell also have one value of ``others``, by chance.
 
     A group is drawn from the rows with the cell of some row; where these are too few, from all rows.
 
@@ -186,7 +187,7 @@ def alike_by(codes: Codes, others: Codes, largest: int) -> list[float]:
 
 
 def guess(column: CodedColumn, other: CodedColumn) -> NDArray[np.int64]:
-    """Give, for each value of a column, the code of the other's value that it tells, and -1 where it tells none.
+    """Return, for each value of a column, the code of the other's value that it tells, and -1 where it tells none.
 
     A value tells what is most frequent among the rows with it, if there are two of them and no other is as frequent.
     """

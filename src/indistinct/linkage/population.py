@@ -136,7 +136,7 @@ class Population:
         return cls(places, base.merge(same, base.node)[0], tuple(climb.steps for climb in climbs))
 
     def of(self, groups: Groups) -> IntArray:
-        """Give the people whose labels at the node of the groups are those of each group."""
+        """Return the people whose labels at the node of the groups are those of each group."""
         node = tuple(groups.node[place] for place in self.columns)
         people = self._at(node)
         labels = np.stack([groups.label_codes(place) for place in self.columns]).astype(np.uint64)
@@ -193,7 +193,7 @@ class Population:
 
 
 def _looked_up(people: Groups, wanted: UIntArray) -> IntArray:
-    """Give the size of the group that has each key, 0 where there is none."""
+    """Return the size of the group that has each key, 0 where there is none."""
     if wanted.shape[1] == 1:
         order = np.argsort(people.keys[:, 0], kind="stable")
         keys = people.keys[order, 0]

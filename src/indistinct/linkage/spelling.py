@@ -184,7 +184,7 @@ class Days(Spelling):
 
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
-    """Give a pattern that every text fits that a format of ``strptime`` reads; others may fit it too.
+    """Return a pattern that every text fits that a format of ``strptime`` reads; others may fit it too.
 
     >>> [bool(_pattern("%d.%m.%Y").fullmatch(text)) for text in ("15.9.1961", "15.9.61", "53.21")]
     [True, False, False]
@@ -196,7 +196,7 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 
 def spelling_of(hierarchy: Hierarchy, released: Sequence[str]) -> Spelling:
-    """Give the spelling of a column's values; ``released`` are its released labels."""
+    """Return the spelling of a column's values; ``released`` are its released labels."""
     if isinstance(hierarchy, Dates):
         return _days_of(hierarchy)
     if isinstance(hierarchy, Intervals | Rounding | TopBottom):
@@ -210,7 +210,7 @@ def spelling_of(hierarchy: Hierarchy, released: Sequence[str]) -> Spelling:
 
 
 def _days_of(hierarchy: Dates) -> Days:
-    """Give the spelling of the days that a hierarchy reads, with its own reading of two-digit years."""
+    """Return the spelling of the days that a hierarchy reads, with its own reading of two-digit years."""
     has_century = [form for form in hierarchy.formats if "%y" not in form]
     if hierarchy.formats and not has_century:
         return Days(hierarchy.formats, hierarchy.latest or LATEST_OF_STRPTIME, folds=True)
@@ -218,7 +218,7 @@ def _days_of(hierarchy: Dates) -> Days:
 
 
 def code_length(hierarchy: Prefix, released: Sequence[str]) -> int | None:
-    """Give the length of every code of a column: what the hierarchy says, if no released code is shorter.
+    """Return the length of every code of a column: what the hierarchy says, if no released code is shorter.
 
     >>> code_length(Prefix(None, None, "*", "*"), ["0213*", "021**", "*"])
     5

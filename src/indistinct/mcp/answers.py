@@ -47,7 +47,7 @@ UNKNOWN = "it could not be done"
 
 
 def column_names(policy: Policy | TablesPolicy | None) -> tuple[str, ...]:
-    """Give the names of columns that a policy itself tells."""
+    """Return the names of columns that a policy itself tells."""
     if policy is None:
         return ()
     if isinstance(policy, Policy):
@@ -134,7 +134,7 @@ def tell_profile(found: Profile, path: str) -> dict[str, Any]:
 
 
 def _check_name(name: str) -> str:
-    """Give the name of a check without what a manifest could have put there."""
+    """Return the name of a check without what a manifest could have put there."""
     if name in CHECKS:
         return name
     return next((model for model in sorted(MODELS, key=len, reverse=True) if name.startswith(model)), "another check")

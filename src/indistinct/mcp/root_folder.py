@@ -44,7 +44,7 @@ class RootFolder:
         return cls(root, frozenset(found))
 
     def existing(self, name: str) -> Path:
-        """Give the path of a file or folder that is there; a link, or a place outside, is refused."""
+        """Return the path of a file or folder that is there; a link, or a place outside, is refused."""
         place = self._inside(name)
         if not place.is_file() and not place.is_dir():
             raise ShownError("there is no such file or folder in the root folder")
@@ -53,7 +53,7 @@ class RootFolder:
         return place
 
     def new_file(self, name: str, suffix: str) -> Path:
-        """Give the path of a file that is still to be written."""
+        """Return the path of a file that is still to be written."""
         place = self._inside(name)
         if place.suffix != suffix or place.exists():
             raise ShownError(f"name a file that is not there yet and ends in {suffix}")
@@ -64,7 +64,7 @@ class RootFolder:
         return place
 
     def policy(self, name: str) -> Policy | TablesPolicy:
-        """Give a policy that its holder had in the folder when the server started."""
+        """Return a policy that its holder had in the folder when the server started."""
         place = self.existing(name)
         if _digest(place) not in self.policies:
             raise ShownError(
@@ -74,7 +74,7 @@ class RootFolder:
         return read_any_policy(place)
 
     def _inside(self, name: str) -> Path:
-        """Give the path of a name; no part of it may lead elsewhere."""
+        """Return the path of a name; no part of it may lead elsewhere."""
         given = Path(name)
         is_plain = bool(given.parts) and not given.is_absolute() and not {"..", "~"} & set(given.parts)
         if not is_plain or "\0" in name or any(sign in name for sign in "*?[]:\\"):
@@ -88,7 +88,7 @@ class RootFolder:
 
 
 def _digest(path: Path) -> str:
-    """Give the digest of a policy file and of all that it requires, also of hierarchies in files of their own."""
+    """Return the digest of a policy file and of all that it requires, also of hierarchies in files of their own."""
     whole = hashlib.sha256(path.read_bytes())
     try:
         whole.update(policy_digest(read_any_policy(path)).encode())

@@ -26,7 +26,7 @@ INSTRUCTIONS = (
 
 
 def make_server(root: RootFolder) -> MCPServer:
-    """Give a server whose tools look at one folder; raise if the SDK of the protocol is not installed."""
+    """Return a server whose tools look at one folder; raise if the SDK of the protocol is not installed."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.types import ToolAnnotations
@@ -48,7 +48,7 @@ class Tools:
         self.root = root
 
     def all(self) -> list[Callable[..., dict[str, Any]]]:
-        """Give every tool."""
+        """Return every tool."""
         return [self.init, self.check, self.risk, self.verify, self.report]
 
     def init(self, table: str, output: str, k: int = 5) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Tools:
         return _ask(ask, command=_command("init", table, "-o", output))
 
     def check(self, policy: str, table: str) -> dict[str, Any]:
-        """Tell whether a policy fits a table and can be met, and how many of its rows are unique as they are."""
+        """Return whether a policy fits a table and can be met, and how many of its rows are unique as they are."""
         from indistinct.pipeline.policy_check import check
 
         command = _command("check", policy, table)
@@ -80,7 +80,9 @@ class Tools:
         return _ask(ask, command=command)
 
     def risk(self, table: str, policy: str | None = None, columns: list[str] | None = None) -> dict[str, Any]:
-        """Tell how many people of a table stand alone by the quasi columns of a policy, or by columns that you name."""
+        """Return how many people of a table stand alone by the quasi columns of a policy, or by columns that you
+        name.
+        """
         from indistinct.disclosure_risk import risk
 
         def ask() -> dict[str, Any]:
@@ -135,5 +137,5 @@ def _ask(question: Callable[[], dict[str, Any]], command: str) -> dict[str, Any]
 
 
 def _command(*words: str) -> str:
-    """Give the command by which the holder sees what is not told here."""
+    """Return the command by which the holder sees what is not told here."""
     return shlex.join(["indistinct", *words])

@@ -82,7 +82,7 @@ class _Contender:
 def _contenders(
     asked: Sequence[Algorithm | str] | None, policy: Policy, measure: QualityMeasure | None
 ) -> list[_Contender]:
-    """Give the algorithms that were asked for, each with a label of its own; raise every mistake at once."""
+    """Return the algorithms that were asked for, each with a label of its own; raise every mistake at once."""
     if asked is None:
         asked = [name for name in ALGORITHMS if declaration_of(ALGORITHMS[name]).is_search or policy.algorithm == name]
     elif isinstance(asked, str):
@@ -104,7 +104,7 @@ def _contenders(
 
 
 def _contender(asked: Algorithm | str, policy: Policy, measure: QualityMeasure | None) -> _Contender:
-    """Give the algorithm itself, or the one of a name; the policy's options belong to the one that it names."""
+    """Return the algorithm itself, or the one of a name; the policy's options belong to the one that it names."""
     if isinstance(asked, str):
         named = algorithm_of(policy) if asked == policy.algorithm else algorithm_named(asked)
         return _Contender(asked, named if measure is None else _optimizing(named, measure))
@@ -114,7 +114,7 @@ def _contender(asked: Algorithm | str, policy: Policy, measure: QualityMeasure |
 
 
 def _optimizing(algorithm: Algorithm, measure: QualityMeasure) -> Algorithm:
-    """Give the algorithm with this measure to optimize, if it takes one and can work with this one."""
+    """Return the algorithm with this measure to optimize, if it takes one and can work with this one."""
     if declaration_of(algorithm).optimizes is None or "measure" not in options_of(type(algorithm)):
         return algorithm
     try:
@@ -134,7 +134,7 @@ def _with_labels(found: Sequence[_Contender]) -> list[_Contender]:
 
 
 def _options(algorithm: Algorithm) -> str:
-    """Give the options of an algorithm that are not the usual ones, in brackets.
+    """Return the options of an algorithm that are not the usual ones, in brackets.
 
     >>> from indistinct.search import Datafly, Lattice, Samarati
     >>> _options(Lattice("loss")), _options(Samarati(satisfies="matrix")), _options(Lattice())
@@ -238,7 +238,7 @@ def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
 
 
 def _loaded_code() -> tuple[int, int]:
-    """Give the numbers of imported modules and of kernels that are compiled or loaded: they grow while code loads."""
+    """Return the numbers of imported modules and of kernels that are compiled or loaded: they grow while code loads."""
     kernels = [module for name, module in list(sys.modules.items()) if name.startswith("indistinct.kernels.")]
     things = [thing for module in kernels for thing in list(vars(module).values())]  # other threads may import as well
     return len(sys.modules), sum(len(getattr(thing, "signatures", ())) for thing in things)
@@ -254,7 +254,7 @@ def _without_release(contender: _Contender, run: _Run, error: IndistinctError) -
 
 
 def _proven_measure(contender: _Contender) -> str | None:
-    """Give the measure of which an algorithm proves the optimum, if that is among those compared here."""
+    """Return the measure of which an algorithm proves the optimum, if that is among those compared here."""
     algorithm = declaration_of(contender.algorithm)
     measure = algorithm.optimizes if algorithm.is_exact else None
     if measure is not None and measure.name in MEASURES and MEASURES[measure.name]() == measure:

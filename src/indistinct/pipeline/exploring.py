@@ -28,7 +28,7 @@ from indistinct.search.full_domain.solutions import Solution, minimal_solutions
 def solutions(
     table: Any, policy: Policy | str | os.PathLike[str], *, watch: Watch | None = None, **reading: Any
 ) -> list[Solution]:
-    """Give every k-minimal generalization of a table: no column can stay lower without suppressing too many rows.
+    """Return every k-minimal generalization of a table: no column can stay lower without suppressing too many rows.
 
     Source: Samarati 2001, Definition 4.3.
     """
@@ -56,7 +56,7 @@ def best_tables(
     watch: Watch | None = None,
     **reading: Any,
 ) -> list[Release]:
-    """Give every k-anonymous table of greatest precision, cell by cell, for tables of some 15 to 20 rows.
+    """Return every k-anonymous table of greatest precision, cell by cell, for tables of some 15 to 20 rows.
 
     They are there to choose from. Let one of them leave the house: two together say more than k-anonymity allows.
 
@@ -85,7 +85,7 @@ def frontier(
     watch: Watch | None = None,
     **reading: Any,
 ) -> Frontier:
-    """Give the whole trade-off: for every node and every k the rows to suppress and the measures, in one sweep.
+    """Return the whole trade-off: for every node and every k the rows to suppress and the measures, in one sweep.
 
     The policy's own k and suppression limit play no part in it. Models other than k-anonymity are refused: what they
     cost cannot be read from the sizes of groups.
@@ -103,7 +103,7 @@ def frontier(
 
 
 def distance_matrix(table: Any, policy: Policy | str | os.PathLike[str], **reading: Any) -> DistanceMatrix:
-    """Give the matrix of distance vectors between the outliers and all tuples of a small table.
+    """Return the matrix of distance vectors between the outliers and all tuples of a small table.
 
     Tuples stand in the order in which the table first has them, so that it can be read beside the table.
 

@@ -58,7 +58,7 @@ def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch, ma
 
 
 def fragments_of(frequencies: FrequencyList, most: int, least: int) -> IntArray:
-    """Give the number of the fragment of each tuple: of at most so many rows where cuts of at least so many allow it.
+    """Return the number of the fragment of each tuple: of at most so many rows where cuts of at least so many allow it.
 
     A fragment is cut at the median of the column in which its values lie furthest apart, in the order of the column's
     hierarchy, so that neighbours stay together.
@@ -79,7 +79,7 @@ def fragments_of(frequencies: FrequencyList, most: int, least: int) -> IntArray:
 
 
 def _ranks(frequencies: FrequencyList, column: int) -> NDArray[np.float64]:
-    """Give the place of each tuple's value, from 0 to 1, in an order in which every label covers neighbours."""
+    """Return the place of each tuple's value, from 0 to 1, in an order in which every label covers neighbours."""
     order = np.lexsort(frequencies.hierarchies[column].maps)
     places = np.empty(len(order))
     places[order] = np.linspace(0, 1, len(order)) if len(order) > 1 else 0.0
@@ -88,7 +88,9 @@ def _ranks(frequencies: FrequencyList, column: int) -> NDArray[np.float64]:
 
 
 def _halves(ranks: NDArray[np.float64], sizes: IntArray, least: int) -> NDArray[np.bool_] | None:
-    """Tell which tuples go to the lower half, or None if no column has a cut that leaves enough rows on both sides."""
+    """Return which tuples go to the lower half, or None if no column has a cut that leaves enough rows on both
+    sides.
+    """
     for column in np.argsort(-np.ptp(ranks, axis=1), kind="stable"):
         own = ranks[column]
         order = np.argsort(own, kind="stable")
@@ -101,7 +103,7 @@ def _halves(ranks: NDArray[np.float64], sizes: IntArray, least: int) -> NDArray[
 
 
 def _work(task: Task, algorithm: Algorithm) -> Callable[[pa.Table], pa.Table]:
-    """Give what recodes one fragment; a fragment for which there is no recoding is suppressed."""
+    """Return what recodes one fragment; a fragment for which there is no recoding is suppressed."""
     share = task.policy.max_suppression
     if isinstance(share, int):  # fragments share it by their rows
         share = share / max(1, task.frequencies.rows)
@@ -122,7 +124,7 @@ def _work(task: Task, algorithm: Algorithm) -> Callable[[pa.Table], pa.Table]:
 
 
 def _outline(frequencies: FrequencyList) -> FrequencyList:
-    """Give what all fragments share: hierarchies and how often each value occurs in the table, but no tuples."""
+    """Return what all fragments share: hierarchies and how often each value occurs in the table, but no tuples."""
     sensitive = {
         name: (Sensitive(column.values, column.hierarchy), np.zeros(0, np.int64))
         for name, column in frequencies.sensitive.items()
@@ -135,7 +137,7 @@ def _outline(frequencies: FrequencyList) -> FrequencyList:
 
 
 def _list_of(fragment: pa.Table, outline: FrequencyList) -> FrequencyList:
-    """Give the frequency list of a fragment, in which codes are those of the whole table."""
+    """Return the frequency list of a fragment, in which codes are those of the whole table."""
     codes = [fragment[f"c{position}"].to_numpy() for position in range(fragment.num_columns - 1)]
     number = len(outline.columns)
     sensitive = dict(zip(outline.sensitive, zip(outline.sensitive.values(), codes[number:], strict=True), strict=True))
@@ -147,7 +149,7 @@ def _list_of(fragment: pa.Table, outline: FrequencyList) -> FrequencyList:
 
 
 def _pieces_table(recoding: LocalRecoding) -> pa.Table:
-    """Give the pieces of a recoding with their labels; those of suppressed rows are missing."""
+    """Return the pieces of a recoding with their labels; those of suppressed rows are missing."""
     own, pieces = recoding.frequencies, recoding.pieces
     data = {
         f"c{column}": pa.array(own.entry_codes(column)[pieces.tuples].astype(np.int32))
@@ -169,7 +171,7 @@ def _pieces_table(recoding: LocalRecoding) -> pa.Table:
 
 
 def _recoding(frequencies: FrequencyList, groups: pa.Table) -> LocalRecoding:
-    """Give the recoding of the whole table from the labels and sizes of its groups."""
+    """Return the recoding of the whole table from the labels and sizes of its groups."""
     labels, codes = [], []
     for column in range(len(frequencies.columns)):
         texts = groups[f"s{column}"].to_pylist()

@@ -26,7 +26,7 @@ def anonymize(
     watch: Watch | None = None,
     **reading: Any,
 ) -> Release:
-    """Give a release of a table that satisfies a policy, recounted; raise if there is none.
+    """Return a release of a table that satisfies a policy, recounted; raise if there is none.
 
     ``table`` is the path of a file in any of the formats of ``engine.formats``, or ``file.duckdb::table``, a pandas or
     Polars frame, an Arrow table, a DuckDB relation or a DataFrame of Spark; the release holds a table of the same kind.

@@ -69,7 +69,7 @@ class PolicyCheck:
             raise self.error
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the result as JSON takes it, without values of the table."""
+        """Return the result as JSON takes it, without values of the table."""
         mistakes = {"mistakes": list(self.mistakes)} if self.mistakes else {}
         told: dict[str, Any] = (
             {"dependencies": [one.to_dict() for one in self.dependencies]} if self.dependencies else {}
@@ -195,7 +195,7 @@ def _count(rows: Rows, policy: Policy) -> FrequencyList:
 
 
 def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
-    """Give what a policy says about the columns that a table has, or None if no quasi column is left."""
+    """Return what a policy says about the columns that a table has, or None if no quasi column is left."""
     if all(name in columns for name in policy.columns):
         return policy
     known = {name: column for name, column in policy.columns.items() if name in columns}
@@ -208,7 +208,7 @@ def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
 
 
 def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
-    """Give the values of each quasi column that its hierarchy lacks: for the holder's own eyes only."""
+    """Return the values of each quasi column that its hierarchy lacks: for the holder's own eyes only."""
     fitting = _fitting_part(policy, rows.columns())
     if fitting is None:
         return {}
@@ -231,7 +231,7 @@ def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
 
 
 def _figures(task: Task, rows: int) -> dict[str, int]:
-    """Tell how anonymous a table is as it is, and what would be suppressed at the top of the lattice."""
+    """Return how anonymous a table is as it is, and what would be suppressed at the top of the lattice."""
     frequencies = task.frequencies
     sizes, crowds = frequencies.base.sizes, frequencies.base.in_people().sizes
     people = {"people": task.number_of_people(), "unique_people": int((crowds == 1).sum())}

@@ -46,7 +46,7 @@ def anonymize_tables(
     watch: Watch | None = None,
     **reading: Any,
 ) -> TablesRelease:
-    """Give a release of several tables that satisfies a policy, recounted; raise if there is none."""
+    """Return a release of several tables that satisfies a policy, recounted; raise if there is none."""
     watch = watch or Watch()
     joint = policy.joint()
     chosen = choose_algorithm(algorithm, joint)
@@ -70,7 +70,7 @@ def anonymize_tables(
 def check_tables(
     tables: Any, policy: TablesPolicy, watch: Watch, reading: Mapping[str, Any]
 ) -> tuple[Task | None, int, IndistinctError | None]:
-    """Give what was counted, all rows, and what anonymize would raise, if anything."""
+    """Return what was counted, all rows, and what anonymize would raise, if anything."""
     try:
         refuse_algorithm(algorithm_of(policy.joint()))
         with _count_given(tables, policy, watch, reading) as counted:

@@ -54,7 +54,7 @@ class Counted:
         return self.task.policy
 
     def works_in_fragments(self, algorithm: Algorithm) -> bool:
-        """Tell whether it was counted at a higher node, for an algorithm that recodes parts of it by themselves."""
+        """Return whether it was counted at a higher node, for an algorithm that recodes parts of it by themselves."""
         is_merged = any(self.task.frequencies.lowest)
         return is_merged and _can_work_in_fragments(algorithm, self.encoded, self.policy)
 
@@ -68,7 +68,7 @@ class Counted:
 
 
 def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
-    """Give the algorithm that was asked for, by itself or by its name, or else the policy's."""
+    """Return the algorithm that was asked for, by itself or by its name, or else the policy's."""
     if algorithm is None:
         return algorithm_of(policy)
     if not isinstance(algorithm, str):
@@ -116,7 +116,7 @@ def count(
 
 
 def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy | TablesPolicy) -> Draws:
-    """Give what a release is drawn from: with a seed, other numbers for each table, policy and version.
+    """Return what a release is drawn from: with a seed, other numbers for each table, policy and version.
 
     Else two releases under one seed would give the same number to the classes that were made first. What columns are
     called in the release does not matter.
@@ -176,7 +176,7 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
 
 
 def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> dict[str, Any]:
-    """Give what decided on a release beside the policy: the algorithm, its options, the limits of the run.
+    """Return what decided on a release beside the policy: the algorithm, its options, the limits of the run.
 
     Also what the search was: blind, if it saw no sensitive value, and randomised, if chance decided on its answer.
     """
@@ -210,14 +210,14 @@ def refuse_nothing(recoding: Recoding) -> None:
 
 
 def _may_merge(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
-    """Tell whether an algorithm can work with tuples that were merged before they were counted."""
+    """Return whether an algorithm can work with tuples that were merged before they were counted."""
     if any(model.asks_population for model in policy.privacy):
         return False  # whether people of a population fit a tuple is asked about its values
     return declaration_of(algorithm).heeds_bottom or _can_work_in_fragments(algorithm, encoded, policy)
 
 
 def _can_work_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
-    """Tell whether parts of a table may be recoded by themselves: no model may compare them with the whole table."""
+    """Return whether parts of a table may be recoded by themselves: no model may compare them with the whole table."""
     return (
         encoded.can_work_in_fragments
         and declaration_of(algorithm).works_in_fragments

@@ -53,7 +53,7 @@ def suggestion(
     diverse: bool | None = None,
     watch: Watch | None = None,
 ) -> Suggestion:
-    """Give the policy that a profile suggests, and what was weighed for it; ``reasons`` says it in sentences.
+    """Return the policy that a profile suggests, and what was weighed for it; ``reasons`` says it in sentences.
 
     Every sensitive column gets a model, so that no group shares a value, as long as all of them together raise the
     loss by no more than a tenth, which is tried on some rows. With ``diverse`` all get one, whatever that costs, or
@@ -73,7 +73,7 @@ def suggestion(
 def suggested_policy(
     profile: Profile, k: int = 5, max_suppression: int | float | None = 0.02, *, diverse: bool | None = None
 ) -> Policy:
-    """Give the policy that a profile suggests; it fits the table that was looked at.
+    """Return the policy that a profile suggests; it fits the table that was looked at.
 
     ``diverse`` says whether every sensitive column gets a model, so that no group shares a value; None gives one to
     those that can have it for at most a tenth more loss.
@@ -84,7 +84,7 @@ def suggested_policy(
 def _with_models(
     profile: Profile, k: int, max_suppression: int | float | None, models: Sequence[PrivacyModel]
 ) -> Policy:
-    """Give the policy with some models beside k-anonymity."""
+    """Return the policy with some models beside k-anonymity."""
     columns = {
         column.name: quasi(column.hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
         if column.role == "quasi"
@@ -106,7 +106,8 @@ def _with_models(
 
 
 def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weighed:
-    """Tell which sensitive columns can have a model; without a trial where that hardly costs, or nothing can be tried.
+    """Return which sensitive columns can have a model; without a trial where that hardly costs, or nothing can be
+    tried.
 
     Those come first whose groups have one value least often. Where nearly all rows have one no second one is asked for.
     """
@@ -135,7 +136,7 @@ def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weig
 
 
 def _harmful(column: ColumnProfile, rows: int) -> tuple[str, ...]:
-    """Give the values of a column that a group must not share, where all may share another; none if that is not so.
+    """Return the values of a column that a group must not share, where all may share another; none if that is not so.
 
     They are those beside a value that nearly all rows have, or beside no value at all, and those beside a "no" about
     health or offences. Of whoever did not survive the "no" harms as well.
@@ -154,7 +155,7 @@ def _harmful(column: ColumnProfile, rows: int) -> tuple[str, ...]:
 
 
 def _is_absence(value: str, values: Sequence[str]) -> bool:
-    """Tell whether one of some values says that somebody does not have it: a word, or 0 beside 1.
+    """Return whether one of some values says that somebody does not have it: a word, or 0 beside 1.
 
     >>> [_is_absence(*one) for one in (("0_no", ()), ("No, never", ()), ("yes", ()), ("0", "01"), ("0", "012"))]
     [True, True, False, True, False]
@@ -165,7 +166,7 @@ def _is_absence(value: str, values: Sequence[str]) -> bool:
 
 
 def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
-    """Give Regroup, which loses far less, unless k alone is asked of a table that is nearly so, or it is very large.
+    """Return Regroup, which loses far less, unless k alone is asked of a table that is nearly so, or it is very large.
 
     Where no more rows stand in groups below k than may be suppressed, the lattice leaves all others as they are.
     """
@@ -173,7 +174,7 @@ def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
 
 
 def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -> bool:
-    """Tell whether only as many rows as may be suppressed stand in groups of fewer than k; nobody of several."""
+    """Return whether only as many rows as may be suppressed stand in groups of fewer than k; nobody of several."""
     if k - 1 > len(profile.small_groups) or (k > 1 and not profile.small_groups):
         return False
     limit = 0 if profile.person or profile.names else max_suppression or 0
@@ -182,7 +183,7 @@ def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -
 
 
 def _has_one_row_each(profile: Profile) -> bool:
-    """Tell whether a policy must say that every row is of somebody else, since else what repeats would be refused."""
+    """Return whether a policy must say that every row is of somebody else, since else what repeats would be refused."""
     numbers = [one.name for one in profile.with_role("identifier") if names_people(one.name) == "number"]
     return bool(profile.namesakes) and (not numbers or any(name in numbers for name in profile.namesakes))
 
@@ -276,18 +277,18 @@ def _said_of_doubt(policy: Policy) -> str:
 
 
 def _sensitive(profile: Profile) -> list[ColumnProfile]:
-    """Give the sensitive columns that have several values, the most sensitive first; a missing cell is one."""
+    """Return the sensitive columns that have several values, the most sensitive first; a missing cell is one."""
     several = (one for one in profile.with_role("sensitive") if one.distinct + (one.missing > 0) > 1)
     return sorted(several, key=lambda column: column.urgency)
 
 
 def _alike(column: ColumnProfile, k: int) -> float:
-    """Give how often groups of k rows have one value of a column, put together by chance or as they agree in one."""
+    """Return how often groups of k rows have one value of a column, put together by chance or as they agree in one."""
     return max(column.largest_share**k, column.alike_within(k)[1])
 
 
 def _in_percent(share: float) -> str:
-    """Give a share in whole percent, and neither none nor all where it is not.
+    """Return a share in whole percent, and neither none nor all where it is not.
 
     >>> _in_percent(0.183), _in_percent(0.0007), _in_percent(0.998)
     ('18 %', 'less than 1 %', 'more than 99 %')

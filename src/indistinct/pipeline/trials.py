@@ -65,16 +65,16 @@ class Trial:
     median_query_errors: dict[str, float] = field(default_factory=dict)
 
     def loss_by(self, measure: str) -> float:
-        """Give the loss by a measure, or the average error of the queries: less is better."""
+        """Return the loss by a measure, or the average error of the queries: less is better."""
         return self.losses[measure] if measure != QUERY_ERROR else next(iter(self.query_errors.values()))
 
     def figure_by(self, measure: str) -> float:
-        """Give what people quote of a measure, or the average error of the queries."""
+        """Return what people quote of a measure, or the average error of the queries."""
         return self.measures[measure] if measure != QUERY_ERROR else self.loss_by(measure)
 
     @property
     def smallest_crowd(self) -> int | None:
-        """Give what hides somebody who is hidden least: the people of a group or with one profile, or else rows."""
+        """Return what hides somebody who is hidden least: the people of a group or with one profile, or else rows."""
         if self.people is None:
             return self.smallest_group
         return self.people.get("smallest_profile", self.people["smallest_group"])
@@ -90,7 +90,7 @@ class Trial:
         return self.ending == "released" if self.is_feasible else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the trial as JSON takes it."""
+        """Return the trial as JSON takes it."""
         return dataclasses.asdict(self) | {"is_feasible": self.is_feasible, "verified": self.verified}
 
 
@@ -121,7 +121,7 @@ class Comparison:
         return "smallest" if self.people is None else "fewest people"
 
     def best(self, measure: str = "precision") -> Trial | None:
-        """Give the trial of least loss by a measure among those that verify; None if there is none.
+        """Return the trial of least loss by a measure among those that verify; None if there is none.
 
         With a workload ``query-error`` is a measure, too. Of equal ones it is the one with fewest suppressed rows,
         then the first.
@@ -130,7 +130,8 @@ class Comparison:
         return first if first is not None and first.verified else None
 
     def ranked(self, measure: str = "precision") -> tuple[Trial, ...]:
-        """Give all trials, the best by a measure first: those that verify, those that do not, those without a release.
+        """Return all trials, the best by a measure first: those that verify, those that do not, those without a
+        release.
 
         Releases of two tables come after those of one, unless queries are what counts: no measure of cells tells what
         they hide. Equal ones come by fewest suppressed rows, then in their own order.
@@ -153,7 +154,7 @@ class Comparison:
             raise PolicyError(f"measure: {QUERY_ERROR} needs queries; compare with workload=queries(table, policy)")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the comparison as JSON takes it."""
+        """Return the comparison as JSON takes it."""
         return {
             "rows": self.rows,
             "tuples": self.tuples,
@@ -163,7 +164,7 @@ class Comparison:
         }
 
     def svg(self, measures: Sequence[str] = SHOWN_MEASURES, *, title: str | None = None, width: int = 1060) -> str:
-        """Give a chart as an SVG document: the loss by each measure, the rows suppressed and the time of each trial.
+        """Return a chart as an SVG document: the loss by each measure, the rows suppressed and the time of each trial.
 
         With a workload the average error of its queries stands beside them. The trial that is best by the first
         measure stands on top.
@@ -212,7 +213,7 @@ class Comparison:
 
 
 def time_text(seconds: float, is_warm: bool = True) -> str:
-    """Give seconds as people read them; those that hold the loading of code are an upper bound.
+    """Return seconds as people read them; those that hold the loading of code are an upper bound.
 
     >>> time_text(0.0171), time_text(0.0004), time_text(75.26), time_text(31.6, is_warm=False)
     ('0.017', '<0.001', '75.3', '≤31.6')
@@ -225,7 +226,7 @@ def time_text(seconds: float, is_warm: bool = True) -> str:
 
 
 def _drawn_loss(trial: Trial, measure: str) -> float | None:
-    """Give the loss that a chart shows; the cells of two tables have none that could be compared."""
+    """Return the loss that a chart shows; the cells of two tables have none that could be compared."""
     if not trial.is_feasible or (trial.has_two_tables and measure != QUERY_ERROR):
         return None
     return trial.loss_by(measure)
@@ -236,7 +237,7 @@ def _panel_title(measure: str) -> str:
 
 
 def _line(trial: Trial, measures: Sequence[str]) -> tuple[str, ...]:
-    """Give one line of the comparison as text."""
+    """Return one line of the comparison as text."""
     times = time_text(trial.seconds, trial.is_warm)
     if not trial.is_feasible:
         return (trial.label, *["–"] * (len(measures) + 3), times, trial.ending)

@@ -45,7 +45,7 @@ class Weighed:
 
 
 def models_of(diverse: Sequence[str], limited: Mapping[str, Sequence[str]]) -> list[PrivacyModel]:
-    """Give the models that ask for two values of some columns, and limit single values of others."""
+    """Return the models that ask for two values of some columns, and limit single values of others."""
     shares = {name: dict.fromkeys(values, MOST_OF_A_GROUP) for name, values in limited.items()}
     return [
         *(LDiversity(DIVERSE, column=name) for name in diverse),
@@ -60,7 +60,7 @@ def weigh(
     harmful: Mapping[str, tuple[str, ...]],
     watch: Watch | None = None,
 ) -> Weighed:
-    """Give the columns that can have two values in every group for no more than ``MOST_MORE`` of loss.
+    """Return the columns that can have two values in every group for no more than ``MOST_MORE`` of loss.
 
     All are tried together first. Where that costs too much the harmful values of a column are limited instead, if
     ``harmful`` names any, and the others are tried in this order. Of columns that cost too much together each half is
@@ -102,14 +102,14 @@ class _Trial:
     made: int = 0
 
     def loss(self, diverse: Sequence[str], limited: Mapping[str, Sequence[str]]) -> float:
-        """Give the loss of the release with models of some columns."""
+        """Return the loss of the release with models of some columns."""
         self.watch.report("weigh", self.made)
         self.made += 1
         return _loss(self.sample, self.policy, models_of(diverse, limited), self.watch)
 
 
 def _loss(sample: pa.Table, policy: Policy, models: Sequence[PrivacyModel], watch: Watch) -> float:
-    """Give the loss of the release that satisfies some models as well; all if there is none."""
+    """Return the loss of the release that satisfies some models as well; all if there is none."""
     asked = replace(policy, privacy=[*policy.privacy, *models])
     chosen, quiet = choose_algorithm(None, asked), Watch(is_cancelled=watch.is_cancelled)
     try:

@@ -137,7 +137,7 @@ class Column:
         return _known_level(self.min_level, self.hierarchy)
 
     def recode_values(self, values: Sequence[str | None]) -> list[str | None]:
-        """Give the label of each value of a column that is recoded.
+        """Return the label of each value of a column that is recoded.
 
         >>> from indistinct.hierarchy import rounding
         >>> from indistinct.policy import other
@@ -152,7 +152,7 @@ class Column:
         return list(columns[level])
 
     def shows_value(self, label: str) -> bool:
-        """Tell whether a released text is a value that the hierarchy reads, and a label on no level that is allowed.
+        """Return whether a released text is a value that the hierarchy reads, and a label on no level that is allowed.
 
         >>> from indistinct.hierarchy import dates
         >>> from indistinct.policy import quasi
@@ -201,7 +201,7 @@ class Column:
         return self.microaggregate or self.noise
 
     def describe_perturbation(self) -> dict[str, Any]:
-        """Give how numbers are perturbed, as a policy file and a manifest write it."""
+        """Return how numbers are perturbed, as a policy file and a manifest write it."""
         said = {"microaggregate": self.microaggregate, "noise": self.noise}
         return {key: how.describe() for key, how in said.items() if how is not None}
 
@@ -218,25 +218,27 @@ class Column:
             raise PolicyError(f"min_level: {found[0]} lies above max_level, {found[1]}")
 
     def read(self, values: Sequence[str | None]) -> list[str | None]:
-        """Give the values of a column of texts that are left, missing last, where codes and unreadable ones are not."""
+        """Return the values of a column of texts that are left, missing last, where codes and unreadable ones are
+        not.
+        """
         left = [value for value in values if value is not None and value not in self.missing_codes]
         gone = set() if self.unreadable == "refuse" else set(self.hierarchy.unreadable(left))
         is_missing = len(left) < len(values) or (gone and self.unreadable == "missing")
         return [*(value for value in left if value not in gone), *([None] if is_missing else [])]
 
     def describe_levels(self) -> dict[str, Any]:
-        """Give the levels that are demanded, as a policy file writes them."""
+        """Return the levels that are demanded, as a policy file writes them."""
         said = {"min_level": self.min_level, "max_level": self.max_level}
         return {key: level for key, level in said.items() if level is not None}
 
     def describe_recoding(self) -> dict[str, Any]:
-        """Give how the cells are recoded, as a policy file writes it."""
+        """Return how the cells are recoded, as a policy file writes it."""
         if self.recode is None:
             return {}
         return {"recode": self.recode.spec() | ({} if self.recode_level == 1 else {"level": self.recode_level})}
 
     def describe_missing(self) -> dict[str, Any]:
-        """Give what is said of missing and unreadable cells, as a policy file writes it; the usual is left out."""
+        """Return what is said of missing and unreadable cells, as a policy file writes it; the usual is left out."""
         said: dict[str, Any] = {} if self.missing == "value" else {"missing": self.missing}
         if self.missing_codes:
             codes = list(self.missing_codes)
@@ -245,7 +247,7 @@ class Column:
 
 
 def _level(key: str, given: int | str, names: Sequence[str], height: int) -> int:
-    """Give the number of a level that is demanded by its number or name.
+    """Return the number of a level that is demanded by its number or name.
 
     >>> _level("min_level", "year", ["value", "month", "year"], 2), _level("min_level", 1, [], 2)
     (2, 1)
@@ -259,14 +261,16 @@ def _level(key: str, given: int | str, names: Sequence[str], height: int) -> int
 
 
 def _known_level(given: int | str | None, hierarchy: Hierarchy) -> int | None:
-    """Give the number of a level as far as it is known without values, else None."""
+    """Return the number of a level as far as it is known without values, else None."""
     if isinstance(given, str):
         return hierarchy.level_names.index(given) if given in hierarchy.level_names else None
     return given or 0
 
 
 def _is_same(label: str, other: str | None) -> bool:
-    """Tell whether two labels are the same text, or the same number: 1200 may stand as 1200.0 in a released column."""
+    """Return whether two labels are the same text, or the same number: 1200 may stand as 1200.0 in a released
+    column.
+    """
     if other is None or label == other:
         return label == other
     number = read_number(label)
@@ -274,7 +278,7 @@ def _is_same(label: str, other: str | None) -> bool:
 
 
 def read_missing(given: object) -> tuple[Rule, tuple[str, ...]]:
-    """Give the rule and the codes that ``missing`` says.
+    """Return the rule and the codes that ``missing`` says.
 
     >>> read_missing("refuse"), read_missing([999, "?"]), read_missing({"codes": ["N"], "rule": "refuse"})
     (('refuse', ()), ('value', ('999', '?')), ('refuse', ('N',)))
@@ -384,14 +388,14 @@ class Cells(TypedDict, total=False):
 
 
 def _as_it_is(role: Role, hierarchy: Hierarchy | None, *, perturb: Perturbation | None = None, **cells: Any) -> Column:
-    """Give a column that is not generalized."""
+    """Return a column that is not generalized."""
     if unknown := [name for name in cells if name not in Cells.__annotations__]:
         raise TypeError(f"{role}() got an unexpected keyword argument {unknown[0]!r}")
     return Column(role, keep() if hierarchy is None else hierarchy, **cells, **_by_key(perturb))
 
 
 def _by_key(perturb: Perturbation | None) -> dict[str, Any]:
-    """Give a perturbation by the key that a policy file has for it."""
+    """Return a perturbation by the key that a policy file has for it."""
     if perturb is not None and not isinstance(perturb, Microaggregation | Noise):
         raise PolicyError(f"perturb must be Microaggregation(k) or Noise(scale), not {type(perturb).__name__}")
     return {} if perturb is None else {"microaggregate" if isinstance(perturb, Microaggregation) else "noise": perturb}

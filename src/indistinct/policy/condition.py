@@ -35,7 +35,7 @@ class Condition:
             raise PolicyError(f"op {self.op!r} takes a text, a number or a date")
 
     def as_triple(self) -> tuple[str, str, Any]:
-        """Give the condition as the engines take it."""
+        """Return the condition as the engines take it."""
         return self.column, self.op, self.value
 
 

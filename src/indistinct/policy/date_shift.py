@@ -49,12 +49,12 @@ class DateShift:
         return cls(**given)
 
     def describe(self) -> dict[str, Any]:
-        """Give it as a policy file and a manifest write it."""
+        """Return it as a policy file and a manifest write it."""
         return {"days": self.days} | ({} if self.format is None else {"format": self.format})
 
 
 def _tells_the_day(form: object) -> bool:
-    """Tell whether dates that are written in this format can be read again."""
+    """Return whether dates that are written in this format can be read again."""
     if not isinstance(form, str) or "%Y" not in form:
         return False
     try:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def one_policy(given: Policy | str | os.PathLike[str]) -> Policy:
-    """Give a policy of one table; a path is read, and what describes several tables is refused."""
+    """Return a policy of one table; a path is read, and what describes several tables is refused."""
     from indistinct.policy.policy import Policy
 
     if isinstance(given, str | os.PathLike):
@@ -30,7 +30,7 @@ def one_policy(given: Policy | str | os.PathLike[str]) -> Policy:
 
 
 def any_policy(given: Policy | TablesPolicy | str | os.PathLike[str]) -> Policy | TablesPolicy:
-    """Give a policy of one table or of several; a path is read."""
+    """Return a policy of one table or of several; a path is read."""
     from indistinct.policy.tables_policy import TablesPolicy
 
     if isinstance(given, str | os.PathLike):

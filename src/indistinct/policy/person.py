@@ -101,7 +101,7 @@ class Person:
         return found
 
     def describe(self) -> Any:
-        """Give it as a policy file writes it."""
+        """Return it as a policy file writes it."""
         columns = self.columns[0] if len(self.columns) == 1 else list(self.columns)
         if not self.is_linked:
             return columns
@@ -112,5 +112,5 @@ class Person:
         return {name: columns} | {key: value for key, value in said.items() if value is not None}
 
     def terms(self) -> Any:
-        """Give it as a public manifest may state it: nothing of where the key is."""
+        """Return it as a public manifest may state it: nothing of where the key is."""
         return replace(self, key_file=None, key_env=None).describe()

@@ -53,7 +53,7 @@ class Microaggregation(_Declared):
             raise PolicyError(f"microaggregate.k: must be a whole number of at least 2, got {self.k!r}")
 
     def describe(self) -> dict[str, Any]:
-        """Give it as a policy file and a manifest write it."""
+        """Return it as a policy file and a manifest write it."""
         return {"k": self.k}
 
     def in_words(self) -> str:
@@ -96,7 +96,7 @@ class Noise(_Declared):
         return float(10.0**-self.decimals)
 
     def describe(self) -> dict[str, Any]:
-        """Give it as a policy file and a manifest write it."""
+        """Return it as a policy file and a manifest write it."""
         return {"scale": self.scale, "kind": self.kind}
 
     def in_words(self) -> str:

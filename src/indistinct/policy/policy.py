@@ -217,7 +217,7 @@ class Policy:
         return {name: column.rename for name, column in self.columns.items() if column.rename is not None}
 
     def describe_perturbations(self) -> dict[str, Any]:
-        """Give how numbers are perturbed, by column, as a manifest states it."""
+        """Return how numbers are perturbed, by column, as a manifest states it."""
         return {name: self.columns[name].describe_perturbation() for name in self.perturbed}
 
     @property
@@ -325,7 +325,7 @@ class Policy:
 
 
 def sensitive_columns(model: PrivacyModel, policy: Policy) -> tuple[str, ...]:
-    """Give the sensitive columns that a model asks about: the one it names, or all if it names none."""
+    """Return the sensitive columns that a model asks about: the one it names, or all if it names none."""
     if not getattr(model, "asks_sensitive", False):
         return ()
     column = getattr(model, "column", None)
@@ -357,7 +357,7 @@ def about_mistakes(about: object) -> list[str]:
 
 
 def suppression_mistakes(value: object) -> list[str]:
-    """Tell what is wrong with a suppression limit."""
+    """Return what is wrong with a suppression limit."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return []
     if isinstance(value, float) and 0 <= value <= 1:

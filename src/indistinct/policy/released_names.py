@@ -73,7 +73,7 @@ def _whereabouts(column: Column) -> str:
 
 
 def named_as_in_policy(names: Sequence[str], renamed: Mapping[str, str], *, is_release: bool = True) -> dict[str, str]:
-    """Give for each column of a table, by its name, the column of the policy; ``renamed`` has the new name of some.
+    """Return for each column of a table, by its name, the column of the policy; ``renamed`` has the new name of some.
 
     What is no release may be the original, whose columns have their own names. In a release a column that should
     have another name, and has not, is no column of the policy.
@@ -99,7 +99,7 @@ def named_as_in_policy(names: Sequence[str], renamed: Mapping[str, str], *, is_r
 
 
 def own_name(name: str, renamed: Mapping[str, str]) -> str:
-    """Give the column of the policy that somebody means by a name: the policy's own, or the new one.
+    """Return the column of the policy that somebody means by a name: the policy's own, or the new one.
 
     >>> own_name("year", {"birth": "year"}), own_name("birth", {"birth": "year"}), own_name("sex", {"birth": "year"})
     ('birth', 'birth', 'sex')
@@ -108,5 +108,5 @@ def own_name(name: str, renamed: Mapping[str, str]) -> str:
 
 
 def not_renamed(name: str) -> str:
-    """Give what to call a column of a release that has its own name instead of its new one."""
+    """Return what to call a column of a release that has its own name instead of its new one."""
     return f"{name} (not renamed)"

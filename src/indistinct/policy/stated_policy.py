@@ -30,7 +30,7 @@ ALWAYS = (
 
 
 def stated_policy(said: Mapping[str, Any] | None) -> tuple[Policy, tuple[str, ...]]:
-    """Give the policy of a manifest as far as it can be checked, and what of it cannot be checked, in words.
+    """Return the policy of a manifest as far as it can be checked, and what of it cannot be checked, in words.
 
     Hierarchies are stated by their digests, so columns have none here: nothing of a recount needs them. Raises a
     TableError if there is no manifest, or none that states a policy.
@@ -101,7 +101,7 @@ def _unchecked_cells(columns: Mapping[str, Any]) -> list[str]:
 
 
 def _without_limits(fields: Mapping[str, Any]) -> PrivacyModel:
-    """Give a model that asks about the same values, of the same groups, and sets no limit to their shares."""
+    """Return a model that asks about the same values, of the same groups, and sets no limit to their shares."""
     return MODELS.make("alpha-k", alpha=1.0, k=fields.get("k", 1), column=fields.get("column"), on=fields.get("on"))
 
 
@@ -109,12 +109,12 @@ Shape = Callable[[Any], bool]
 
 
 def is_plain(said: Any) -> bool:
-    """Tell whether something is a name such as those of algorithms, or a key of the kind of options."""
+    """Return whether something is a name such as those of algorithms, or a key of the kind of options."""
     return isinstance(said, str) and PLAIN_NAME.fullmatch(said) is not None
 
 
 def is_stated_policy(stated: Mapping[str, Any]) -> bool:
-    """Tell whether a policy is stated as ours are; what no recount needs is looked at here alone."""
+    """Return whether a policy is stated as ours are; what no recount needs is looked at here alone."""
     columns = stated["columns"]
     return (
         stated.keys() <= STATED
@@ -136,7 +136,9 @@ STATED = frozenset(
 
 
 def _are_quasi_identifiers(said: Any, columns: Mapping[str, Any]) -> bool:
-    """Tell whether sets of quasi columns are named, each with every column once; a policy of ours has one at least."""
+    """Return whether sets of quasi columns are named, each with every column once; a policy of ours has one at
+    least.
+    """
     quasi = {name for name, column in columns.items() if column["role"] == "quasi"}
     return (
         isinstance(said, dict)
@@ -152,7 +154,7 @@ def _is_column(said: Mapping[str, Any]) -> bool:
 
 
 def _is_hierarchy(said: Any) -> bool:
-    """Tell whether this is how a hierarchy is described; its levels may have names of the holder's own."""
+    """Return whether this is how a hierarchy is described; its levels may have names of the holder's own."""
     if not isinstance(said, dict) or set(said) != {"kind", "height", "levels", "sha256"}:
         return False
     levels, height = said["levels"], said["height"]
@@ -178,7 +180,7 @@ def _is_shift(said: Any) -> bool:
 
 
 def _is_model(terms: Mapping[str, Any], names: set[str]) -> bool:
-    """Tell whether a model is stated with numbers, words and names of columns alone."""
+    """Return whether a model is stated with numbers, words and names of columns alone."""
 
     def is_term(value: Any) -> bool:
         if isinstance(value, list | dict):

@@ -62,7 +62,7 @@ class LinkedTable:
         object.__setattr__(self, "eligible", tuple(self.eligible))
 
     def describe(self) -> dict[str, Any]:
-        """Give what ties the table to others, as a policy file writes it."""
+        """Return what ties the table to others, as a policy file writes it."""
         said: dict[str, Any] = {}
         if self.person is not None:
             said["person"] = self.person[0] if len(self.person) == 1 else list(self.person)
@@ -218,7 +218,7 @@ class TablesPolicy:
         return mistakes
 
     def _resolve(self) -> tuple[dict[str, Part], list[str]]:
-        """Give each table with a policy of its own and what ties it to others, and everything that is wrong there."""
+        """Return each table with a policy of its own and what ties it to others, and everything that is wrong there."""
         parts: dict[str, Part] = {}
         mistakes: list[str] = []
         for name, table in self.tables.items():
@@ -248,7 +248,7 @@ class TablesPolicy:
         return parts, mistakes
 
     def _part(self, name: str, table: LinkedTable) -> Part:
-        """Give one table with a policy of its own."""
+        """Return one table with a policy of its own."""
         nested = {column: goal for column, goal in table.references.items() if not self._is_list_of_people(goal)}
         members = {column: goal for column, goal in table.references.items() if self._is_list_of_people(goal)}
         if len(nested) > 1 or len(members) > 1:
@@ -284,7 +284,7 @@ class TablesPolicy:
         return Part(policy, person, reference, parent, key, table.key, next(iter(members.values()), None))
 
     def _person_of(self, table: LinkedTable, reference: str | None, members: Mapping[str, str]) -> tuple[str, ...]:
-        """Give the columns that say whose row it is; none if that is found through the row that it refers to."""
+        """Return the columns that say whose row it is; none if that is found through the row that it refers to."""
         assert isinstance(self.person, Person)  # set when the policy was made
         if members:
             (column,) = members
@@ -298,13 +298,13 @@ class TablesPolicy:
         return self.person.columns
 
     def _is_list_of_people(self, name: str) -> bool:
-        """Tell whether the key of a table is what says whose row it is: it has one row for each person."""
+        """Return whether the key of a table is what says whose row it is: it has one row for each person."""
         table = self.tables[name]
         assert isinstance(self.person, Person)  # set when the policy was made
         return table.key is not None and (table.key,) == (table.person or self.person.columns)
 
     def joint(self) -> Policy:
-        """Give the policy of all tables as one, for the search: a column of a table is ``table.column``."""
+        """Return the policy of all tables as one, for the search: a column of a table is ``table.column``."""
         columns = {
             f"{name}.{column}": replace(part.policy.columns[column], rename=None)
             for name, part in self.parts.items()
@@ -329,7 +329,7 @@ class TablesPolicy:
         return any(part.policy.shifted for part in self.parts.values())
 
     def in_order(self) -> tuple[str, ...]:
-        """Give the names of the tables, each after those that its rows refer to."""
+        """Return the names of the tables, each after those that its rows refer to."""
         found: list[str] = []
         while len(found) < len(self.parts):
             found += [

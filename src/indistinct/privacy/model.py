@@ -65,7 +65,7 @@ class PrivacyModel(ABC):
     """The most columns that an adversary knows of a person; None for all of a quasi-identifier."""
 
     def column_sets(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
-        """Give the sets of columns whose groups the model judges: all of a quasi-identifier, as one set."""
+        """Return the sets of columns whose groups the model judges: all of a quasi-identifier, as one set."""
         return [tuple(columns)]
 
     @property
@@ -75,10 +75,10 @@ class PrivacyModel(ABC):
 
     @abstractmethod
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups satisfy the model; one without rows does."""
+        """Return which groups satisfy the model; one without rows does."""
 
     def holds(self, groups: Groups) -> BoolArray:
-        """Tell which groups satisfy the model, counted in people where those have several rows.
+        """Return which groups satisfy the model, counted in people where those have several rows.
 
         Whoever judges groups asks this; ``satisfied`` sees sizes and values that are counted already.
         """
@@ -120,7 +120,7 @@ class PrivacyModel(ABC):
         return []
 
     def describe(self) -> dict[str, Any]:
-        """Give the model as it stands in a policy file and a manifest."""
+        """Return the model as it stands in a policy file and a manifest."""
         fields = [one for one in dataclasses.fields(self) if one.init]  # type: ignore[arg-type]
         given = {field.name: (field.default, getattr(self, field.name)) for field in fields}
         said = {name: value for name, (default, value) in given.items() if value != default}
@@ -128,7 +128,7 @@ class PrivacyModel(ABC):
         return {"model": self.name} | plain
 
     def terms(self) -> dict[str, Any]:
-        """Give the model as a public manifest may state it: limits of single values without naming the values."""
+        """Return the model as a public manifest may state it: limits of single values without naming the values."""
         return {
             name: sorted(value.values()) if isinstance(value, Mapping) else value
             for name, value in self.describe().items()
@@ -157,7 +157,7 @@ class PrivacyModel(ABC):
         return f"{said[:-1]} ({', '.join(rest)})." if rest else said
 
     def tallies(self, groups: Groups) -> Iterator[tuple[str, Tally]]:
-        """Give each sensitive column that the model asks about, and its tally.
+        """Return each sensitive column that the model asks about, and its tally.
 
         Groups without such a tally are refused: a model must not hold because there was nothing to look at.
         """
@@ -172,7 +172,7 @@ def _term_in_words(value: object) -> str:
 
 
 def shares_of_table(tally: Tally) -> NDArray[np.float64]:
-    """Give the share of each value in all groups that are released together.
+    """Return the share of each value in all groups that are released together.
 
     Where people have several rows it is the share of people who have the value; these add up to more than 1 where
     somebody has several.
@@ -181,7 +181,7 @@ def shares_of_table(tally: Tally) -> NDArray[np.float64]:
 
 
 def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
-    """Give the share in its group of each value that a group has: one number for each entry of the tally.
+    """Return the share in its group of each value that a group has: one number for each entry of the tally.
 
     Where people have several rows it is the share of people who have the value.
     """
@@ -189,12 +189,12 @@ def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
 
 
 def compared_shares(tally: Tally, groups: Groups) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the share in its group of each value that a group has, and beside it that value's share in the table."""
+    """Return the share in its group of each value that a group has, and beside it that value's share in the table."""
     return shares_of_groups(tally, groups), shares_of_table(tally)[tally.values]
 
 
 def spread_of_table(tally: Tally) -> NDArray[np.float64]:
-    """Give how values are spread over all groups that are released together; it adds up to 1.
+    """Return how values are spread over all groups that are released together; it adds up to 1.
 
     Where people have several rows each counts once for each of her values.
     """
@@ -202,17 +202,17 @@ def spread_of_table(tally: Tally) -> NDArray[np.float64]:
 
 
 def spread_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
-    """Give how the values of each group are spread: one number for each entry of the tally; a group's add up to 1."""
+    """Return how the values of each group are spread: one number for each entry of the tally; a group's add up to 1."""
     return tally.counts / counts_of_groups(tally, groups)[tally.groups]
 
 
 def counts_of_groups(tally: Tally, groups: Groups) -> NDArray[np.int64]:
-    """Give what the counts of each group add up to: its rows, or its people with each of their values."""
+    """Return what the counts of each group add up to: its rows, or its people with each of their values."""
     return np.bincount(tally.groups, tally.counts, len(groups)).astype(np.int64) if tally.whole else groups.sizes
 
 
 def least_rows(model: PrivacyModel) -> int:
-    """Give the rows that a group must have by a model, or by the floor that it implies, which may ask for more."""
+    """Return the rows that a group must have by a model, or by the floor that it implies, which may ask for more."""
     return model.least_rows if model.floor is None else max(model.least_rows, model.floor.least_rows)
 
 

@@ -35,6 +35,6 @@ class ValueRule:
     """The largest share of each value."""
 
     def codes_of(self, values: int) -> IntArray:
-        """Give the codes under which each of so many values counts."""
+        """Return the codes under which each of so many values counts."""
         own: NDArray[Any] = np.arange(values, dtype=np.int64)[None, :] if self.codes is None else self.codes
         return own

@@ -27,7 +27,8 @@ OTHERS_WORDS = (
 
 
 def names_people(name: str) -> Literal["number", "name"] | None:
-    """Tell whether a column of this name says whose row it is, by a number or a name; not whose doctor or which visit.
+    """Return whether a column of this name says whose row it is, by a number or a name; not whose doctor or which
+    visit.
 
     >>> names_people("patient_nbr"), names_people("ID"), names_people("last_name"), names_people("encounter_id")
     ('number', 'number', 'name', None)
@@ -42,7 +43,7 @@ def names_people(name: str) -> Literal["number", "name"] | None:
 
 
 def is_given_name(name: str) -> bool:
-    """Tell whether a column of this name has given names alone, which many people share.
+    """Return whether a column of this name has given names alone, which many people share.
 
     >>> is_given_name("first_name"), is_given_name("Vorname"), is_given_name("name"), is_given_name("last_name")
     (True, True, False, False)
@@ -51,7 +52,7 @@ def is_given_name(name: str) -> bool:
 
 
 def numbers_something(word: str) -> bool:
-    """Tell whether a word of a name says that values are numbers of something: id, nr, caseid.
+    """Return whether a word of a name says that values are numbers of something: id, nr, caseid.
 
     >>> [word for word in ("id", "caseid", "idcode", "patientnr", "paid", "age") if numbers_something(word)]
     ['id', 'caseid', 'idcode', 'patientnr']
@@ -71,7 +72,7 @@ NAMESAKES = 0.05
 
 
 def number_people(rows: int, distinct: int) -> bool:
-    """Tell whether so many different numbers in so many rows look as if they were those of people with several rows.
+    """Return whether so many different numbers in so many rows look as if they were those of people with several rows.
 
     >>> number_people(1000, 700), number_people(1000, 1000), number_people(1000, 8)
     (True, False, False)
@@ -80,7 +81,7 @@ def number_people(rows: int, distinct: int) -> bool:
 
 
 def words_of(name: str) -> list[str]:
-    """Give the words of a column's name, in small letters without accents.
+    """Return the words of a column's name, in small letters without accents.
 
     >>> words_of("DateOfBirth"), words_of("prénom_2"), words_of("SSN")
     (['date', 'of', 'birth'], ['prenom'], ['ssn'])
@@ -90,7 +91,7 @@ def words_of(name: str) -> list[str]:
 
 
 def is_one_of(word: str, known: str, shortest_part: int = 5) -> bool:
-    """Tell whether a word is known, also in the plural or as the start or end of a longer one.
+    """Return whether a word is known, also in the plural or as the start or end of a longer one.
 
     A known word with a star is all words that fit it; others are parts of longer ones from ``shortest_part`` letters.
 
@@ -109,7 +110,7 @@ def is_one_of(word: str, known: str, shortest_part: int = 5) -> bool:
 
 @cache
 def _read_words(known: str) -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str] | None]:
-    """Give the words without stars, once to be looked up and once in order, and the pattern of those with stars."""
+    """Return the words without stars, once to be looked up and once in order, and the pattern of those with stars."""
     plain = [word for word in known.split() if "*" not in word]
     starred = [re.escape(word).replace(r"\*", ".*") for word in known.split() if "*" in word]
     return (

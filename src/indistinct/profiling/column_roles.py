@@ -76,7 +76,7 @@ class ColumnProfile:
     have one value most often, and how often by chance."""
 
     def alike_within(self, k: int) -> tuple[str, float]:
-        """Give the quasi column within which groups of k rows have one value most often, and how often."""
+        """Return the quasi column within which groups of k rows have one value most often, and how often."""
         return self.alike[min(k - 2, len(self.alike) - 1)] if self.alike and k >= 2 else ("", 0.0)
 
     @property
@@ -85,16 +85,16 @@ class ColumnProfile:
         return URGENT.index(self.topic) if self.topic in URGENT else len(URGENT)
 
     def as_quasi(self, shape: Shape, reason: str) -> ColumnProfile:
-        """Give the column as a quasi one of a shape."""
+        """Return the column as a quasi one of a shape."""
         said = {"missing_codes": shape.missing_codes, "unreadable": shape.unreadable}
         return replace(self, role="quasi", hierarchy=shape.hierarchy, reason=reason, **said)  # type: ignore[arg-type]
 
     def as_sensitive(self, reason: str) -> ColumnProfile:
-        """Give the column as a sensitive one."""
+        """Return the column as a sensitive one."""
         return replace(self, role="sensitive", hierarchy=None, reason=reason, missing_codes=(), unreadable="refuse")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the column as JSON takes it."""
+        """Return the column as JSON takes it."""
         return {
             "name": self.name,
             "role": self.role,
@@ -110,7 +110,7 @@ class ColumnProfile:
 
 
 def judge(name: str, look: Look, company: Mapping[str, tuple[str | None, str]]) -> ColumnProfile:
-    """Give the role of a column; ``company`` has the topic of columns that belong to what others tell, and why."""
+    """Return the role of a column; ``company`` has the topic of columns that belong to what others tell, and why."""
     listed = tuple(identifiers_like(name, look.values))
     shape = shape_of(name, look)
     said, topic = said_by(name)
@@ -158,7 +158,7 @@ def judge(name: str, look: Look, company: Mapping[str, tuple[str | None, str]]) 
 
 
 def said_by(name: str) -> tuple[Role | None, str | None]:
-    """Give the role that a column's name tells, and its topic; a word that says little yields to another.
+    """Return the role that a column's name tells, and its topic; a word that says little yields to another.
 
     >>> said_by("HealthProblem"), said_by("marital_status"), said_by("date_of_treatment"), said_by("x17")
     (('sensitive', 'health'), ('quasi', 'household'), ('sensitive', 'health'), (None, None))
@@ -182,7 +182,7 @@ def said_by(name: str) -> tuple[Role | None, str | None]:
 
 
 def is_vague(name: str) -> bool:
-    """Tell whether a name has no other words than such that say little: time, type, number.
+    """Return whether a name has no other words than such that say little: time, type, number.
 
     >>> is_vague("Time"), is_vague("time_of_birth")
     (True, False)
@@ -191,7 +191,7 @@ def is_vague(name: str) -> bool:
 
 
 def _is_rating(name: str, look: Look) -> bool:
-    """Tell whether a column holds marks that somebody gave, on a scale from 0 or 1 to at most ten."""
+    """Return whether a column holds marks that somebody gave, on a scale from 0 or 1 to at most ten."""
     is_named = any(is_one_of(word, role_words.RATINGS) for word in words_of(name))
     return is_named and look.is_whole and look.numbers[0] >= 0 and 2 < look.numbers[-1] <= LARGEST_RATING
 
@@ -222,14 +222,14 @@ def _naming(name: str, look: Look, shape: Shape, listed: Sequence[SafeHarbor]) -
 
 
 def are_counts(look: Look) -> bool:
-    """Tell whether numbers count something, as how many accounts somebody has: small, and each that of many rows."""
+    """Return whether numbers count something, as how many accounts somebody has: small, and each that of many rows."""
     if not look.is_whole or look.numbers[0] < 0 or look.numbers[-1] >= LARGEST_COUNT:
         return False
     return look.present >= MANY * look.distinct
 
 
 def _names_somebody(name: str, look: Look) -> bool:
-    """Tell whether a column holds names of people, or parts of them."""
+    """Return whether a column holds names of people, or parts of them."""
     words = words_of(name)
     if look.distinct <= 2 and look.present > MANY:
         return False  # whether there is a name
@@ -264,7 +264,7 @@ def _numbering(look: Look, words: Sequence[str]) -> str:
 
 
 def _is_place(name: str, look: Look) -> bool:
-    """Tell whether a column holds exact coordinates."""
+    """Return whether a column holds exact coordinates."""
     is_named = any(word in role_words.COORDINATES.split() for word in words_of(name))
     values = look.meaningful[:: max(1, len(look.meaningful) // 1000)]
     if not values:
@@ -277,7 +277,7 @@ def _is_place(name: str, look: Look) -> bool:
 
 
 def _is_written_freely(look: Look, words: Sequence[str]) -> bool:
-    """Tell whether cells are texts that somebody wrote, which may name anybody."""
+    """Return whether cells are texts that somebody wrote, which may name anybody."""
     if look.values is None or look.numbers or look.distinct < MANY:
         return False
     sample = look.values[:: max(1, len(look.values) // 1000)]
@@ -289,7 +289,7 @@ def _is_written_freely(look: Look, words: Sequence[str]) -> bool:
 
 
 def _serves_to_count(name: str, look: Look) -> bool:
-    """Tell whether a column holds the weights of a survey: never negative, and not what bodies weigh."""
+    """Return whether a column holds the weights of a survey: never negative, and not what bodies weigh."""
     words = [word for word in words_of(name) if is_one_of(word, role_words.WEIGHTS, SHORTEST_PART)]
     if not words or not look.numbers:
         return bool(words)
@@ -301,7 +301,7 @@ def _serves_to_count(name: str, look: Look) -> bool:
 
 
 def _are_illnesses(look: Look, shape: Shape) -> bool:
-    """Tell whether most cells are texts about health, or codes of diagnoses beyond bare letters and two digits."""
+    """Return whether most cells are texts about health, or codes of diagnoses beyond bare letters and two digits."""
     if look.values is None or look.counts is None or look.numbers or look.distinct > MOST_TEXTS:
         return False
     if shape.kind in DIAGNOSES:
@@ -331,7 +331,7 @@ def _telling(look: Look, shape: Shape) -> str:
 
 
 def _is_code_of_few(look: Look) -> bool:
-    """Tell whether cells are codes with digits that few rows share."""
+    """Return whether cells are codes with digits that few rows share."""
     if look.values is None or look.numbers or look.distinct < MANY or look.present >= FEW_SHARE * look.distinct:
         return False
     with_digits = sum(any(map(str.isdigit, value)) for value in look.values)
@@ -339,10 +339,10 @@ def _is_code_of_few(look: Look) -> bool:
 
 
 def _are_years(look: Look) -> bool:
-    """Tell whether numbers are years."""
+    """Return whether numbers are years."""
     return look.is_whole and len(look.numbers) >= 2 and look.numbers[0] >= FIRST_YEAR and look.numbers[-1] <= LAST_YEAR
 
 
 def _is_dense(look: Look) -> bool:
-    """Tell whether nearly all whole numbers of a range occur, as in a numbering."""
+    """Return whether nearly all whole numbers of a range occur, as in a numbering."""
     return len(look.numbers) >= HALF * (look.numbers[-1] - look.numbers[0] + 1)

@@ -75,7 +75,7 @@ class Shape:
 
 
 def shape_of(name: str, look: Look) -> Shape:
-    """Give the hierarchy that all values of a column climb, and their shape in words."""
+    """Return the hierarchy that all values of a column climb, and their shape in words."""
     if look.values is None:
         return Shape(suppress(), f"more than {MOST_DISTINCT:,} distinct values, too many to look at")
     for found in (
@@ -124,7 +124,7 @@ def _declare_others(shape: Shape, look: Look) -> Shape | None:
 
 
 def _is_apart(shape: Shape, code: str) -> bool:
-    """Tell whether a code for missing must be declared: the shape cannot read it, or reads it as an amount."""
+    """Return whether a code for missing must be declared: the shape cannot read it, or reads it as an amount."""
     return shape.kind == "intervals" or code in shape.hierarchy.unreadable([code])
 
 
@@ -215,7 +215,7 @@ def _numbers(name: str, look: Look) -> Shape | None:
 
 
 def is_of_kinds(name: str, look: Look) -> bool:
-    """Tell whether whole numbers are codes of kinds, as 1 and 2 for sex, and no amounts, as 1 and 2 children."""
+    """Return whether whole numbers are codes of kinds, as 1 and 2 for sex, and no amounts, as 1 and 2 children."""
     words = words_of(name)
     if any(is_one_of(word, role_words.AMOUNTS, 9) for word in words):
         return len(look.numbers) <= 2
@@ -227,14 +227,14 @@ def is_of_kinds(name: str, look: Look) -> bool:
 
 
 def _code_book(numbers: Sequence[float]) -> Shape | None:
-    """Give intervals of ten, a hundred and a thousand, which are what codes of a code book have in common."""
+    """Return intervals of ten, a hundred and a thousand, which are what codes of a code book have in common."""
     highest = max(map(abs, numbers))
     widths = [10**power for power in range(1, 8) if 10**power < highest]
     return Shape(intervals(*widths), "codes, whose leading digits are kept longest") if widths else None
 
 
 def _reach(look: Look) -> float:
-    """Give the width of the range of the numbers, without outliers where there are many rows."""
+    """Return the width of the range of the numbers, without outliers where there are many rows."""
     numbers = look.numbers
     whole = numbers[-1] - numbers[0]
     if look.present < MANY_ROWS or look.counts is None or look.values is None:
@@ -250,7 +250,7 @@ def _reach(look: Look) -> float:
 
 
 def _nice(number: Decimal) -> Decimal:
-    """Give the smallest of 1, 2 and 5, times a power of ten, that is at least a number.
+    """Return the smallest of 1, 2 and 5, times a power of ten, that is at least a number.
 
     >>> _nice(Decimal("3.65")), _nice(Decimal("0.013"))
     (Decimal('5'), Decimal('0.02'))

@@ -121,7 +121,9 @@ class Look:
 
 
 def _numbers_apart(numbers: Mapping[str, float]) -> tuple[str, ...]:
-    """Give the numbers that are codes for missing: negative ones where no other is, and nines far above all others."""
+    """Return the numbers that are codes for missing: negative ones where no other is, and nines far above all
+    others.
+    """
     distinct = sorted(set(numbers.values()))
     absent: set[float] = set()
     negative = [number for number in distinct if number < 0]
@@ -134,13 +136,13 @@ def _numbers_apart(numbers: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def _is_nines(number: float) -> bool:
-    """Tell whether a number is written with nines alone, or with nines and a last digit from six on."""
+    """Return whether a number is written with nines alone, or with nines and a last digit from six on."""
     text = f"{number:.0f}" if number.is_integer() else ""
     return bool(text) and set(text[:-1]) <= {"9"} and text[-1] in "6789" and number >= 96
 
 
 def _is_far(numbers: Sequence[float]) -> bool:
-    """Tell whether the last of some rising numbers lies far above those that are not nines themselves."""
+    """Return whether the last of some rising numbers lies far above those that are not nines themselves."""
     last = numbers[-1]
     rest = [number for number in numbers[:-1] if not (_is_nines(number) and last - number < 4)]
     if len(rest) < 2:

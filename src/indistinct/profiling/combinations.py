@@ -85,14 +85,14 @@ class Counted:
         return self.base.crowd_of(np.ones(len(self.base), np.bool_))
 
     def groups(self) -> tuple[Counts, People | None]:
-        """Give the groups over all columns with the rows of each, or its people; and who stands in which."""
+        """Return the groups over all columns with the rows of each, or its people; and who stands in which."""
         everything = range(len(self.columns))
         merged, _ = self.base.only(everything)
         codes = tuple(merged.label_codes(column).astype(np.uint64) for column in everything)
         return Counts(codes, merged.in_people().sizes), merged.people
 
     def alone(self, columns: Sequence[int]) -> int:
-        """Give the rows that no other row equals in these columns, or the people who have a combination alone."""
+        """Return the rows that no other row equals in these columns, or the people who have a combination alone."""
         different = math.prod(self.distinct[column] for column in columns)
         if self.base.people is not None or different > LARGEST_KEY:
             merged, _ = self.base.only(columns)
@@ -105,7 +105,8 @@ class Counted:
         return int((np.bincount(keys, self.base.sizes) == 1).sum())
 
     def looked_at(self, size: int) -> tuple[int, ...]:
-        """Give the columns of which sets of a size are looked at: all, or those with most values if sets are too many.
+        """Return the columns of which sets of a size are looked at: all, or those with most values if sets are too
+        many.
 
         >>> wide = Counted(tuple("abcdef"), (2, 9, 2, 9, 9, 2), Groups.of_sizes([1]))
         >>> wide.looked_at(3)
@@ -129,7 +130,7 @@ class Counted:
 
 
 def minimal_combinations(counted: Counted, share: float, most: int, watch: Watch | None = None) -> list[Combination]:
-    """Give the minimal sets of at most so many columns by which at least a share of the rows, or people, stand alone.
+    """Return the minimal sets of at most so many columns by which at least a share of the rows, or people, stand alone.
 
     More columns never leave fewer alone. So a set that contains one that was found is not minimal, and is not
     counted; nor is one whose columns have too few values for so many combinations. Of very many columns those with

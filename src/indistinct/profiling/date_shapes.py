@@ -83,7 +83,7 @@ def read_quarters(look: Look) -> tuple[Hierarchy, str] | None:
 
 
 def _span(year: int, length: int) -> str:
-    """Give the years of one length among which a year is.
+    """Return the years of one length among which a year is.
 
     >>> _span(1983, 5)
     '1980-1984'
@@ -93,7 +93,7 @@ def _span(year: int, length: int) -> str:
 
 
 def _formats_like(tried: Sequence[str]) -> tuple[str, ...]:
-    """Give the formats that values look like at a glance; none if too few look like dates."""
+    """Return the formats that values look like at a glance; none if too few look like dates."""
     enough = MOSTLY * max(1, len(tried))
     if sum(bool(DATE_LIKE.match(value)) for value in tried) >= enough:
         return tuple(DATE_FORMATS)
@@ -105,7 +105,7 @@ def _formats_like(tried: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rising_levels(look: Look, form: str) -> tuple[str, ...]:
-    """Give the levels of dates: ranges of 20 and 40 years as well, where dates are further apart than that."""
+    """Return the levels of dates: ranges of 20 and 40 years as well, where dates are further apart than that."""
     years = [day.year for value in look.meaningful if (day := _day(value, form)) is not None]
     reach = max(years) - min(years)
     first = MONTH_LEVELS if form in MONTH_FORMATS else DATE_LEVELS
@@ -113,7 +113,7 @@ def _rising_levels(look: Look, form: str) -> tuple[str, ...]:
 
 
 def _share_read(look: Look, form: str, tried: Sequence[str]) -> float:
-    """Give the share of the cells that a format reads as dates; 0 if the values that are tried say that it is low."""
+    """Return the share of the cells that a format reads as dates; 0 if the values that are tried say that it is low."""
     values = look.meaningful
     if sum(_day(value, form) is not None for value in tried) < MOSTLY * len(tried):
         return 0.0
@@ -123,7 +123,7 @@ def _share_read(look: Look, form: str, tried: Sequence[str]) -> float:
 
 
 def _day(value: str, form: str) -> date | None:
-    """Give the day that a format reads, or None if the value is no date of that format."""
+    """Return the day that a format reads, or None if the value is no date of that format."""
     text = value.strip()
     if form == ISO and "-" not in text:
         return None  # eight digits are rather a number than a date without separators
@@ -137,6 +137,6 @@ def _day(value: str, form: str) -> date | None:
 
 
 def _are_school_years(values: Sequence[str]) -> bool:
-    """Tell whether values join a year with the next one, as 2010-11 does."""
+    """Return whether values join a year with the next one, as 2010-11 does."""
     pairs = [value.strip().split("-") for value in values if value.strip()[:4].isdecimal() and "-" in value]
     return len(pairs) == len(values) and all(two.isdecimal() and (int(one) + 1) % 100 == int(two) for one, two in pairs)

@@ -30,7 +30,8 @@ BELOW = re.compile(
 
 
 def order_ranges(values: Sequence[str]) -> list[list[str]] | None:
-    """Give a row of labels for each value, if most are ranges: two, four, eight neighbours joined, and all at the top.
+    """Return a row of labels for each value, if most are ranges: two, four, eight neighbours joined, and all at the
+    top.
 
     >>> for row in order_ranges(["[10-20)", "[0-10)", "[20-30)", "unknown"]):
     ...     print(" < ".join(row))
@@ -64,7 +65,7 @@ def order_ranges(values: Sequence[str]) -> list[list[str]] | None:
 
 
 def bounds_of(text: str) -> tuple[float, float] | None:
-    """Give the numbers between which a range lies, or None if a text is not one; an open end is infinite.
+    """Return the numbers between which a range lies, or None if a text is not one; an open end is infinite.
 
     >>> bounds_of("60000-74999"), bounds_of("65+"), bounds_of("under 2,600"), bounds_of("$5000 to 5999")
     ((60000.0, 74999.0), (65.0, inf), (-inf, 2600.0), (5000.0, 5999.0))
@@ -93,6 +94,6 @@ def _number(text: str) -> float | None:
 
 
 def _is_in_a_row(bounds: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether ranges follow each other: none begins before the one before it ends, save by a shared bound."""
+    """Return whether ranges follow each other: none begins before the one before it ends, save by a shared bound."""
     ordered = sorted(bounds)
     return all(after[0] >= before[1] for before, after in pairwise(ordered))

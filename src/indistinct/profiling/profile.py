@@ -69,11 +69,11 @@ class Profile:
         return math.prod((column.hierarchy.height or 0) + 1 for column in self.columns if column.hierarchy is not None)
 
     def with_role(self, role: Role) -> list[ColumnProfile]:
-        """Give the columns of a role, in their order."""
+        """Return the columns of a role, in their order."""
         return [column for column in self.columns if column.role == role]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the profile as JSON takes it."""
+        """Return the profile as JSON takes it."""
         identifying = [{"columns": list(one.columns), "share": one.share} for one in self.identifying]
         return {
             "rows": self.rows,
@@ -125,7 +125,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
 
 
 def comments(profile: Profile) -> dict[str, str]:
-    """Give the reason for each column, as ``policy_toml`` puts it beside the column."""
+    """Return the reason for each column, as ``policy_toml`` puts it beside the column."""
     return {column.name: column.reason for column in profile.columns}
 
 
@@ -216,7 +216,7 @@ def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]
 def _alike(
     coded: Mapping[str, CodedColumn], names: Sequence[str], sensitive: str, counted: int
 ) -> tuple[tuple[str, float], ...]:
-    """Give, for groups of 2, 3, … rows, the quasi column within which they most often have one sensitive value."""
+    """Return, for groups of 2, 3, … rows, the quasi column within which they most often have one sensitive value."""
     step = max(1, len(coded[sensitive].codes) // counted)
     values = coded[sensitive].codes[::step]
     shares = {name: alike_by(coded[name].codes[::step], values, LARGEST_ASKED) for name in names if name in coded}
@@ -231,7 +231,7 @@ def _alike(
 def _sample(
     coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], people: Sequence[str]
 ) -> pa.Table | None:
-    """Give some rows of what a release is made of, spread evenly, and all rows of whom they are; none if not read."""
+    """Return some rows of what a release is made of, spread evenly, and all rows of whom they are; none if not read."""
     names = [one.name for one in columns if one.role in ("quasi", "sensitive") or one.name in people]
     if not all(name in coded for name in names):
         return None

@@ -37,7 +37,7 @@ SEED = 1
 def find_person(
     coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Give the column that says whose row it is, where some people have several rows, or None; and those that do not.
+    """Return the column that says whose row it is, where some people have several rows, or None; and those that do not.
 
     What numbers people has a name that says so, or does not differ, from row to row of one number, in what stays the
     same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household
@@ -72,7 +72,7 @@ def find_person(
 def names_that_repeat(
     coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
 ) -> tuple[tuple[str, ...], bool]:
-    """Give the columns that name people, if the same names stand in many rows, and whether these are namesakes.
+    """Return the columns that name people, if the same names stand in many rows, and whether these are namesakes.
 
     Rows with one name are of one person unless they differ in the date of birth, or in sex and origin where nobody's
     birth is known; where nothing of this is known, unless something numbers people and is different in every row.
@@ -97,7 +97,7 @@ def _are_of_one(
     *,
     is_given: bool,
 ) -> bool:
-    """Tell whether rows with one name seem to be of one person: many have one birth, or else one sex or origin.
+    """Return whether rows with one name seem to be of one person: many have one birth, or else one sex or origin.
 
     Many people have the same given name, which also tells their sex: by such names only births tell who is one.
     """
@@ -119,14 +119,14 @@ def _are_of_one(
 
 
 def _repeats_beyond_chance(codes: Codes, others: Codes) -> float:
-    """Give the share of the rows that repeat both of two columns, less that if one is shuffled."""
+    """Return the share of the rows that repeat both of two columns, less that if one is shuffled."""
     shuffled = np.random.default_rng(SEED).permutation(others)
     together, by_chance = (np.unique(np.stack([codes, one]), axis=1).shape[1] for one in (others, shuffled))
     return float((by_chance - together) / max(1, len(codes)))
 
 
 def _share_that_agrees(codes: Codes, other: CodedColumn) -> float | None:
-    """Give the share of the values with several rows whose rows agree in another column; None if it tells nothing.
+    """Return the share of the values with several rows whose rows agree in another column; None if it tells nothing.
 
     A missing cell contradicts nothing: sex often stands in the first row of a person alone.
     """
@@ -138,7 +138,7 @@ def _share_that_agrees(codes: Codes, other: CodedColumn) -> float | None:
 
 
 def _may_number(name: str, look: Look) -> bool:
-    """Tell whether a column looks as if it numbered people of whom some have several rows."""
+    """Return whether a column looks as if it numbered people of whom some have several rows."""
     if look.missing or not number_people(look.rows, look.distinct):
         return False
     words = words_of(name)

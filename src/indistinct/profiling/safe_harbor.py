@@ -93,7 +93,7 @@ class SafeHarbor:
 
 
 def identifiers_like(column: str, values: Sequence[str] | None) -> list[SafeHarbor]:
-    """Give the identifiers that a column looks like; ``values`` are its distinct values, if they are known.
+    """Return the identifiers that a column looks like; ``values`` are its distinct values, if they are known.
 
     >>> [one.letter for one in identifiers_like("contact", ["sue@example.org", "bob@example.org"])]
     ['F']
@@ -113,7 +113,7 @@ def identifiers_like(column: str, values: Sequence[str] | None) -> list[SafeHarb
 
 
 def _by_name(column: str) -> list[str]:
-    """Give the identifiers that a column's name tells; a weak word yields to any other."""
+    """Return the identifiers that a column's name tells; a weak word yields to any other."""
     words = words_of(column)
     found = [letter for letter, phrase in PHRASES.items() if all(part in words for part in phrase)]
     for letter, known in NAMES.items():
@@ -130,7 +130,7 @@ PERSONS = ("full", "patient", "person", "first", "last", "user", "customer", "of
 
 
 def _by_values(column: str, values: Sequence[str]) -> dict[str, str]:
-    """Give the identifiers that the values look like, each with the reason."""
+    """Return the identifiers that the values look like, each with the reason."""
     sample = values[:: max(1, len(values) // SAMPLE)]
     if not sample:
         return {}
@@ -146,7 +146,7 @@ def _is_exact_date(values: Sequence[str]) -> bool:
 
 
 def _is_enough(test: Callable[[str], bool], sample: Sequence[str]) -> bool:
-    """Tell whether enough of some values pass a test, by few of them where these leave no doubt."""
+    """Return whether enough of some values pass a test, by few of them where these leave no doubt."""
     first = sample[:: max(1, len(sample) // FIRST)]
     if len(first) < len(sample) and sum(test(value.strip()) for value in first) < (ENOUGH - CLEARLY) * len(first):
         return False
@@ -194,7 +194,7 @@ def _is_vehicle(text: str) -> bool:
 
 
 def _is_account(text: str) -> bool:
-    """Tell whether a text is an IBAN or the number of a payment card, by their check digits."""
+    """Return whether a text is an IBAN or the number of a payment card, by their check digits."""
     plain = text.replace(" ", "")
     if ACCOUNT.fullmatch(plain):
         return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1

@@ -22,7 +22,7 @@ MOST_OUTCOMES = 3
 
 
 def company_among(looks: Mapping[str, Look]) -> dict[str, tuple[str | None, str]]:
-    """Give the columns of unknown names that belong to what nobody should learn, each with its topic and the reason.
+    """Return the columns of unknown names that belong to what nobody should learn, each with its topic and the reason.
 
     What surrounds a column tells more than a name that says nothing: in a medical record it is a finding or a
     treatment, which those know who treat. Whatever holds a value of its own for nearly every row is left to
@@ -43,7 +43,7 @@ def company_among(looks: Mapping[str, Look]) -> dict[str, tuple[str | None, str]
 
 
 def _items(looks: Mapping[str, Look]) -> dict[str, int]:
-    """Give the columns that are items of one record, each with their number: they have equal values."""
+    """Return the columns that are items of one record, each with their number: they have equal values."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, look in looks.items():
         if look.values is not None and 2 <= look.distinct <= MANY and said_by(name)[0] != "quasi":
@@ -63,7 +63,7 @@ def _items(looks: Mapping[str, Look]) -> dict[str, int]:
 
 
 def _of_a_record(looks: Mapping[str, Look], said: Mapping[str, tuple[str | None, str | None]]) -> dict[str, str]:
-    """Give the columns of unknown names in a table of which most known names tell of health."""
+    """Return the columns of unknown names in a table of which most known names tell of health."""
     of_health = sum(topic == "health" for _, topic in said.values())
     known = sum(role == "quasi" and topic != "time" for role, topic in said.values())
     if of_health < FEWEST_OF_HEALTH or of_health <= known:
@@ -74,7 +74,7 @@ def _of_a_record(looks: Mapping[str, Look], said: Mapping[str, tuple[str | None,
 
 
 def _outcomes(looks: Mapping[str, Look]) -> dict[str, str]:
-    """Give the few codes that say what came of people, beside the number that says how long it took."""
+    """Return the few codes that say what came of people, beside the number that says how long it took."""
     timed = [
         name
         for name, look in looks.items()
@@ -94,7 +94,7 @@ def _outcomes(looks: Mapping[str, Look]) -> dict[str, str]:
 
 
 def _siblings(said: Mapping[str, tuple[str | None, str | None]]) -> dict[str, str]:
-    """Give the columns of unknown names that differ in their last letter from others, which nobody should learn."""
+    """Return the columns of unknown names that differ in their last letter from others, which nobody should learn."""
     found = {}
     for name, (role, _) in said.items():
         stem = name[:-1]

@@ -56,7 +56,7 @@ def canonical_checks(
 
 
 def is_written_anew(path: Path, released: ReleasedTables, name: str) -> bool:
-    """Tell whether the rows of a file, under the names that stand in it, are written as the same bytes."""
+    """Return whether the rows of a file, under the names that stand in it, are written as the same bytes."""
     with private_folder() as folder, replace(released, renamed={}).rows() as tables:
         again = tables[name].write(folder)
         if again.stat().st_size != path.stat().st_size:
@@ -77,6 +77,6 @@ def _order_mistakes(name: str, rows: Rows, policy: Policy) -> list[str]:
 
 
 def _is_plain_manifest(path: Path) -> bool:
-    """Tell whether a manifest is written as JSON is written here: blanks, escapes and forms of numbers."""
+    """Return whether a manifest is written as JSON is written here: blanks, escapes and forms of numbers."""
     text = path.read_bytes()
     return text == manifest_text(json.loads(text)).encode()

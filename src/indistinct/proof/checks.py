@@ -55,11 +55,11 @@ class Checked:
             raise VerificationError(f"the {self.subject} does not verify: " + "; ".join(failed))
 
     def _checks_as_json(self) -> list[dict[str, Any]]:
-        """Give the checks as JSON takes them."""
+        """Return the checks as JSON takes them."""
         return [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in self.checks]
 
     def _report(self, found: str) -> str:
-        """Give what was found, and each check on a line of its own."""
+        """Return what was found, and each check on a line of its own."""
         lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
         return "\n".join([f"{'passed' if self.passed else 'FAILED'}: {found}", *lines])
 
@@ -168,12 +168,12 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
 
 
 def knows_few(model: PrivacyModel, columns: Sequence[str]) -> bool:
-    """Tell whether a model asks about some of the columns at a time; with as many as there are it asks about all."""
+    """Return whether a model asks about some of the columns at a time; with as many as there are it asks about all."""
     return model.known is not None and model.known < len(columns)
 
 
 def model_words(model: PrivacyModel, where: str) -> str:
-    """Give what the check of a model is called."""
+    """Return what the check of a model is called."""
     return stated_words(model.terms(), where)
 
 
@@ -182,7 +182,7 @@ CLASSES = "the classes"
 
 
 def stated_words(stated: Mapping[str, Any], where: str) -> str:
-    """Give what the check of a model is called whose terms a manifest states."""
+    """Return what the check of a model is called whose terms a manifest states."""
     terms = ", ".join(f"{key} = {value}" for key, value in stated.items() if key not in ("model", "on"))
     return f"{stated['model']} ({terms}) on {where}"
 
@@ -220,7 +220,7 @@ def claim_checks(claimed: int | None, suppressed: int) -> list[Check]:
 
 
 def count_blank_rows(released: Rows, policy: Policy) -> int:
-    """Give the number of released rows whose quasi-identifier is blank, if the policy lets rows be released so."""
+    """Return the number of released rows whose quasi-identifier is blank, if the policy lets rows be released so."""
     if policy.suppressed_rows != "blank":
         return 0
     with released.encode(policy.quasi, [(name, "missing", None) for name in policy.quasi]) as blank:

@@ -43,7 +43,7 @@ class CodedTuples:
         return cls(tuple(columns), np.stack(codes[: len(columns)]), np.asarray(found.counts, np.int64), persons)
 
     def sizes_by(self, columns: Sequence[str]) -> IntArray:
-        """Give the rows, or the different people, of each group by some of the columns."""
+        """Return the rows, or the different people, of each group by some of the columns."""
         groups = _combination_numbers([self.codes[self.columns.index(name)] for name in columns])
         if self.persons is None:
             return _sums(groups, self.counts)
@@ -94,7 +94,7 @@ class KnownColumns:
         return f"{which} of {counted(self.columns, 'quasi column')} {shared} by at least {least}"
 
     def check(self, model: PrivacyModel) -> Check:
-        """Give the check of a model that asks for these sets."""
+        """Return the check of a model that asks for these sets."""
         detail = f"{self.in_words}; {counted(self.sets, 'set')} of columns counted"
         if self.failing_sets:
             detail = (
@@ -105,7 +105,7 @@ class KnownColumns:
         return Check(model_words(model, self.on), self.failing_sets == 0, detail)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the figures as JSON takes them."""
+        """Return the figures as JSON takes them."""
         names = ("on", "known", "columns", "sets", "smallest")
         return {name: getattr(self, name) for name in names}
 

@@ -42,7 +42,7 @@ def _moved_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Ch
 
 
 def people_who_stay(tuples: Tuples, policy: Policy) -> BoolArray:
-    """Tell which entries stay when everybody is taken out who shares a profile with too few, until nobody does."""
+    """Return which entries stay when everybody is taken out who shares a profile with too few, until nobody does."""
     is_left = np.ones(len(tuples.counts), np.bool_)
     for alone in (True, False):
         before = -1
@@ -59,7 +59,7 @@ def people_who_stay(tuples: Tuples, policy: Policy) -> BoolArray:
 
 
 def _profiles(tuples: Tuples, positions: list[int]) -> IntArray:
-    """Give the number of the profile of each entry's person: all her rows, by their cells in some columns."""
+    """Return the number of the profile of each entry's person: all her rows, by their cells in some columns."""
     _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
     pairs, place = np.unique(np.stack([tuples.persons, group_of.ravel()]), axis=1, return_inverse=True)
     rows = np.bincount(place.ravel(), tuples.counts).astype(np.int64)

@@ -150,7 +150,7 @@ def _in_people(check: Check) -> Check:
 
 
 def _released_rows(released: Rows, tuples: Tuples, policy: Policy) -> IntArray:
-    """Give the released rows of the tuple of quasi cells that each entry belongs to."""
+    """Return the released rows of the tuple of quasi cells that each entry belongs to."""
     with released.encode(policy.quasi) as encoded:
         texts, found = encoded.values, encoded.count_by(policy.quasi)
     codes = []
@@ -166,7 +166,7 @@ def _released_rows(released: Rows, tuples: Tuples, policy: Policy) -> IntArray:
 
 
 def _entries_left(tuples: Tuples, released: IntArray) -> tuple[BoolArray, int]:
-    """Tell which entries are released, as few people as can be, and how many tuples are released in part."""
+    """Return which entries are released, as few people as can be, and how many tuples are released in part."""
     _, tuple_of = np.unique(tuples.codes, axis=1, return_inverse=True)
     tuple_of = tuple_of.ravel()
     rows = np.bincount(tuple_of, tuples.counts).astype(np.int64)
@@ -186,7 +186,7 @@ def _entries_left(tuples: Tuples, released: IntArray) -> tuple[BoolArray, int]:
 def groups_in_people(
     tuples: Tuples, group_of: IntArray, is_left: BoolArray, policy: Policy, model: PrivacyModel
 ) -> Groups:
-    """Give groups of entries that are left, with sizes and sensitive values in people."""
+    """Return groups of entries that are left, with sizes and sensitive values in people."""
     number = int(group_of.max(initial=-1)) + 1
     pairs = np.unique(np.stack([group_of[is_left], tuples.persons[is_left]]), axis=1)
     tallies = {}

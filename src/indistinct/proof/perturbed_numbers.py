@@ -112,7 +112,9 @@ def _prove_means(title: str, both: _Pairs, k: int) -> Check:
 
 
 def _means_by_mdav(ordered: FloatArray, k: int) -> FloatArray:
-    """Give the mean of the cluster of each of some sorted values, as MDAV says: ends are cut off until few are left."""
+    """Return the mean of the cluster of each of some sorted values, as MDAV says: ends are cut off until few are
+    left.
+    """
     exact = [Fraction(value) for value in ordered.tolist()]
     cuts = [0, len(exact)]
     low, high = 0, len(exact)
@@ -171,7 +173,7 @@ def _numbers_of_alike_rows(mine: pa.Table, theirs: pa.Table, columns: Sequence[s
 
 
 def _numbers(column: pa.ChunkedArray) -> FloatArray | str:
-    """Give the numbers of a column, NaN for missing ones, or say how many cells are no number."""
+    """Return the numbers of a column, NaN for missing ones, or say how many cells are no number."""
     codes, texts = _codes(column)
     read = [read_number(text) for text in texts]
     if wrong := int(np.isin(codes, [code for code, number in enumerate(read) if number is None]).sum()):
@@ -180,7 +182,7 @@ def _numbers(column: pa.ChunkedArray) -> FloatArray | str:
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[IntArray, list[str]]:
-    """Give the code of each cell, that of missing ones last, and the texts that they stand for."""
+    """Return the code of each cell, that of missing ones last, and the texts that they stand for."""
     texts: list[str] = []
     if not len(column):
         return np.zeros(0, np.int64), texts

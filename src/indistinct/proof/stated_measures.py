@@ -46,7 +46,7 @@ class Bounds(NamedTuple):
     high: float
 
     def allow(self, said: float) -> bool:
-        """Tell whether a figure lies between them."""
+        """Return whether a figure lies between them."""
         room = TOLERANCE * max(1.0, abs(self.low), abs(self.high))
         return self.low - room <= said <= self.high + room
 
@@ -90,7 +90,7 @@ class _Counts:
 
 
 def measures_from_statements(said: Mapping[str, Any], policy: Policy, sizes: IntArray) -> dict[str, Bounds]:
-    """Give the measures that follow from the released groups and from levels and rows as a manifest states them.
+    """Return the measures that follow from the released groups and from levels and rows as a manifest states them.
 
     ``sizes`` are those of all groups, also that of rows that were suppressed and left blank. What a label covers in
     the original is not known, so measures that ask for it are missing.
@@ -167,12 +167,12 @@ def _level_mistakes(said: Mapping[str, Any], name: str, hierarchy: CompiledHiera
 
 
 def without_blank(sizes: IntArray, blank: int) -> IntArray:
-    """Give the sizes of groups without that of the suppressed rows, which are as many as are blank."""
+    """Return the sizes of groups without that of the suppressed rows, which are as many as are blank."""
     return np.delete(sizes, np.flatnonzero(sizes == blank)[:1]) if blank else sizes
 
 
 def _released_labels(released: Rows, name: str, blank: int) -> dict[str | None, int]:
-    """Give how many released cells carry each label of a column; rows that were suppressed and left blank do not."""
+    """Return how many released cells carry each label of a column; rows that were suppressed and left blank do not."""
     found = released.values_by([], name)
     rows = np.bincount(found.values, found.counts, len(found.texts)).astype(np.int64)
     labels = dict(zip(found.texts, rows.tolist(), strict=True))
@@ -181,7 +181,7 @@ def _released_labels(released: Rows, name: str, blank: int) -> dict[str | None, 
 
 
 def _cell_measures(hierarchy: CompiledHierarchy, rows: int) -> dict[str, Callable[[Reading], float]]:
-    """Give what a cell keeps under a label by each measure that adds up over cells."""
+    """Return what a cell keeps under a label by each measure that adds up over cells."""
     height, domain = max(1, hierarchy.height), hierarchy.domain_size
     return {
         "precision": lambda label: 1.0 - min(label.level / height, 1.0),
@@ -227,7 +227,7 @@ class _Reader:
         return _Column(weight, self.hierarchy.height, Bounds(levels.low / rows, levels.high / rows), kept, whole)
 
     def readings(self, text: str | None) -> Iterator[Reading]:
-        """Give everything that a released label can mean."""
+        """Return everything that a released label can mean."""
         found = 0
         for level, codes in self._levels.items():
             if text in codes:
@@ -244,7 +244,7 @@ class _Reader:
         return Reading(level, leaves, int(self.value_rows[covered].sum()))
 
     def _of_cover(self, cover: Cover) -> Iterator[Reading]:
-        """Give what a range or a set can mean: it has the lowest level that has one label for all its values."""
+        """Return what a range or a set can mean: it has the lowest level that has one label for all its values."""
         members = [self._codes[value] for value in cover.values if value in self._codes]
         missing = self._codes.get(None)
         if len(members) < len(cover.values) or (cover.or_missing and missing is None):
@@ -269,7 +269,7 @@ class _Reader:
             yield Reading(level, leaves, int(self.value_rows[inside].sum()))
 
     def _common_level(self, codes: IntArray) -> int:
-        """Give the lowest level at which values have one label."""
+        """Return the lowest level at which values have one label."""
         maps = self.hierarchy.maps
         return next(level for level in range(len(maps)) if len(np.unique(maps[level][codes])) == 1)
 
@@ -279,7 +279,7 @@ def _plus(total: Bounds, rows: int, each: Sequence[float]) -> Bounds:
 
 
 def _all_figures(counts: _Counts, columns: Sequence[_Column]) -> dict[str, Bounds]:
-    """Give every measure that can be told, each by its definition; docs/measures.md has them."""
+    """Return every measure that can be told, each by its definition; docs/measures.md has them."""
     rows, released = counts.rows, counts.released
     squares = float(np.square(counts.sizes, dtype=np.float64).sum()) + float(rows - released) * rows
     figures = {
@@ -307,7 +307,7 @@ def _all_figures(counts: _Counts, columns: Sequence[_Column]) -> dict[str, Bound
 
 
 def _lost_share(columns: Sequence[_Column], name: str) -> Bounds:
-    """Give the share of what cells keep that a release loses."""
+    """Return the share of what cells keep that a release loses."""
     whole = math.fsum(one.weight * one.whole[name] for one in columns)
     if whole <= 0:
         return Bounds(0.0, 0.0)

@@ -57,7 +57,7 @@ NOT_SAID_IN_1 = "how it was searched for and with which options, which manifests
 
 
 def is_search(said: Any) -> bool:
-    """Tell whether this is what a manifest may say of a search."""
+    """Return whether this is what a manifest may say of a search."""
     return (
         isinstance(said, dict)
         and set(said) == {"blind", "randomised"}
@@ -87,7 +87,7 @@ def proof_mistakes(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def is_text(name: str) -> bool:
-    """Tell whether a file is delimited text, by its name."""
+    """Return whether a file is delimited text, by its name."""
     return format_of(Path(name)).kind == TEXT
 
 
@@ -109,7 +109,9 @@ def option_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 
 
 def _can_be_made(manifest: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-    """Tell whether its algorithm takes these options; one that was told the levels gives those, and else the lowest."""
+    """Return whether its algorithm takes these options; one that was told the levels gives those, and else the
+    lowest.
+    """
     name = str(manifest.get("algorithm"))
     if name not in ALGORITHMS:
         return True
@@ -150,13 +152,13 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) ->
 
 
 def _is_seeded(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether the options state a seed, with which what is drawn is known."""
+    """Return whether the options state a seed, with which what is drawn is known."""
     options = manifest.get("options")
     return isinstance(options, dict) and "seed" in options
 
 
 def _doubts(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether the options say that labels are raised by chance."""
+    """Return whether the options say that labels are raised by chance."""
     options = manifest.get("options")
     return isinstance(options, dict) and bool(options.get("doubt"))
 
@@ -177,14 +179,14 @@ def drawn_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 
 
 def _drawn_by(policy: Policy) -> dict[str, Any]:
-    """Give what a policy makes a manifest say of how rows were drawn, but for the number of candidates."""
+    """Return what a policy makes a manifest say of how rows were drawn, but for the number of candidates."""
     k = max(model.least_rows for model in policy.privacy)
     found = [model.expenses() for model in policy.privacy if isinstance(model, DifferentialPrivacy)]
     return {**found[0], "k": k} if found else {}
 
 
 def _as_text(said: Mapping[str, Any], without: str = "") -> str:
-    """Give numbers as one text: 21.0 is not taken for 21."""
+    """Return numbers as one text: 21.0 is not taken for 21."""
     return json.dumps({name: number for name, number in said.items() if name != without}, sort_keys=True)
 
 
@@ -213,7 +215,9 @@ def _shift_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 
 
 def _stated_days(manifest: Mapping[str, Any]) -> set[Any]:
-    """Give the days of the policy that the manifest states, of which the policy may be made that has no such rules."""
+    """Return the days of the policy that the manifest states, of which the policy may be made that has no such
+    rules.
+    """
     columns = manifest.get("policy", {}).get("columns")
     shifts = (
         [said.get("shift") for said in columns.values() if isinstance(said, dict)] if isinstance(columns, dict) else []
@@ -288,7 +292,7 @@ def _needed_statements(manifest: Mapping[str, Any], policy: Policy) -> list[str]
 
 
 def _moves_dates(manifest: Mapping[str, Any], policy: Policy) -> bool:
-    """Tell whether dates move, by the policy or by the one that the manifest states."""
+    """Return whether dates move, by the policy or by the one that the manifest states."""
     stated = manifest.get("policy", {})
     tables = [stated, *(stated["tables"].values() if isinstance(stated.get("tables"), dict) else [])]
     columns = [one for table in tables if isinstance(table, dict) for one in _columns_of(table)]
@@ -301,7 +305,7 @@ def _columns_of(stated: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _own_algorithm(manifest: Mapping[str, Any], what: str) -> Any:
-    """Give what an algorithm of this package says of itself; None for those of others, which may say less."""
+    """Return what an algorithm of this package says of itself; None for those of others, which may say less."""
     algorithm = ALGORITHMS.get(str(manifest.get("algorithm")))
     is_own = algorithm is not None and algorithm.__module__.startswith("indistinct.")
     return getattr(algorithm, what) if is_own else None

@@ -32,7 +32,7 @@ class Words(NamedTuple):
     """How many people there can be at the least, where the words that hold name their number."""
 
     def allow(self, said: Mapping[str, Any]) -> bool:
-        """Tell whether a stated check says what it may say."""
+        """Return whether a stated check says what it may say."""
         words = self.holds if said["passed"] else self.fails
         found = None if words is None else words.fullmatch(said["detail"])
         if found is None or self.least is None:
@@ -122,7 +122,7 @@ def _check_mistakes(checks: Sequence[Mapping[str, Any]], expected: Expected) -> 
 def _expected_checks(
     manifest: Mapping[str, Any], policy: Policy, recount: Sequence[Check], described: Mapping[str, Any] | None
 ) -> Expected:
-    """Give the checks that whoever made the release made of it without the original, in their order."""
+    """Return the checks that whoever made the release made of it without the original, in their order."""
     own: Expected = [(check.name, check) for check in recount]
     if described is not None:
         own = _with_those_of_policy(own, manifest, policy, described)
@@ -139,7 +139,7 @@ def _expected_checks(
 
 
 def _least_people(manifest: Mapping[str, Any], policy: Policy) -> tuple[set[str], int | None]:
-    """Give the names of all quasi columns together, and the people of the smallest group by them, if that is told."""
+    """Return the names of all quasi columns together, and the people of the smallest group by them, if that is told."""
     is_whole = policy.suppressed_rows == "remove" or not manifest["suppressed"]  # no blank rows are a group as well
     names = {name for name, columns in (policy.quasi_identifiers or {}).items() if set(columns) == set(policy.quasi)}
     return names, manifest.get("people", {}).get("smallest_group") if is_whole else None
@@ -148,7 +148,9 @@ def _least_people(manifest: Mapping[str, Any], policy: Policy) -> tuple[set[str]
 def _in_people(
     terms: Mapping[str, Any], where: str, own: Expected, smallest: tuple[set[str], int | None]
 ) -> tuple[str, Words]:
-    """Give what a check of people is called, and what it says: what that of rows does, of no more people than rows."""
+    """Return what a check of people is called, and what it says: what that of rows does, of no more people than
+    rows.
+    """
     name = stated_words(terms, where)
     alike = [check for other, check in own if other == name] + _made_on(where, own)
     rows = next((check.detail for check in alike if isinstance(check, Check) and check.passed), "")
@@ -165,7 +167,9 @@ def _in_people(
 
 
 def _made_on(where: str, own: Expected) -> list[Check]:
-    """Give the checks of groups that were made on the same columns: they have as many groups, and the same smallest."""
+    """Return the checks of groups that were made on the same columns: they have as many groups, and the same
+    smallest.
+    """
     return [check for name, check in own if name.endswith(f" on {where}") and isinstance(check, Check)]
 
 
@@ -205,7 +209,7 @@ def _exchange_checks(own: Expected, made: Sequence[str], asked: Sequence[str], w
 
 
 def _words_of(name: str, own: Expected, words: Words) -> Words:
-    """Give what a check of groups says that was not made: where it holds, what others say of the same groups."""
+    """Return what a check of groups says that was not made: where it holds, what others say of the same groups."""
     where = name.partition(") on ")[2]
     found = {check.detail for check in _made_on(where, own) if check.passed and words.holds.fullmatch(check.detail)}
     return Words(re.compile("|".join(map(re.escape, found))), words.fails) if found else words
@@ -216,7 +220,7 @@ def _terms(policy: Policy) -> list[dict[str, Any]]:
 
 
 def _asked_terms(terms: Sequence[Mapping[str, Any]], policy: Policy) -> list[tuple[Mapping[str, Any], str]]:
-    """Give the terms of every model with every quasi-identifier that it is asked of, in the order of a recount."""
+    """Return the terms of every model with every quasi-identifier that it is asked of, in the order of a recount."""
     assert policy.quasi_identifiers is not None  # set when the policy was made
     return [(one, where) for where in policy.quasi_identifiers for one in terms if one.get("on") in (None, where)]
 
@@ -230,7 +234,7 @@ def _names_on_rows(terms: Sequence[Mapping[str, Any]], policy: Policy) -> list[s
 
 
 def _implied_terms(terms: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Give the terms of what a model of people implies about their rows; None if that is nothing."""
+    """Return the terms of what a model of people implies about their rows; None if that is nothing."""
     fields = {name: value for name, value in terms.items() if name != "model"}
     name = terms["model"]
     if name not in MODELS or MODELS[name].asks_population or "known" in fields:
@@ -242,14 +246,14 @@ def _implied_terms(terms: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _levels(described: Mapping[str, Any]) -> Expected:
-    """Give the checks of the levels that a policy demands."""
+    """Return the checks of the levels that a policy demands."""
     columns = described["columns"].items()
     levels = {name: said.get("min_level", said.get("recode", {}).get("level")) for name, said in columns}
     return [(f"level of {name}", _level_words(level)) for name, level in levels.items() if level is not None]
 
 
 def _level_words(level: int | str) -> Words:
-    """Give what the check of a level that a policy demands may say."""
+    """Return what the check of a level that a policy demands may say."""
     return Words(
         re.compile(rf"no value of the table is shown below level {re.escape(str(level))}"),
         re.compile(rf"[\d,]+ labels? (is|are) finer than {re.escape(repr(level))}, which the policy demands"),
@@ -257,13 +261,13 @@ def _level_words(level: int | str) -> Words:
 
 
 def _codes(described: Mapping[str, Any], names: Sequence[str]) -> Expected:
-    """Give the checks that cells show no code that means missing."""
+    """Return the checks that cells show no code that means missing."""
     columns = described["columns"]
     return [(f"missing cells in {name}", CODE_WORDS) for name in names if "missing_codes" in columns[name]]
 
 
 def _columns_of_two(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Give the columns of two tables in their order, under the names of the policy."""
+    """Return the columns of two tables in their order, under the names of the policy."""
     own = {new: name for name, new in policy.renamed.items()}
     stated = [name for table in PARTS for name in manifest["tables"].get(table, ())]
     return [own.get(name, name) for name in stated if own.get(name, name) in policy.columns]

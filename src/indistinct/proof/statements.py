@@ -68,12 +68,12 @@ def _is_text(said: Any) -> bool:
 
 
 def _is_hex(digits: int) -> Shape:
-    """Tell whether something is so many digits, and no text that was put into digits."""
+    """Return whether something is so many digits, and no text that was put into digits."""
     return lambda said: isinstance(said, str) and len(said) == digits and HEX.fullmatch(said) is not None
 
 
 def _are_options(said: Any) -> bool:
-    """Tell whether options have names of the kind that options have, and values that are no sentences."""
+    """Return whether options have names of the kind that options have, and values that are no sentences."""
     return isinstance(said, dict) and all(map(is_plain, said)) and all(map(_is_option, said.values()))
 
 
@@ -95,14 +95,14 @@ def _is_moment(said: Any) -> bool:
 
 
 def _by_name(of: Shape, names: Set[str] | None = None) -> Shape:
-    """Tell whether something gives names such values; only these names, if any are listed."""
+    """Return whether something gives names such values; only these names, if any are listed."""
     return lambda said: (
         isinstance(said, dict) and all(map(of, said.values())) and (names is None or names >= said.keys())
     )
 
 
 def _is_figure(statement: tuple[str, Any]) -> bool:
-    """Tell whether this may be said by a measure."""
+    """Return whether this may be said by a measure."""
     name, said = statement
     return is_plain(name) and (name not in SHARES or _is_share(said))
 
@@ -112,7 +112,7 @@ def _is_list_of_texts(said: Any) -> bool:
 
 
 def _is_of_table(statement: tuple[str, Any]) -> bool:
-    """Tell whether this may be said of one of several tables that belong together."""
+    """Return whether this may be said of one of several tables that belong together."""
     name, said = statement
     shapes: dict[str, Shape] = {"columns": _is_list_of_texts, "delimiter": _is_text, "sheet": _is_text}
     shapes |= dict.fromkeys(("eligible", "released", "suppressed"), _is_count)
@@ -228,7 +228,7 @@ def statement_mistakes(manifest: Mapping[str, Any]) -> list[str]:
 def unchecked_statements(
     manifest: Mapping[str, Any], *, has_original: bool, measured: Sequence[str]
 ) -> tuple[str, ...]:
-    """Give in words what a manifest states that was not checked; ``measured`` are the measures that were."""
+    """Return in words what a manifest states that was not checked; ``measured`` are the measures that were."""
     checked = {"unreadable"} if has_original else set()
     checked |= {"mean_levels"} if set(OF_ORIGINAL) <= set(measured) else set()
     words = [words for name, words in NOT_CHECKED.items() if name in manifest and name not in checked]
@@ -341,7 +341,7 @@ def _hierarchy_mistakes(manifest: Mapping[str, Any], columns: Mapping[str, Mappi
 
 
 def _is_prefix_called(manifest: Mapping[str, Any], name: str, column: Mapping[str, Any]) -> bool:
-    """Tell whether a level that keeps leading characters is called so; the longest value has one for each level."""
+    """Return whether a level that keeps leading characters is called so; the longest value has one for each level."""
     called, level = manifest["level_names"][name], manifest["node"][name]
     if level == 0 or "max_level" in column:  # where levels end earlier, nothing tells how long the longest value is
         return bool(called == "value") if level == 0 else CHARACTERS.fullmatch(called) is not None
@@ -351,20 +351,20 @@ def _is_prefix_called(manifest: Mapping[str, Any], name: str, column: Mapping[st
 
 
 def _highest_level(column: Mapping[str, Any]) -> Any:
-    """Give the number of the level at which a column ends, as it is described."""
+    """Return the number of the level at which a column ends, as it is described."""
     names = column["hierarchy"]["levels"]
     highest = column.get("max_level", len(names) - 1)
     return names.index(highest) if highest in names else highest if highest in range(len(names)) else None
 
 
 def _own_hierarchies(policy: Policy) -> dict[str, dict[str, Any]]:
-    """Give the hierarchies of a policy, and the levels that it demands, as a manifest describes them."""
+    """Return the hierarchies of a policy, and the levels that it demands, as a manifest describes them."""
     columns = {name: policy.columns[name] for name in policy.quasi}
     return {name: {"hierarchy": one.hierarchy.describe(), **one.describe_levels()} for name, one in columns.items()}
 
 
 def _stated_hierarchies(manifest: Mapping[str, Any], policy: Policy) -> dict[str, dict[str, Any]]:
-    """Give the columns as the manifest itself describes them; the policy is the one that it states."""
+    """Return the columns as the manifest itself describes them; the policy is the one that it states."""
     return {name: manifest["policy"]["columns"][name] for name in policy.quasi}
 
 
@@ -389,5 +389,5 @@ def _description_mistakes(manifest: Mapping[str, Any], policy: Policy | TablesPo
 
 
 def _without_algorithm(described: Mapping[str, Any]) -> str:
-    """Give a described policy as one text, so that ``true`` is not taken for 1."""
+    """Return a described policy as one text, so that ``true`` is not taken for 1."""
     return json.dumps({name: said for name, said in described.items() if name != "algorithm"}, sort_keys=True)

@@ -48,7 +48,7 @@ def judge_tables(
     suppressed: int | None,
     **reading: Any,
 ) -> tuple[list[Check], int, IntArray]:
-    """Give every check of a release whose rows are open, the number of its rows, and the people of each profile."""
+    """Return every check of a release whose rows are open, the number of its rows, and the people of each profile."""
     released, tables = release
     refuse_other_engines(tables)
     checks = _columns_checks(tables, policy)
@@ -91,7 +91,7 @@ def judge_tables(
 def _open_originals(
     originals: Mapping[str, Any], policy: TablesPolicy, reading: Mapping[str, Any]
 ) -> Iterator[dict[str, Rows]]:
-    """Give the originals with the cells that the policy declares, for the time of the block."""
+    """Return the originals with the cells that the policy declares, for the time of the block."""
     with ExitStack() as stack:
         given = {name: stack.enter_context(use_table(one, **reading)) for name, one in originals.items()}
         refuse_other_engines(given)

@@ -105,7 +105,7 @@ def _classes_check(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Ch
 
 
 def _digits(name: Class) -> str:
-    """Give the name of a class if it is a whole number that is not absurdly long."""
+    """Return the name of a class if it is a whole number that is not absurdly long."""
     return name if name is not None and len(name) < 20 and name.isascii() and name.isdecimal() else ""
 
 
@@ -129,14 +129,14 @@ def _order_checks(quasi: Rows, sensitive: Rows) -> list[Check]:
 
 
 def _classes_in_order(table: Rows) -> IntArray:
-    """Give the class of each row, in the order of the table."""
+    """Return the class of each row, in the order of the table."""
     with table.texts([LINK]) as batches:
         cells = [int(_digits(text) or -1) for batch in batches for text in batch[0].to_pylist()]
     return np.array(cells, np.int64)
 
 
 def _agree_too_often(one: IntArray, other: IntArray) -> bool:
-    """Tell whether two lists of classes agree at more places than shuffled ones ever would."""
+    """Return whether two lists of classes agree at more places than shuffled ones ever would."""
     rows = len(one)
     if rows < 2:
         return False
@@ -174,7 +174,7 @@ def _join_check(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
 
 
 def _people_by_classes(found: ValueCounts) -> dict[tuple[tuple[int, int], ...], int]:
-    """Give the number of people whose tuple stands in exactly these classes, so many times in each.
+    """Return the number of people whose tuple stands in exactly these classes, so many times in each.
 
     A tuple of several people has every joined row several times. What all of its classes have in common there is
     divided out: two rows in a class link to the same values as one does.

@@ -86,7 +86,7 @@ class Verdict(Checked):
         return replace(self, checks=(*rest, *more)) if people else self
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the verdict as JSON takes it."""
+        """Return the verdict as JSON takes it."""
         return {
             "passed": self.passed,
             "rows": self.rows,
@@ -98,7 +98,7 @@ class Verdict(Checked):
         }
 
     def _repr_html_(self) -> str:
-        """Give the verdict as a notebook shows it."""
+        """Return the verdict as a notebook shows it."""
         from indistinct.showing.notebook import card, table
 
         figures = {"rows": self.rows, PLURALS[self.noun]: self.groups, "in the smallest": self.smallest_group}
@@ -247,12 +247,12 @@ class _Claims(NamedTuple):
 
     @classmethod
     def taken_from(cls, how: Mapping[str, Any]) -> tuple[_Claims, dict[str, Any]]:
-        """Give what the caller says of a table, apart from how it is read."""
+        """Return what the caller says of a table, apart from how it is read."""
         claimed = cls(*(how.get(name) for name in cls._fields))
         return claimed, {name: value for name, value in how.items() if name not in cls._fields}
 
     def or_stated_by(self, released: ReleasedTables) -> _Claims:
-        """Give what the caller says, and else what the release says."""
+        """Return what the caller says, and else what the release says."""
         if not released.said:
             return self
         node = released.said["node"] if self.node is None else self.node
@@ -261,7 +261,7 @@ class _Claims(NamedTuple):
 
 
 def _stated_unreadable(released: ReleasedTables) -> Mapping[str, int] | None:
-    """Give what a release says of cells that could not be read; one whose rows were drawn does not say it."""
+    """Return what a release says of cells that could not be read; one whose rows were drawn does not say it."""
     is_silent = not released.said or "drawn" in released.said
     return None if is_silent else released.said.get("unreadable", {})
 
@@ -345,7 +345,7 @@ class _Sizes:
         self.rows = int(self.by(policy.quasi).sum()) if self.has_quasi else released.count()
 
     def by(self, columns: Sequence[str]) -> IntArray:
-        """Give the sizes of the groups over these columns; none if the table lacks a quasi column."""
+        """Return the sizes of the groups over these columns; none if the table lacks a quasi column."""
         if not self.has_quasi:
             return np.zeros(0, np.int64)
         if tuple(columns) not in self._known:
@@ -360,7 +360,7 @@ class _Sizes:
         return self.known[-1]
 
     def groups_for(self, columns: Sequence[str], model: PrivacyModel) -> Groups:
-        """Give the groups over these columns, with their sensitive values if the model asks about any."""
+        """Return the groups over these columns, with their sensitive values if the model asks about any."""
         if model.asks_population:
             return counted_people(self._released, columns, self._policy, model)
         if not sensitive_columns(model, self._policy):

@@ -41,7 +41,7 @@ class CellMeasure(QualityMeasure):
 
     @abstractmethod
     def kept(self, frequencies: FrequencyList, column: int, labels: Labels) -> FloatArray:
-        """Give what a cell of a column keeps under each of these labels; under its own value it keeps all."""
+        """Return what a cell of a column keeps under each of these labels; under its own value it keeps all."""
 
     def prepare(self, frequencies: FrequencyList) -> Retained:
         """Tabulate what cells retain, once for each frequency list."""
@@ -69,7 +69,9 @@ class CellMeasure(QualityMeasure):
         return self.prepare(frequencies).level_losses
 
     def least_kept(self, frequencies: FrequencyList) -> list[list[float]] | None:
-        """Give what a released cell of each column keeps at the least at each level, as a share of the whole table."""
+        """Return what a released cell of each column keeps at the least at each level, as a share of the whole
+        table.
+        """
         prepared = self.prepare(frequencies)
         if prepared.whole <= 0:
             return None
@@ -88,7 +90,7 @@ class CellMeasure(QualityMeasure):
         return within_unit(lost + self.suppression_loss(recoding))
 
     def _local_loss(self, frequencies: FrequencyList, groups: GroupLabels) -> float:
-        """Give the loss where each group carries labels of its own."""
+        """Return the loss where each group carries labels of its own."""
         whole = self.prepare(frequencies).whole
         kept = [
             weight * self.kept(frequencies, column, labels)

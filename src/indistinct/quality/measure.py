@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 
 def within_unit(loss: float) -> float:
-    """Give a loss without the rounding that takes it out of [0, 1]; works on arrays of them too.
+    """Return a loss without the rounding that takes it out of [0, 1]; works on arrays of them too.
 
     >>> within_unit(1.0000000000000002)
     1.0
@@ -54,29 +54,29 @@ class QualityMeasure(ABC):
 
     @abstractmethod
     def loss(self, recoding: Outcome) -> float:
-        """Give the loss of a recoding, between 0 and 1."""
+        """Return the loss of a recoding, between 0 and 1."""
 
     @abstractmethod
     def value(self, recoding: Outcome) -> float:
-        """Give the figure that people quote, in its own unit and direction."""
+        """Return the figure that people quote, in its own unit and direction."""
 
     def level_losses(self, frequencies: FrequencyList) -> Sequence[FloatArray] | None:
-        """Give for each column the part of the loss that each of its levels costs by itself; it never falls on the
+        """Return for each column the part of the loss that each of its levels costs by itself; it never falls on the
         way up. None if the measure has no such parts.
         """
         return None
 
     def bound_above(self, groups: Sized, frequencies: FrequencyList) -> float:
-        """Give the part of the loss that follows from the sizes of the groups; it never falls on the way up."""
+        """Return the part of the loss that follows from the sizes of the groups; it never falls on the way up."""
         return 0.0
 
     def suppression_loss(self, recoding: Outcome) -> float:
-        """Give the part of the loss that suppression adds; it never rises on the way up."""
+        """Return the part of the loss that suppression adds; it never rises on the way up."""
         return 0.0
 
 
 def measure_named(measure: QualityMeasure | str) -> QualityMeasure:
-    """Give the measure of this name, or the measure itself."""
+    """Return the measure of this name, or the measure itself."""
     if isinstance(measure, QualityMeasure):
         return measure
     if not isinstance(measure, str):
@@ -85,5 +85,5 @@ def measure_named(measure: QualityMeasure | str) -> QualityMeasure:
 
 
 def all_measures(recoding: Outcome) -> dict[str, float]:
-    """Give the figure of every measure for a recoding, by the measure's name."""
+    """Return the figure of every measure for a recoding, by the measure's name."""
     return {name: measure().value(recoding) for name, measure in MEASURES.items()}

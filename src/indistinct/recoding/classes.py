@@ -55,7 +55,7 @@ class Classes(GroupedRecoding):
         return False
 
     def without_groups(self, is_left_out: BoolArray) -> Classes:
-        """Give the same classes without some of them."""
+        """Return the same classes without some of them."""
         return self.of_pieces(self.frequencies, self.pieces.without_groups(is_left_out))
 
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> ClassPlan:
@@ -76,7 +76,7 @@ class Classes(GroupedRecoding):
         return {"node": self.levels, "form": TWO_TABLES, "link": LINK, "not_protected": not_protected(policy)}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> Classes:
-        """Give the same classes."""
+        """Return the same classes."""
         return self.of_pieces(plain, pieces)
 
 

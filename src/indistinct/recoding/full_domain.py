@@ -59,7 +59,7 @@ class FullDomainRecoding(Recoding):
         return len(self.groups)
 
     def as_pieces(self) -> Pieces:
-        """Give every tuple with all its rows to its group."""
+        """Return every tuple with all its rows to its group."""
         _, group_of = self.frequencies.roll_up(self.node)
         return Pieces.whole(self.frequencies, np.where(self.is_suppressed[group_of], SUPPRESSED, group_of))
 
@@ -77,14 +77,14 @@ class FullDomainRecoding(Recoding):
         return total
 
     def looks_suppressed(self) -> bool:
-        """Tell whether rows without any quasi cell would stand beside suppressed ones."""
+        """Return whether rows without any quasi cell would stand beside suppressed ones."""
         hierarchies = self.frequencies.hierarchies
         texts = [hierarchy.labels[level] for hierarchy, level in zip(hierarchies, self.node, strict=True)]
         codes = [self.groups.label_codes(column) for column in range(len(texts))]
         return self.suppressed_rows > 0 and bool(lack_labels(texts, codes).any())
 
     def suppressed_as_one(self) -> Groups:
-        """Give all suppressed rows as one group, with their sensitive values."""
+        """Return all suppressed rows as one group, with their sensitive values."""
         zero = np.zeros(len(self.groups), np.int64)
         tallies = {n: t.only(self.is_suppressed).merge(zero) for n, t in self.groups.tallies.items()}
         crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
@@ -92,7 +92,7 @@ class FullDomainRecoding(Recoding):
         return replace(Groups.of_sizes([self.suppressed_rows], tallies, crowds), people=people)
 
     def without_groups(self, is_left_out: BoolArray) -> FullDomainRecoding:
-        """Give the same recoding with some more groups suppressed, which is no longer proven to be the best."""
+        """Return the same recoding with some more groups suppressed, which is no longer proven to be the best."""
         is_proven = None if self.is_proven is None else False
         return replace(self, is_suppressed=self.is_suppressed | is_left_out, is_proven=is_proven, gap=None)
 
@@ -132,7 +132,7 @@ class FullDomainRecoding(Recoding):
         return {"node": self.levels, "level_names": names}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
-        """Give the groups with the labels that are left; those that now carry the same ones become one."""
+        """Return the groups with the labels that are left; those that now carry the same ones become one."""
         others = [other for other in range(len(self.node)) if other != position]
         labels = tuple(Labels.at_level(plain, place, self.node[other]) for place, other in enumerate(others))
         pieces, used = pieces.number_groups()

@@ -20,7 +20,7 @@ LabelKind = Literal["hierarchy", "ranges"]
 def lowest_labels(
     frequencies: FrequencyList, column: int, tuples: IntArray, group_of: IntArray, groups: int, kind: LabelKind
 ) -> tuple[Labels, IntArray]:
-    """Give the labels of one column that cover each group, and which one each group carries."""
+    """Return the labels of one column that cover each group, and which one each group carries."""
     if not groups:
         nothing = np.zeros(0, np.int64)
         return Labels((), nothing, nothing, nothing), nothing
@@ -41,7 +41,7 @@ def lowest_labels(
 
 
 def labels_of_all_levels(frequencies: FrequencyList, column: int) -> tuple[Labels, IntArray]:
-    """Give the labels of a column at all levels, each text once, and the place of each value's: (levels, values)."""
+    """Return the labels of a column at all levels, each text once, and the place of each value's: (levels, values)."""
     hierarchy = frequencies.hierarchies[column]
     levels = np.concatenate([np.full(len(labels), level) for level, labels in enumerate(hierarchy.labels)])
     codes = np.concatenate([np.arange(len(labels)) for labels in hierarchy.labels])
@@ -51,21 +51,21 @@ def labels_of_all_levels(frequencies: FrequencyList, column: int) -> tuple[Label
 
 
 def labels_at(frequencies: FrequencyList, column: int, levels: IntArray, values: IntArray) -> tuple[Labels, IntArray]:
-    """Give the labels that values of a column have at a level each, each text once, and which one each carries."""
+    """Return the labels that values of a column have at a level each, each text once, and which one each carries."""
     maps = np.stack(frequencies.hierarchies[column].maps)
     chosen, places = distinct(levels, maps[levels, values])
     return _each_once(_of_hierarchy(frequencies, column, levels[chosen], maps[levels, values][chosen]), places)
 
 
 def used_labels(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
-    """Give the labels that occur, and where each place went."""
+    """Return the labels that occur, and where each place went."""
     used, moved = np.unique(places, return_inverse=True)
     texts = tuple(labels.texts[place] for place in used.tolist())
     return Labels(texts, labels.levels[used], labels.leaves[used], labels.rows[used]), moved
 
 
 def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> NDArray[np.bool_]:
-    """Tell which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
+    """Return which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
     is_blank: NDArray[np.bool_] = np.ones(len(codes[0]), np.bool_)
     for names, code in zip(texts, codes, strict=True):
         is_blank &= np.array([text is None for text in names], np.bool_)[code]
@@ -73,7 +73,7 @@ def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]
 
 
 def _of_hierarchy(frequencies: FrequencyList, column: int, levels: IntArray, codes: IntArray) -> Labels:
-    """Give some labels of a hierarchy, by their levels and codes."""
+    """Return some labels of a hierarchy, by their levels and codes."""
     per_level = {level: Labels.at_level(frequencies, column, level) for level in np.unique(levels).tolist()}
     pairs = list(zip(levels.tolist(), codes.tolist(), strict=True))
     return Labels(
@@ -85,7 +85,7 @@ def _of_hierarchy(frequencies: FrequencyList, column: int, levels: IntArray, cod
 
 
 def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Give the lowest level that may be released at which values share a label, and its code, from each start on."""
+    """Return the lowest level that may be released at which values share a label, and its code, from each start on."""
     levels, found = np.full(len(starts), -1), np.zeros(len(starts), np.int64)
     for level in range(hierarchy.lowest, hierarchy.height + 1):
         codes = hierarchy.maps[level][values]
@@ -100,7 +100,7 @@ def _common_labels(hierarchy: CompiledHierarchy, values: IntArray, starts: IntAr
 def _ranges(
     frequencies: FrequencyList, column: int, positions: IntArray, values: IntArray, starts: IntArray, levels: IntArray
 ) -> tuple[Labels, IntArray]:
-    """Give each group the range from its first to its last value in the order of numbers or dates.
+    """Return each group the range from its first to its last value in the order of numbers or dates.
 
     A value alone is no range. A missing one stands last and has the last code.
     """
@@ -130,7 +130,7 @@ def _ranges(
 def _sets(
     frequencies: FrequencyList, column: int, values: IntArray, starts: IntArray, levels: IntArray
 ) -> tuple[Labels, IntArray]:
-    """Give each group the set of its values; a value alone is no set."""
+    """Return each group the set of its values; a value alone is no set."""
     names, counts = frequencies.hierarchies[column].values, frequencies.value_counts(column)
     ends = np.append(starts[1:], len(values))
     known: dict[bytes, int] = {}
@@ -150,7 +150,7 @@ def _sets(
 
 
 def _narrower(own: Labels, own_places: IntArray, covering: Labels, places: IntArray) -> tuple[Labels, IntArray]:
-    """Give each group its range or set, or the label of the hierarchy where that covers no more."""
+    """Return each group its range or set, or the label of the hierarchy where that covers no more."""
     is_alone = covering.levels[places] == 0
     is_own = is_alone | (own.leaves[own_places] < covering.leaves[places])
     both = Labels(
@@ -163,7 +163,7 @@ def _narrower(own: Labels, own_places: IntArray, covering: Labels, places: IntAr
 
 
 def _each_once(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
-    """Give the labels that occur, without repeated texts, and where each place went.
+    """Return the labels that occur, without repeated texts, and where each place went.
 
     Nobody can tell which of two labels that read the same is meant, so the text says no more than the wider of them.
     """

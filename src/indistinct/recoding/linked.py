@@ -47,7 +47,7 @@ class LinkedRecoding(FullDomainRecoding):
         return self.groups.sizes - self.sizes
 
     def as_pieces(self) -> Pieces:
-        """Give every entry with all its rows to its group, or to none."""
+        """Return every entry with all its rows to its group, or to none."""
         _, group_of = self.frequencies.roll_up(self.node)
         pieces = Pieces.whole(self.frequencies, group_of)
         return replace(pieces, groups=np.where(self.is_gone, SUPPRESSED, pieces.groups))
@@ -60,11 +60,11 @@ class LinkedRecoding(FullDomainRecoding):
         )
 
     def suppressed_as_one(self) -> Groups:
-        """Give all suppressed rows as one group, with their sensitive values."""
+        """Return all suppressed rows as one group, with their sensitive values."""
         return Recoding.suppressed_as_one(self)
 
     def without_groups(self, is_left_out: BoolArray) -> LinkedRecoding:
-        """Give the same recoding without all people who stand in some more groups."""
+        """Return the same recoding without all people who stand in some more groups."""
         people = self.groups.people
         assert people is not None  # rows are linked
         is_out = np.zeros(int(people.persons.max(initial=-1)) + 1, np.bool_)

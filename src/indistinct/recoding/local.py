@@ -30,7 +30,7 @@ class LocalRecoding(GroupedRecoding):
 
     @classmethod
     def of_pieces(cls, frequencies: FrequencyList, pieces: Pieces, kind: LabelKind = "hierarchy") -> LocalRecoding:
-        """Give every group the lowest labels that cover its rows."""
+        """Return every group the lowest labels that cover its rows."""
         pieces, numbers = pieces.number_groups()
         is_released = pieces.is_released
         tuples, group_of = pieces.tuples[is_released], pieces.groups[is_released]
@@ -45,7 +45,7 @@ class LocalRecoding(GroupedRecoding):
     def of_labels(
         cls, frequencies: FrequencyList, pieces: Pieces, labels: tuple[Labels, ...], codes: IntArray
     ) -> LocalRecoding:
-        """Give every group the labels that are said for it; groups that carry the same ones become one."""
+        """Return every group the labels that are said for it; groups that carry the same ones become one."""
         if codes.shape[1]:
             chosen, merged = distinct(*codes)
             codes = codes[:, chosen]
@@ -95,11 +95,11 @@ class LocalRecoding(GroupedRecoding):
         return sum(float(self.sizes @ value[codes]) for value, codes in zip(values, self.codes, strict=True))
 
     def looks_suppressed(self) -> bool:
-        """Tell whether a group carries no label at all."""
+        """Return whether a group carries no label at all."""
         return bool(lack_labels([labels.texts for labels in self.labels], list(self.codes)).any())
 
     def without_groups(self, is_left_out: BoolArray) -> LocalRecoding:
-        """Give the same recoding with some more groups suppressed, which is no longer proven to be the best."""
+        """Return the same recoding with some more groups suppressed, which is no longer proven to be the best."""
         pieces, numbers = self.pieces.without_groups(is_left_out).number_groups()
         rest = self.of_labels(self.frequencies, pieces, self.labels, self.codes[:, numbers]).with_promise_of(self)
         return replace(rest, is_proven=None if self.is_proven is None else False, gap=None)
@@ -126,7 +126,7 @@ class LocalRecoding(GroupedRecoding):
         return {"node": None, "mean_levels": dict(zip(self.frequencies.columns, self.mean_levels, strict=True))}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
-        """Give the groups with the labels that are left; those that now carry the same ones become one.
+        """Return the groups with the labels that are left; those that now carry the same ones become one.
 
         Without a sensitive column every cell carries what it carried, so what was said of the loss stays true.
         """

@@ -54,11 +54,11 @@ class PeopleFacts:
         )
 
     def to_dict(self) -> dict[str, int]:
-        """Give the counts as a manifest says them."""
+        """Return the counts as a manifest says them."""
         return {name: number for name, number in asdict(self).items() if number is not None}
 
 
 def _smallest_profile(people: People, eligible: int) -> int:
-    """Give the fewest people who have as many rows in the same groups."""
+    """Return the fewest people who have as many rows in the same groups."""
     _, class_of = people.by_profile()
     return int(np.bincount(class_of[class_of >= 0]).min(initial=eligible))

@@ -63,17 +63,17 @@ class Pieces:
         return Pieces(self.tuples, self.rows, groups), earlier
 
     def sizes(self, groups: int) -> IntArray:
-        """Give the rows of each group, of which there are so many."""
+        """Return the rows of each group, of which there are so many."""
         released = self.is_released
         return np.bincount(self.groups[released], self.rows[released], groups).astype(np.int64)
 
     def without_groups(self, is_left_out: BoolArray) -> Pieces:
-        """Give the same pieces with some more groups suppressed."""
+        """Return the same pieces with some more groups suppressed."""
         is_gone = self.is_released & is_left_out[np.maximum(self.groups, 0)]
         return Pieces(self.tuples, self.rows, np.where(is_gone, SUPPRESSED, self.groups))
 
     def in_entries(self, entry_of: IntArray) -> Pieces:
-        """Give the pieces in the entries of another list, those of one entry in one group together."""
+        """Return the pieces in the entries of another list, those of one entry in one group together."""
         most = int(self.groups.max(initial=-1)) + 2
         keys, which = np.unique(entry_of[self.tuples] * most + self.groups + 1, return_inverse=True)
         rows = np.bincount(which.ravel(), self.rows, len(keys)).astype(np.int64)
@@ -82,7 +82,7 @@ class Pieces:
 
 
 def distinct(*keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Give where each distinct combination of keys first stands, in ascending order, and its number at every place.
+    """Return where each distinct combination of keys first stands, in ascending order, and its number at every place.
 
     >>> distinct(np.array([2, 1, 2]), np.array([0, 5, 0]))
     (array([1, 0]), array([1, 0, 1]))
@@ -109,7 +109,7 @@ class Labels:
 
     @classmethod
     def at_level(cls, frequencies: FrequencyList, column: int, level: int) -> Labels:
-        """Give all labels of one level of a column's hierarchy."""
+        """Return all labels of one level of a column's hierarchy."""
         hierarchy = frequencies.hierarchies[column]
         texts = hierarchy.labels[level]
         rows = np.bincount(hierarchy.maps[level], frequencies.value_counts(column), len(texts)).astype(np.int64)
@@ -222,7 +222,7 @@ class Recoding(ABC):
 
     @abstractmethod
     def as_pieces(self) -> Pieces:
-        """Give the recoding as so many rows of an entry to a group."""
+        """Return the recoding as so many rows of an entry to a group."""
 
     @abstractmethod
     def over_suppressed(self, values: LabelValues) -> float:
@@ -230,11 +230,11 @@ class Recoding(ABC):
 
     @abstractmethod
     def looks_suppressed(self) -> bool:
-        """Tell whether released rows have no quasi cell at all and could not be told from suppressed, blank ones."""
+        """Return whether released rows have no quasi cell at all and could not be told from suppressed, blank ones."""
 
     @abstractmethod
     def without_groups(self, is_left_out: BoolArray) -> Recoding:
-        """Give the same recoding with some more groups suppressed, which is no longer proven to be the best."""
+        """Return the same recoding with some more groups suppressed, which is no longer proven to be the best."""
 
     @abstractmethod
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan | LocalPlan | ClassPlan:
@@ -246,7 +246,7 @@ class Recoding(ABC):
 
     @abstractmethod
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> Recoding:
-        """Give the recoding as it looks without the quasi column at a position, on a list and pieces that lack it."""
+        """Return the recoding as it looks without the quasi column at a position, on a list and pieces that lack it."""
 
     @property
     def local(self) -> GroupLabels | None:
@@ -254,7 +254,7 @@ class Recoding(ABC):
         return None
 
     def tells_measure(self, name: str) -> bool:
-        """Tell whether a release may state its figure by a measure; it may by all, where no chance was involved."""
+        """Return whether a release may state its figure by a measure; it may by all, where no chance was involved."""
         return True
 
     @property
@@ -325,7 +325,7 @@ class Recoding(ABC):
         return PeopleFacts.of(self.frequencies.entries, self.as_pieces(), is_linked=policy.links_rows, tree=people.tree)
 
     def suppressed_as_one(self) -> Groups:
-        """Give all suppressed rows as one group, with their sensitive values."""
+        """Return all suppressed rows as one group, with their sensitive values."""
         pieces = self.as_pieces()
         left = pieces.groups == SUPPRESSED
         tuples, rows = pieces.tuples[left], pieces.rows[left]
@@ -335,7 +335,7 @@ class Recoding(ABC):
         return replace(everyone, people=self.frequencies.people_of(tuples, np.zeros(len(tuples), np.int64)))
 
     def without_column(self, name: str) -> Recoding:
-        """Give the recoding as it looks to whoever does not know of one quasi or sensitive column."""
+        """Return the recoding as it looks to whoever does not know of one quasi or sensitive column."""
         if name not in (*self.frequencies.columns, *self.frequencies.sensitive):
             return self
         columns = self.frequencies.columns
@@ -368,7 +368,7 @@ class GroupedRecoding(Recoding):
         return len(self.sizes)
 
     def as_pieces(self) -> Pieces:
-        """Give so many rows of an entry to a group."""
+        """Return so many rows of an entry to a group."""
         return self.pieces
 
     def over_suppressed(self, values: LabelValues) -> float:

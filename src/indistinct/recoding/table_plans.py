@@ -17,7 +17,7 @@ from indistinct.recoding.recoding import BoolArray
 
 
 def people_gone(recoding: LinkedRecoding) -> BoolArray:
-    """Tell which people are suppressed, with their rows in all tables."""
+    """Return which people are suppressed, with their rows in all tables."""
     people = recoding.groups.people
     assert people is not None  # rows are linked
     is_gone = np.zeros(int(people.persons.max(initial=-1)) + 1, np.bool_)
@@ -26,7 +26,7 @@ def people_gone(recoding: LinkedRecoding) -> BoolArray:
 
 
 def table_plans(joined: JoinedCount, recoding: LinkedRecoding, draws: Draws = SECURE) -> dict[str, Plan]:
-    """Give the plan of each table; what says whose rows they are stays, until pseudonyms take its place."""
+    """Return the plan of each table; what says whose rows they are stays, until pseudonyms take its place."""
     is_gone = people_gone(recoding)
     shifts = [shift for table in joined.tables.values() for shift in table.part.policy.shifted.values()]
     days = draw_days(len(is_gone), shifts[0].days, draws) if shifts else None
@@ -39,7 +39,7 @@ def table_plans(joined: JoinedCount, recoding: LinkedRecoding, draws: Draws = SE
 
 
 def _table_plan(table: TableCount, levels: Mapping[str, int], is_gone: BoolArray, days: IntArray | None) -> Plan:
-    """Give the plan of one table: labels at these levels, without the rows of people who are gone."""
+    """Return the plan of one table: labels at these levels, without the rows of people who are gone."""
     part, policy = table.part, table.part.policy
     maps = {column: table.hierarchies[column].maps[level] for column, level in levels.items()}
     labels = {column: table.hierarchies[column].labels[level] for column, level in levels.items()}
@@ -63,7 +63,7 @@ def _table_plan(table: TableCount, levels: Mapping[str, int], is_gone: BoolArray
 
 
 def with_shifts(plan: Plan, policy: Policy, codes: Mapping[str, IntArray], persons: IntArray) -> Plan:
-    """Give the plan of one table in which the dates of each person move by a number of days of her own."""
+    """Return the plan of one table in which the dates of each person move by a number of days of her own."""
     shifted = policy.shifted
     days = draw_days(int(persons.max(initial=-1)) + 1, next(iter(shifted.values())).days, plan.draws)
     formats = {column: shift.format for column, shift in shifted.items()}
@@ -72,7 +72,7 @@ def with_shifts(plan: Plan, policy: Policy, codes: Mapping[str, IntArray], perso
 
 
 def shifts_by(formats: Mapping[str, str | None], codes: Mapping[str, IntArray], days: IntArray) -> Shifts:
-    """Give the days of each combination of codes once; entries with equal codes have equal days."""
+    """Return the days of each combination of codes once; entries with equal codes have equal days."""
     distinct, first = np.unique(np.stack(list(codes.values())), axis=1, return_index=True)
     return Shifts(formats, dict(zip(codes, distinct, strict=True)), days[first])
 

@@ -68,7 +68,8 @@ CROISSANT_CONTEXT: dict[str, Any] = {
 
 
 def catalogue_records(said: Mapping[str, Any], folders: Collection[str] = ()) -> dict[str, str]:
-    """Give the texts of ``croissant.json`` and ``ro-crate-metadata.json`` that follow from a manifest, by their names.
+    """Return the texts of ``croissant.json`` and ``ro-crate-metadata.json`` that follow from a manifest, by their
+    names.
 
     ``folders`` are the tables that are folders of Parquet files. What a manifest does not state, such as a licence, is
     left out.
@@ -119,7 +120,7 @@ def _croissant(said: Mapping[str, Any], folders: Collection[str]) -> dict[str, A
 
 
 def _dataset(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what both say of the release as a whole."""
+    """Return what both say of the release as a whole."""
     about = said.get("about", {})
     creator = {"creator": {"@type": "Organization", "name": about["creator"]}} if "creator" in about else {}
     return {
@@ -159,7 +160,7 @@ def _distribution(name: str, digest: str, folders: Collection[str]) -> dict[str,
 def _record_set(
     said: Mapping[str, Any], name: str, columns: Mapping[str, str], folders: Collection[str]
 ) -> dict[str, Any]:
-    """Give the fields of one table; every cell can be read as text, and a manifest says no more of its type."""
+    """Return the fields of one table; every cell can be read as text, and a manifest says no more of its type."""
     kind, table = "fileSet" if name in folders else "fileObject", Path(name).stem
     fields = [
         {
@@ -176,7 +177,7 @@ def _record_set(
 
 
 def _columns(said: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Give the columns of each file by the names that they have there, and what each of them is."""
+    """Return the columns of each file by the names that they have there, and what each of them is."""
     files = {Path(name).stem: name for name in said["files"]}
     if said.get("form") == LINKED_TABLES:
         tables = said["policy"]["tables"]
@@ -248,7 +249,7 @@ def _ro_crate(said: Mapping[str, Any], folders: Collection[str]) -> dict[str, An
 
 
 def _part(place: str, digest: str) -> dict[str, Any]:
-    """Give a table as RO-Crate lists it; the digest of a folder is one that only a manifest explains."""
+    """Return a table as RO-Crate lists it; the digest of a folder is one that only a manifest explains."""
     if place.endswith("/"):
         return {"@id": place, "@type": "Dataset", "name": "Released rows, a folder of Parquet files"}
     media = MEDIA_TYPES.get(Path(place).suffix, OTHER_MEDIA)

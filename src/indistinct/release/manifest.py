@@ -48,7 +48,7 @@ def manifest(
     verdict: Mapping[str, Any],
     files: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Give the manifest of a release as JSON takes it; ``verdict`` is what the recount found, as JSON takes it."""
+    """Return the manifest of a release as JSON takes it; ``verdict`` is what the recount found, as JSON takes it."""
     return {
         "format": FORMAT,
         "made_by": f"indistinct {indistinct.__version__}",
@@ -63,12 +63,12 @@ def manifest(
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:
-    """Give the one text of a manifest."""
+    """Return the one text of a manifest."""
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def has_manifest(place: object) -> bool:
-    """Tell whether this is the path of a release folder."""
+    """Return whether this is the path of a release folder."""
     return isinstance(place, str | Path) and (Path(place) / MANIFEST).is_file()
 
 
@@ -100,7 +100,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def table_files(folder: Path, said: Mapping[str, Any]) -> dict[str, Path]:
-    """Give the paths of the tables that a manifest lists: ``table``, or ``quasi`` and ``sensitive``."""
+    """Return the paths of the tables that a manifest lists: ``table``, or ``quasi`` and ``sensitive``."""
     names = list(said["files"])
     if said.get("form") == LINKED_TABLES:
         return {Path(name).stem: folder / name for name in names}
@@ -115,7 +115,7 @@ def _place_of_part(name: str) -> int:
 
 
 def file_digest(path: Path) -> str:
-    """Give the SHA-256 of a file as a manifest states it; of a folder, that of the names and digests of its files."""
+    """Return the SHA-256 of a file as a manifest states it; of a folder, that of the names and digests of its files."""
     if path.is_dir():
         parts = [(place.relative_to(path).as_posix(), place) for place in path.rglob("*") if place.is_file()]
         listed = "".join(f"{file_digest(place)}  {name}\n" for name, place in sorted(parts))
@@ -125,12 +125,12 @@ def file_digest(path: Path) -> str:
 
 
 def verifier_text() -> str:
-    """Give the program that recounts a release without this package, which a release may carry as ``verify.py``."""
+    """Return the program that recounts a release without this package, which a release may carry as ``verify.py``."""
     return Path(__file__).with_name("recount_alone.py").read_text("utf-8")
 
 
 def is_known_verifier(digest: str) -> bool:
-    """Tell whether a program with this digest is the one of this version, or of an earlier one."""
+    """Return whether a program with this digest is the one of this version, or of an earlier one."""
     return digest in EARLIER_VERIFIERS or digest == hashlib.sha256(verifier_text().encode()).hexdigest()
 
 
@@ -162,7 +162,7 @@ def _names_in(folder: Path) -> set[str]:
 
 
 def _names_of_release(folder: Path) -> set[str]:
-    """Give the names of the files that belong to the release in a folder."""
+    """Return the names of the files that belong to the release in a folder."""
     try:
         said = json.loads((folder / MANIFEST).read_text("utf-8"))
         own = {MANIFEST, SIGNATURE, CROISSANT, RO_CRATE, *said["files"]}
@@ -172,7 +172,7 @@ def _names_of_release(folder: Path) -> set[str]:
 
 
 def policy_described(policy: Policy | TablesPolicy) -> dict[str, Any]:
-    """Give a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
+    """Return a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
 
     Ground values that a hierarchy lists, values that a filter compares with, and codes that mean missing could be cells
     of the private table, so they are left out.
@@ -195,7 +195,7 @@ def policy_described(policy: Policy | TablesPolicy) -> dict[str, Any]:
 
 
 def _tables_described(policy: TablesPolicy) -> dict[str, Any]:
-    """Give a policy of several tables as a public manifest may state it."""
+    """Return a policy of several tables as a public manifest may state it."""
     assert isinstance(policy.person, Person)  # set when the policy was made
     tables = {
         name: {
@@ -242,7 +242,7 @@ def _columns_described(policy: Policy) -> dict[str, Any]:
 
 
 def policy_digest(policy: Policy | TablesPolicy, *, heeds_names: bool = True) -> str:
-    """Give the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it.
+    """Return the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it.
 
     Without ``heeds_names`` neither is what columns are called in the release.
     """

@@ -28,7 +28,7 @@ FINEST = 2.0**-53
 
 
 def perturb(rows: Rows, policy: Policy, draws: Draws = SECURE) -> Rows:
-    """Give the released rows with the perturbations that a policy declares; the rows that were given are closed.
+    """Return the released rows with the perturbations that a policy declares; the rows that were given are closed.
 
     Numbers are perturbed as they leave: those of rows that were suppressed are in no mean.
     """
@@ -63,7 +63,7 @@ def _take_means(values: FloatArray, name: str, k: int) -> FloatArray:
 
 
 def cluster_sizes(ordered: FloatArray, k: int) -> list[int]:
-    """Give the sizes of MDAV's clusters of sorted values, in their order.
+    """Return the sizes of MDAV's clusters of sorted values, in their order.
 
     >>> cluster_sizes(np.array([1.0, 2.0, 3.0, 10.0, 11.0]), 2), cluster_sizes(np.array([1.0, 2.0, 9.0]), 2)
     ([3, 2], [3])
@@ -82,7 +82,7 @@ def cluster_sizes(ordered: FloatArray, k: int) -> list[int]:
 
 
 def add_noise(values: FloatArray, how: Noise, draws: Draws = SECURE) -> FloatArray:
-    """Give values with noise, rounded so that no last bit tells the original."""
+    """Return values with noise, rounded so that no last bit tells the original."""
     first, second = (_draw(len(values), draws.part(name)) for name in ("first", "second"))
     if how.kind == "uniform":
         drawn = 2 * first - 1

@@ -42,11 +42,11 @@ class PseudonymKey:
         return cls(hmac.digest(kept, salt.encode(), hashlib.sha256), salt, stable)
 
     def for_person(self, policy: Policy) -> bytes:
-        """Give the key of the pseudonyms that link the rows of a person."""
+        """Return the key of the pseudonyms that link the rows of a person."""
         return self._key_of(PSEUDONYM, policy)
 
     def for_column(self, name: str, policy: Policy) -> bytes:
-        """Give a key of its own for an identifier, so that equal cells of two columns have nothing in common."""
+        """Return a key of its own for an identifier, so that equal cells of two columns have nothing in common."""
         return hmac.digest(self._key_of(name, policy), name.encode(), hashlib.sha256)
 
     def _key_of(self, name: str, policy: Policy) -> bytes:
@@ -57,7 +57,7 @@ class PseudonymKey:
 
 
 def stable_key(secret: bytes, source: str) -> bytes:
-    """Give the key of stable pseudonyms in all releases that a ledger with this secret has of a source.
+    """Return the key of stable pseudonyms in all releases that a ledger with this secret has of a source.
 
     >>> stable_key(bytes(32), "patients") == stable_key(bytes(32), "doctors")
     False
@@ -75,7 +75,7 @@ def refuse_unrepeatable(person: object) -> None:
 
 
 def with_fresh_pseudonyms(policy: Policy) -> Policy:
-    """Give a policy for releases that never leave, such as those of a comparison: no pseudonym has to be stable."""
+    """Return a policy for releases that never leave, such as those of a comparison: no pseudonym has to be stable."""
     if not policy.stable_pseudonyms:
         return policy
     person = replace(policy.person, stable=False) if isinstance(policy.person, Person) else policy.person
@@ -84,7 +84,7 @@ def with_fresh_pseudonyms(policy: Policy) -> Policy:
 
 
 def read_key(person: Person) -> bytes | None:
-    """Give the key that the holder keeps, or None if the policy names none; refuse one that others could know."""
+    """Return the key that the holder keeps, or None if the policy names none; refuse one that others could know."""
     if person.key_file is not None:
         return _long_enough(_read_private(Path(person.key_file)), f"person.key_file: {person.key_file}")
     if person.key_env is not None:

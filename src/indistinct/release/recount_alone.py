@@ -42,7 +42,7 @@ class Findings:
 
 
 def read_table(path: Path, manifest: dict[str, Any]) -> tuple[list[str], list[dict[str, str]]]:
-    """Give the columns of a table as the policy names them, and its rows; a missing cell is the empty text."""
+    """Return the columns of a table as the policy names them, and its rows; a missing cell is the empty text."""
     with path.open(encoding="utf-8", newline="") as lines:
         if path.suffix in (".jsonl", ".ndjson"):
             found = [json.loads(line) for line in lines if line.strip()]
@@ -58,7 +58,7 @@ def read_table(path: Path, manifest: dict[str, Any]) -> tuple[list[str], list[di
 
 
 def group_rows(rows: list[dict[str, str]], columns: Any, is_linked: bool = False) -> list[Group]:
-    """Give the groups that look alike in these columns; where pseudonyms link rows, all rows of a person together."""
+    """Return the groups that look alike in these columns; where pseudonyms link rows, all rows of a person together."""
     rows_of: Any = defaultdict(list)
     groups: Any = defaultdict(list)
     for place, row in enumerate(rows):
@@ -78,7 +78,7 @@ def having(group: Group, column: str | None = None) -> dict[Any, int]:
 
 
 def satisfies(size: int, here: dict[str, int], everybody: int, whole: dict[str, int], terms: dict[str, Any]) -> Any:
-    """Tell whether a group satisfies a model, given how many people have each value here and in the whole table."""
+    """Return whether a group satisfies a model, given how many people have each value here and in the whole table."""
     model, counts = terms["model"], sorted(here.values(), reverse=True)
     if not {"alpha", "beta", "delta", "l", "m", "p", "t"} & set(terms) or terms.get("distance") == "hierarchical":
         raise ValueError("it needs more than the released cells")

@@ -86,7 +86,7 @@ class Release:
         self._tables: dict[str, Any] = {}
 
     def _under_new_names(self, table: str, rows: Rows) -> Rows:
-        """Give the rows of a table as they leave the house, with the names that the policy gives their columns."""
+        """Return the rows of a table as they leave the house, with the names that the policy gives their columns."""
         new = self._renamed_in(table)
         return rows.with_names({name: new[name] for name in rows.columns() if name in new}) if new else rows
 
@@ -114,7 +114,7 @@ class Release:
         return self._parts
 
     def head(self, rows: int) -> dict[str, Any]:
-        """Give the first rows of each released table as an Arrow table, without fetching the others."""
+        """Return the first rows of each released table as an Arrow table, without fetching the others."""
         return {name: part.head(rows) for name, part in self._parts.items()}
 
     @property
@@ -136,7 +136,7 @@ class Release:
         return facts | {"measures": dict(self.measures)} | self.made_with
 
     def released_tables(self) -> ReleasedTables:
-        """Give the released rows where they are, with what the release says of itself, to whoever judges it."""
+        """Return the released rows where they are, with what the release says of itself, to whoever judges it."""
         said = {**self.facts, "policy_sha256": policy_digest(self.policy)}
         renamed = {name: self._renamed_in(name) for name in self._parts}
         is_linked = said.get("form") == LINKED_TABLES
@@ -245,7 +245,7 @@ class Release:
         return write_report(path, self, self.policy, edition=edition, title=title, **options)
 
     def _reading(self) -> dict[str, Any]:
-        """Give the options with which files are read where the rows of this release are."""
+        """Return the options with which files are read where the rows of this release are."""
         return next(iter(self._parts.values())).reading()
 
     def close(self) -> None:
@@ -275,7 +275,7 @@ class Release:
         )
 
     def _repr_html_(self) -> str:
-        """Give the release as a notebook shows it: what it says of itself, and no cell."""
+        """Return the release as a notebook shows it: what it says of itself, and no cell."""
         from indistinct.showing.notebook import card, table
 
         facts = self.facts
@@ -309,7 +309,7 @@ class Release:
 def recode_rows(
     encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = (), draws: Draws = SECURE
 ) -> dict[str, Rows]:
-    """Give the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
+    """Return the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
     plan = replace(recoding.plan(policy, extra), draws=draws)
     if policy.shifted:
         plan = _with_moved_dates(plan, recoding, policy)
@@ -324,7 +324,7 @@ def recode_rows(
 
 
 def _with_moved_dates(plan: Plan | LocalPlan | ClassPlan, recoding: Recoding, policy: Policy) -> Plan:
-    """Give the plan in which the dates of each person move by a number of days of her own."""
+    """Return the plan in which the dates of each person move by a number of days of her own."""
     entries = recoding.frequencies.entries
     if not isinstance(plan, Plan) or entries.persons is None:
         raise PolicyError("shift: dates move only where every column has one level and it is said whose rows they are")
@@ -380,7 +380,7 @@ def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
 
 
 def _missing_parents(goal: Path) -> list[Path]:
-    """Give the folders above the goal that do not exist yet, innermost first."""
+    """Return the folders above the goal that do not exist yet, innermost first."""
     return [place for place in goal.absolute().parents if not place.exists()]
 
 

@@ -43,11 +43,11 @@ class HoldsReleasedTables(Protocol):
     """Whatever made a release and still holds its rows, such as a Release."""
 
     def released_tables(self) -> ReleasedTables:
-        """Give the released tables as a recipient will hold them."""
+        """Return the released tables as a recipient will hold them."""
 
 
 def holds_released_tables(release: object) -> TypeGuard[HoldsReleasedTables]:
-    """Tell by its class: the frames of Spark Connect themselves have an attribute of every name."""
+    """Return by its class: the frames of Spark Connect themselves have an attribute of every name."""
     return hasattr(type(release), "released_tables")
 
 
@@ -129,7 +129,7 @@ class ReleasedTables:
         return found
 
     def named_by(self, policy: Policy | TablesPolicy, *, is_release: bool = False) -> ReleasedTables:
-        """Give the same tables, to be opened under the names of a policy.
+        """Return the same tables, to be opened under the names of a policy.
 
         A release that was made for another policy, as it says, keeps to the names that it states. ``is_release``
         claims that the tables are no original, whatever they are.
@@ -150,7 +150,7 @@ class ReleasedTables:
         return None if self.folder is None else self.said
 
     def is_as_stated(self) -> bool:
-        """Tell whether the files of a release folder have the digests that its manifest states."""
+        """Return whether the files of a release folder have the digests that its manifest states."""
         stated = self.said["files"]
         return all(file_digest(path) == stated[path.name] for path in self.sources.values())
 
@@ -169,18 +169,18 @@ class ReleasedTables:
         return found
 
     def is_of(self, policy: Policy | TablesPolicy) -> bool:
-        """Tell whether the release was made for a policy, as it says; True if it says nothing."""
+        """Return whether the release was made for a policy, as it says; True if it says nothing."""
         return not self.said or self.said.get("policy_sha256") == policy_digest(policy)
 
     @contextmanager
     def rows(self) -> Iterator[dict[str, Rows]]:
-        """Give the rows of each table for the time of the block; those that were open before stay open."""
+        """Return the rows of each table for the time of the block; those that were open before stay open."""
         with ExitStack() as stack:
             yield {name: stack.enter_context(self._open_one(name)) for name in self.sources}
 
     @contextmanager
     def _open_one(self, name: str) -> Iterator[Rows]:
-        """Give the rows of one table for the time of the block, under the names of the policy."""
+        """Return the rows of one table for the time of the block, under the names of the policy."""
         with (
             use_table(self.sources[name], **self._reading_of(name)) as given,
             under_own_names(given, self.renamed.get(name, {}), is_release=self.is_release) as rows,
@@ -188,7 +188,7 @@ class ReleasedTables:
             yield rows
 
     def _reading_of(self, name: str) -> Mapping[str, Any]:
-        """Give how the engine is to read one of the tables: each of several that belong together may differ."""
+        """Return how the engine is to read one of the tables: each of several that belong together may differ."""
         if not self.is_linked or self.folder is None:
             return self.reading
         said = self.said.get("linked_tables")
@@ -197,7 +197,7 @@ class ReleasedTables:
 
     @contextmanager
     def only_rows(self) -> Iterator[Rows]:
-        """Give the rows of a release of one table for the time of the block; raise a TableError if it has two."""
+        """Return the rows of a release of one table for the time of the block; raise a TableError if it has two."""
         if self.is_apart or self.is_linked:
             where = self.folder or "the release"
             raise TableError(
@@ -208,7 +208,7 @@ class ReleasedTables:
 
     @contextmanager
     def quasi_rows(self) -> Iterator[Rows]:
-        """Give the rows with the quasi columns for the time of the block."""
+        """Return the rows with the quasi columns for the time of the block."""
         if self.is_linked:
             raise TableError("the release holds several tables that belong together; this takes a release of one")
         with self._open_one("quasi" if self.is_apart else "table") as rows:
@@ -217,7 +217,7 @@ class ReleasedTables:
 
 @contextmanager
 def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool = False) -> Iterator[Rows]:
-    """Give rows under the names that columns have in a policy, where they have those of a release."""
+    """Return rows under the names that columns have in a policy, where they have those of a release."""
     names = named_as_in_policy(rows.columns(), renamed, is_release=is_release) if renamed else {}
     if all(name == own for name, own in names.items()):
         yield rows
@@ -227,14 +227,14 @@ def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool 
 
 
 def _new_names(policy: Policy | TablesPolicy, table: str) -> Mapping[str, str]:
-    """Give the new names that a policy has for columns of a table."""
+    """Return the new names that a policy has for columns of a table."""
     if isinstance(policy, Policy):
         return policy.renamed
     return policy.parts[table].policy.renamed if table in policy.parts else {}
 
 
 def _stated_names(said: Mapping[str, Any], table: str | None) -> dict[str, str]:
-    """Give the new names of columns that a manifest states, of one of several tables or of all that there are."""
+    """Return the new names of columns that a manifest states, of one of several tables or of all that there are."""
     try:
         stated = said["policy"] if table is None else said["policy"]["tables"][table]
         columns = {name: column.get("rename") for name, column in stated["columns"].items()}

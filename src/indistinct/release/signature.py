@@ -65,7 +65,7 @@ def new_keys(name: str | os.PathLike[str]) -> KeyPair:
 
 
 def private_key(given: Any) -> Ed25519PrivateKey:
-    """Give a private key, or the one that a file holds, which nobody but its owner may be able to read."""
+    """Return a private key, or the one that a file holds, which nobody but its owner may be able to read."""
     _need_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -76,7 +76,7 @@ def private_key(given: Any) -> Ed25519PrivateKey:
 
 
 def public_key(given: Any) -> Ed25519PublicKey:
-    """Give a public key, or the one that a file holds."""
+    """Return a public key, or the one that a file holds."""
     _need_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -87,7 +87,7 @@ def public_key(given: Any) -> Ed25519PublicKey:
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """Give the fingerprint of a public key as OpenSSH writes it."""
+    """Return the fingerprint of a public key as OpenSSH writes it."""
     from cryptography.hazmat.primitives import serialization
 
     line = key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)

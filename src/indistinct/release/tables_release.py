@@ -99,7 +99,7 @@ def recode_tables(
     policy: TablesPolicy,
     draws: Draws = SECURE,
 ) -> tuple[dict[str, Rows], str | None]:
-    """Give the released rows of each table under pseudonyms, and the salt by which the holder makes those anew."""
+    """Return the released rows of each table under pseudonyms, and the salt by which the holder makes those anew."""
     assert isinstance(policy.person, Person)  # set when the policy was made
     key = PseudonymKey.fresh(policy.person, draws=draws)
     parts: dict[str, Rows] = {}
@@ -122,7 +122,7 @@ def recode_tables(
 
 
 def _profile_sizes(recoding: LinkedRecoding) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Give how many people share each profile that is released."""
+    """Return how many people share each profile that is released."""
     people = recoding.groups.people
     assert people is not None  # rows are linked
     left = People(

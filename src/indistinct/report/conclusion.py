@@ -28,7 +28,7 @@ CONCLUSIONS = {
 
 
 def conclude(passed: bool, attacks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Give the one verdict on a release, and the attacks that it comes from; ``passed`` is what the recount found.
+    """Return the one verdict on a release, and the attacks that it comes from; ``passed`` is what the recount found.
 
     >>> found = {"title": "Linking", "severity": "broken", "summary": "3 people are found"}
     >>> conclude(True, [found])["outcome"], conclude(False, [found])["outcome"], conclude(True, [])["outcome"]

@@ -87,7 +87,7 @@ def cost_by_suppression(tradeoff: Mapping[str, Any]) -> str:
 
 
 def limit_in_words(limit: float | int) -> str:
-    """Give a suppression limit as a reader takes it.
+    """Return a suppression limit as a reader takes it.
 
     >>> limit_in_words(0.05), limit_in_words(12), limit_in_words(0.0)
     ('5 %', '12 rows', '0 %')

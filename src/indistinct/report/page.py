@@ -61,7 +61,7 @@ def report_facts(
     watch: Watch | None = None,
     **options: Unpack[ReportOptions],
 ) -> dict[str, Any]:
-    """Give all that a report says, as JSON takes it.
+    """Return all that a report says, as JSON takes it.
 
     ``release`` is a Release or a release folder; ``ReportOptions`` lists the ``options``.
     """
@@ -107,7 +107,7 @@ def report_facts(
 
 
 def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
-    """Give the page of a report: one file of HTML with its style and pictures inside, and nothing that runs."""
+    """Return the page of a report: one file of HTML with its style and pictures inside, and nothing that runs."""
     page: str = _template().render(
         facts,
         title=title,
@@ -168,7 +168,7 @@ def refuse_place(goal: Path) -> None:
 
 
 def _summary(subject: Subject) -> dict[str, Any]:
-    """Give what a reader wants to know first."""
+    """Return what a reader wants to know first."""
     said = subject.said
     form = "two tables" if subject.is_apart else "cell by cell" if said["node"] is None else "column by column"
     return {
@@ -184,7 +184,7 @@ def _summary(subject: Subject) -> dict[str, Any]:
 
 
 def _about(subject: Subject, given: Mapping[str, str], ledger: Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Give what the release is about: what was said now, else in its manifest, else in the ledger."""
+    """Return what the release is about: what was said now, else in its manifest, else in the ledger."""
     entry = (ledger or {}).get("entry") or {}
     known = {name: entry[name] for name in ("purpose", "recipient") if entry.get(name)}
     said = {**known, **subject.said.get("about", {}), **given}

@@ -38,7 +38,7 @@ class Pairs:
     """The only bars are those of the private table: drawn in its colour."""
 
     def svg(self, width: int = 460) -> str:
-        """Give the picture as an SVG document, as high as it must be."""
+        """Return the picture as an SVG document, as high as it must be."""
         row = ROW if self.before is None else PAIR_ROW
         height = TOP + (22 if self.before is not None else 0) + row * len(self.names) + FOOT
         parts = [
@@ -92,7 +92,7 @@ class Pairs:
         return max(shares, default=0) or 1
 
     def _figure(self, value: float, series: int) -> str:
-        """Give the number of a bar, and its share if there is a total."""
+        """Return the number of a bar, and its share if there is a total."""
         written = f"{value:,.0f}"
         return written if self.totals is None or not value else f"{written} · {100 * self._share(value, series):.1f} %"
 
@@ -113,7 +113,7 @@ class Pairs:
         return parts
 
     def _describe(self) -> str:
-        """Give the whole picture in words, for those who cannot see it."""
+        """Return the whole picture in words, for those who cannot see it."""
         rows = []
         for place, name in enumerate(self.names):
             figure = self._figure(self.after[place], 1)
@@ -124,7 +124,7 @@ class Pairs:
 
 
 def visible_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """Give labels as names of rows, with what cannot be seen made visible.
+    """Return labels as names of rows, with what cannot be seen made visible.
 
     >>> visible_names(["a", " ", ""])
     ('a', '(blank)', '(blank)')

@@ -88,7 +88,7 @@ class Subject:
         return max((least_rows(model) for model in self.policy.privacy), default=1)
 
     def groupings(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Give the columns by which released rows form groups: those of each quasi-identifier, or the class."""
+        """Return the columns by which released rows form groups: those of each quasi-identifier, or the class."""
         if self.is_apart:
             return [("class", (LINK,))]
         assert self.policy.quasi_identifiers is not None  # set when the policy was made

@@ -66,7 +66,7 @@ class Algorithm(ABC):
 
     @abstractmethod
     def run(self, task: Task, watch: Watch) -> Recoding:
-        """Give a recoding that satisfies the task's policy, or raise InfeasibleError."""
+        """Return a recoding that satisfies the task's policy, or raise InfeasibleError."""
 
     @property
     def is_randomised(self) -> bool:
@@ -102,14 +102,15 @@ class Algorithm(ABC):
         return measure if isinstance(measure, QualityMeasure) else None
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Give what is known of its labels where the policy lets rows be suppressed, or not; attacks conclude from it.
+        """Return what is known of its labels where the policy lets rows be suppressed, or not; attacks conclude from
+        it.
 
         What an algorithm leaves unsaid an adversary may believe of it, so the default is what most of them promise.
         """
         return ("minimal",)
 
     def allowed_suppression(self, task: Task) -> int:
-        """Give the rows that it may suppress under a policy; a release of nothing is none."""
+        """Return the rows that it may suppress under a policy; a release of nothing is none."""
         return min(task.budget, task.frequencies.rows - 1) if self.suppresses else 0
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
@@ -151,13 +152,13 @@ class Undeclared(Algorithm):
         return getattr(algorithm, name) if said else object.__getattribute__(self, name)
 
     def run(self, task: Task, watch: Watch) -> Recoding:
-        """Give the recoding of the algorithm itself."""
+        """Return the recoding of the algorithm itself."""
         recoding: Recoding = self.algorithm.run(task, watch)
         return recoding
 
 
 def declaration_of(algorithm: Any) -> Algorithm:
-    """Give what an algorithm, or a class of them, says of itself, and the defaults for what it leaves unsaid."""
+    """Return what an algorithm, or a class of them, says of itself, and the defaults for what it leaves unsaid."""
     return algorithm if isinstance(algorithm, Algorithm) else Undeclared(algorithm)
 
 
@@ -176,7 +177,7 @@ def algorithm_of(policy: Policy) -> Algorithm:
 
 
 def algorithm_that_made(name: str | None, policy: Policy, options: Mapping[str, Any] | None = None) -> Algorithm | None:
-    """Give what is known of the algorithm that a release names, with the options that it states.
+    """Return what is known of the algorithm that a release names, with the options that it states.
 
     If it states none, these are the policy's if it is the policy's own.
     """
@@ -190,7 +191,7 @@ def algorithm_that_made(name: str | None, policy: Policy, options: Mapping[str, 
 
 
 def exact_measure_of(policy: Policy) -> str | None:
-    """Give the name of the measure that a policy lets an exact search over the lattice optimize, if it names one."""
+    """Return the name of the measure that a policy lets an exact search over the lattice optimize, if it names one."""
     chosen = ALGORITHMS.get(policy.algorithm)
     if chosen is None or not declaration_of(chosen).is_exact or "measure" not in options_of(chosen):
         return None
@@ -199,7 +200,7 @@ def exact_measure_of(policy: Policy) -> str | None:
 
 
 def options_said(algorithm: Any) -> dict[str, Any]:
-    """Give the options of an algorithm that are not the usual ones, as JSON and a policy file take them.
+    """Return the options of an algorithm that are not the usual ones, as JSON and a policy file take them.
 
     >>> from indistinct.search import Lattice, Samarati
     >>> options_said(Lattice("loss")), options_said(Samarati()), options_said(Samarati(satisfies="matrix"))
@@ -216,7 +217,7 @@ def options_said(algorithm: Any) -> dict[str, Any]:
 
 
 def _plain_value(value: object) -> Any:
-    """Give the value of an option as JSON takes it: whatever has a name by its name."""
+    """Return the value of an option as JSON takes it: whatever has a name by its name."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
@@ -227,12 +228,12 @@ def _plain_value(value: object) -> Any:
 
 
 def options_of(algorithm: type) -> tuple[str, ...]:
-    """Give the names of an algorithm's options."""
+    """Return the names of an algorithm's options."""
     return tuple(field.name for field in dataclasses.fields(algorithm)) if dataclasses.is_dataclass(algorithm) else ()
 
 
 def refusal(task: Task, watch: Watch) -> InfeasibleError | None:
-    """Give what the policy's algorithm would say instead of making a release; None if it makes one.
+    """Return what the policy's algorithm would say instead of making a release; None if it makes one.
 
     It is told without making one where that is possible. µ-Argus, whose releases may fail the recount, is judged like
     the lattice.

@@ -76,7 +76,7 @@ class SetCounts:
 
     @staticmethod
     def serves(sets: dict[Any, int], heights: Sequence[int]) -> bool:
-        """Tell whether so many sets and levels can be remembered."""
+        """Return whether so many sets and levels can be remembered."""
         cells = sum([math.prod(heights[column] + 1 for column in columns) for columns in sets])
         return bool(cells <= MOST_CELLS)
 
@@ -122,7 +122,7 @@ class SetCounts:
         self._number = 0
 
     def taken_out(self, steps: Sequence[int], at_most: int) -> tuple[Any, int]:
-        """Give the tuples that must go where columns are so many steps above their first level, and their rows.
+        """Return the tuples that must go where columns are so many steps above their first level, and their rows.
 
         If that is more than ``at_most`` rows, they are only some of them. ``at_most`` must be the same each time.
         """
@@ -169,7 +169,7 @@ class SetCounts:
         )
 
     def _sets_needed(self, steps: Sequence[int]) -> IntArray:
-        """Give the sets that say anything by themselves here.
+        """Return the sets that say anything by themselves here.
 
         A column with one label tells nothing: a set with such columns is as good as without them, and follows from
         any set that has the others and asks for as many rows.
@@ -243,7 +243,7 @@ class SetCounts:
         return places.astype(np.int32), counts.astype(self._sizes.dtype)
 
     def _short_list(self, number: int) -> tuple[Any, Any]:
-        """Give one tuple for each combination that a set has at its first levels, with the rows of all of them."""
+        """Return one tuple for each combination that a set has at its first levels, with the rows of all of them."""
         if number not in self._lists:
             columns = self._sets[number]
             widths = [self._labels[column][0] for column in columns]
@@ -259,7 +259,7 @@ class SetCounts:
 
 
 def _index_labels(codes: Any, labels: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
-    """Give the tuples under each label, for each column and level: where they start, by row and label, and which."""
+    """Return the tuples under each label, for each column and level: where they start, by row and label, and which."""
     first = np.cumsum([0, *(number + 1 for own in labels for number in own)])
     starts, members = np.zeros(int(first[-1]), np.int64), np.empty(codes.shape, np.int32)
     column_sets.index_labels(codes, first[:-1], starts, members)
@@ -267,7 +267,7 @@ def _index_labels(codes: Any, labels: Sequence[Sequence[int]]) -> tuple[Any, Any
 
 
 def _without_implied(left: Any, is_whole: Any, ks: IntArray) -> IntArray:
-    """Give the numbers of the sets that no other implies; ``left`` has each as bits, those that are whole stay.
+    """Return the numbers of the sets that no other implies; ``left`` has each as bits, those that are whole stay.
 
     A set follows from another one that has its columns and asks for as many rows.
     """
@@ -285,10 +285,10 @@ def _without_implied(left: Any, is_whole: Any, ks: IntArray) -> IntArray:
 
 
 def _short(sizes: IntArray) -> Any:
-    """Give sizes as 32-bit numbers where all of them together fit."""
+    """Return sizes as 32-bit numbers where all of them together fit."""
     return sizes.astype(np.int32) if int(sizes.sum()) < 2**31 else sizes
 
 
 def steps_above(node: Node, lowest: Node) -> list[int]:
-    """Give how many steps each column stands above the lowest node."""
+    """Return how many steps each column stands above the lowest node."""
     return [level - low for level, low in zip(node, lowest, strict=True)]

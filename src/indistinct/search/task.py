@@ -26,7 +26,7 @@ class Requirement:
     models: tuple[PrivacyModel, ...]
 
     def satisfied(self, groups: Groups, *, alone: bool = False) -> BoolArray:
-        """Tell which groups of this quasi-identifier satisfy all its models, or those that judge groups alone."""
+        """Return which groups of this quasi-identifier satisfy all its models, or those that judge groups alone."""
         verdict = np.ones(len(groups), np.bool_)
         for model in self.models:
             if not (alone and model.asks_whole_table):
@@ -127,7 +127,7 @@ class Task:
         return replace(self, requirements=tuple(Requirement(*one) for one in asked))
 
     def ks_by_columns(self) -> dict[tuple[int, ...], int]:
-        """Give the rows that a group by each set of columns must have."""
+        """Return the rows that a group by each set of columns must have."""
         return {one.columns: max(map(least_rows, one.models)) for one in self.requirements if one.models}
 
     def number_of_people(self) -> int:
@@ -140,7 +140,7 @@ class Task:
         return max((least_rows(model) for model in self.models), default=1)
 
     def unsafe(self, groups: Groups, at_most: int | None = None) -> BoolArray:
-        """Tell which groups must be suppressed, and no more than that.
+        """Return which groups must be suppressed, and no more than that.
 
         With one quasi-identifier these are the groups that fail (Samarati 2001, Lemma 4.1). With several, a row that
         one of them suppresses is also missing from the groups of the others, so the failing ones are taken out until
@@ -171,7 +171,7 @@ class Task:
         return is_suppressed
 
     def unsafe_people(self, groups: Groups, is_gone: BoolArray | None = None) -> BoolArray:
-        """Tell who must be suppressed where the rows of a person are linked, and nobody else.
+        """Return who must be suppressed where the rows of a person are linked, and nobody else.
 
         What must be shared is the profile, as many rows in the same groups. Whoever fails is taken out with all her
         rows, until nobody fails. Equal profiles stay equal above, so on the way up no more people are suppressed.
@@ -197,7 +197,7 @@ class Task:
         return is_out
 
     def _unsafe_entries(self, groups: Groups) -> BoolArray:
-        """Tell which entries go where the rows of a person are linked: all of unsafe people, or as few as will do.
+        """Return which entries go where the rows of a person are linked: all of unsafe people, or as few as will do.
 
         If single rows may go, whoever fails loses her rows in the group that fewest people stand in, and is looked at
         anew; those who do not fail keep what they have. That is quick, and not always the least.
@@ -223,7 +223,7 @@ class Task:
             is_gone |= fails & (people.groups == rarest[people.persons])
 
     def safe_parts(self, tuples: IntArray, rows: IntArray, parts: IntArray, number: int) -> BoolArray:
-        """Tell which parts, each made of so many rows of some tuples, satisfy every model as one group.
+        """Return which parts, each made of so many rows of some tuples, satisfy every model as one group.
 
         That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
         """
@@ -251,12 +251,12 @@ class Task:
         return replace(self, totals=totals, people_totals=people_totals)
 
     def _all_rows(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Give all entries and their rows as one part."""
+        """Return all entries and their rows as one part."""
         entries = self.frequencies.entries
         return np.arange(len(entries)), entries.counts, np.zeros(len(entries), np.int64)
 
     def recoding(self, groups: Groups, at_most: int | None = None) -> FullDomainRecoding:
-        """Give the recoding to a node, with the least suppression that satisfies the policy.
+        """Return the recoding to a node, with the least suppression that satisfies the policy.
 
         If that is more than ``at_most`` rows, nothing but that need be right about it.
         """
@@ -265,7 +265,7 @@ class Task:
         return FullDomainRecoding(self.frequencies, groups, self.unsafe(groups, at_most))
 
     def names_of(self, columns: Iterable[int]) -> list[str]:
-        """Give the names of some columns as people know them; those that only the search knows of have none."""
+        """Return the names of some columns as people know them; those that only the search knows of have none."""
         names = [self.frequencies.columns[column] for column in columns]
         return [name for name in names if name not in self.secret]
 
@@ -299,7 +299,7 @@ class Task:
 
 
 def _classes(groups: Groups, people: People, number: int) -> Groups:
-    """Give the classes of people who share a profile as groups; how many rows they have does not matter any more."""
+    """Return the classes of people who share a profile as groups; how many rows they have does not matter any more."""
     return replace(Groups.of_sizes(np.zeros(number, np.int64), groups.tallies), people=people)
 
 

@@ -38,7 +38,7 @@ class Panel:
     is_log: bool = False
 
     def axis(self) -> Axis:
-        """Give the axis that holds all figures."""
+        """Return the axis that holds all figures."""
         known = [value for value in self.values if value is not None]
         if self.is_log:
             reach = [max(value, CLOSEST) * factor for value in known for factor in (1 / 1.3, 1.3)]
@@ -46,7 +46,7 @@ class Panel:
         return Axis.over([0.0, *(known if any(known) else [1.0])], most=4)
 
     def least(self) -> float | None:
-        """Give the least figure; None if all are the same."""
+        """Return the least figure; None if all are the same."""
         known = {number(value) for value in self.values if value is not None}
         return min(value for value in self.values if value is not None) if len(known) > 1 else None
 
@@ -67,7 +67,7 @@ class Bars:
     """What a hollow bar means."""
 
     def svg(self, width: int = 1060) -> str:
-        """Give the picture as an SVG document, as high as it must be."""
+        """Return the picture as an SVG document, as high as it must be."""
         left = MARGIN + LETTER * max([len(shorten(name, LONGEST)) for name in self.names], default=0) + 14
         needed = max([NARROWEST, *(BOLD_LETTER * len(panel.title) for panel in self.panels)]) + GAP
         most = max(1, int((width - left - MARGIN + GAP) // needed))
@@ -141,7 +141,7 @@ class Bars:
         return parts
 
     def _certain(self, panel: Panel) -> Panel:
-        """Give a panel without the figures in doubt."""
+        """Return a panel without the figures in doubt."""
         values = [None if row in self.doubtful else value for row, value in enumerate(panel.values)]
         return Panel(panel.title, tuple(values), panel.is_log)
 

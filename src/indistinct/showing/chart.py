@@ -49,7 +49,7 @@ class Axis:
 
     @classmethod
     def over(cls, numbers: Sequence[float], is_log: bool = False, most: int = 7) -> Axis:
-        """Give an axis that holds all numbers, with at most about so many ticks.
+        """Return an axis that holds all numbers, with at most about so many ticks.
 
         >>> Axis.over([0.31, 0.62]).ticks
         (0.3, 0.4, 0.5, 0.6, 0.7)
@@ -64,7 +64,7 @@ class Axis:
         return cls(ticks[0], ticks[-1], False, ticks)
 
     def share(self, number: float) -> float:
-        """Tell where a number lies: 0 at the axis's start, 1 at its end."""
+        """Return where a number lies: 0 at the axis's start, 1 at its end."""
         low, high, at = (math.log(n) if self.is_log else n for n in (self.low, self.high, number))
         return (at - low) / (high - low) if high > low else 0.5
 
@@ -88,7 +88,7 @@ class Chart:
     """The numbers of the horizontal axis count something, so nothing lies between whole ones."""
 
     def axes(self) -> tuple[Axis, Axis]:
-        """Give the axes that hold every point."""
+        """Return the axes that hold every point."""
         points = [point for line in self.lines for point in line.points]
         points += [] if self.chosen is None else [self.chosen]
         x, y = [point[0] for point in points], [point[1] for point in points]
@@ -98,7 +98,7 @@ class Chart:
         return across, Axis.over(y, self.is_log_y)
 
     def svg(self, width: int = 900, height: int = 500) -> str:
-        """Give the chart as an SVG document."""
+        """Return the chart as an SVG document."""
         x, y = self.axes()
         room = max(7.2 * len(self.legend) + 4, 44 + 7.5 * max([len(line.name) for line in self.lines], default=0))
         right, bottom = width - RIGHT - room, height - BOTTOM
@@ -165,7 +165,7 @@ class Chart:
         ]
 
     def text(self, width: int = 76, height: int = 14) -> list[list[Piece]]:
-        """Give the chart as lines of text: braille dots between the axes, and each line's name at its end."""
+        """Return the chart as lines of text: braille dots between the axes, and each line's name at its end."""
         x, y = self.axes()
         labels = {round((1 - y.share(tick)) * (height - 1)): number(tick) for tick in y.ticks}
         margin = max(map(len, labels.values())) + 2
@@ -199,7 +199,7 @@ class Chart:
 
 
 def number(value: float) -> str:
-    """Give a number of an axis, short.
+    """Return a number of an axis, short.
 
     >>> number(0.25), number(2000), number(7_220_555), number(30_000), number(0)
     ('0.25', '2,000', '7.22 M', '30 k', '0')
@@ -211,7 +211,7 @@ def number(value: float) -> str:
 
 
 def _linear_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
-    """Give round numbers at equal distances, from at or below the lowest to at or above the highest number."""
+    """Return round numbers at equal distances, from at or below the lowest to at or above the highest number."""
     if high <= low:
         low, high = low - (abs(low) or 1.0) / 10, high + (abs(high) or 1.0) / 10
     rough = (high - low) / (most - 1)
@@ -222,7 +222,7 @@ def _linear_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
 
 
 def _log_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
-    """Give the round numbers between the lowest and the highest one; around them if there are too few."""
+    """Return the round numbers between the lowest and the highest one; around them if there are too few."""
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
     for factors in ((1, 2, 5), (1, 3), (1,)):
         ticks = [float(f"{factor * 10.0**exponent:.12g}") for exponent in exponents for factor in factors]
@@ -235,7 +235,7 @@ def _log_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
 
 
 def _walk(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Give every dot on the straight lines between places."""
+    """Return every dot on the straight lines between places."""
     yield from places[:1]
     for (a, b), (c, d) in pairwise(places):
         steps = max(abs(c - a), abs(d - b), 1)

@@ -17,7 +17,7 @@ NUMBER = f"text-align:right;padding:.2em 1.2em .2em 0;border-bottom:{LINE};backg
 
 
 def card(title: str, mark: str, figures: Mapping[str, object], *below: str) -> str:
-    """Give a titled card: a word on how things stand, some figures in a row, and parts of HTML below.
+    """Return a titled card: a word on how things stand, some figures in a row, and parts of HTML below.
 
     >>> "&lt;b&gt;" in card("<b>", "verified", {"rows": 12})
     True
@@ -36,7 +36,7 @@ def card(title: str, mark: str, figures: Mapping[str, object], *below: str) -> s
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], left_out: int = 0) -> str:
-    """Give a table; numbers stand to the right, and it says how many rows are not shown.
+    """Return a table; numbers stand to the right, and it says how many rows are not shown.
 
     >>> "&lt;script&gt;" in table(["a"], [["<script>"]])
     True

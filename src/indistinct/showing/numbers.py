@@ -6,7 +6,7 @@ import math
 
 
 def figure(value: object, missing: str = "–") -> str:
-    """Give a number as people read it, and anything else as it is.
+    """Return a number as people read it, and anything else as it is.
 
     >>> figure(0.69166667), figure(7220555), figure(2.0), figure("5 groups"), figure(None)
     ('0.6917', '7,220,555', '2', '5 groups', '–')
@@ -27,7 +27,7 @@ def figure(value: object, missing: str = "–") -> str:
 
 
 def percent(share: float) -> str:
-    """Give a share in per cent.
+    """Return a share in per cent.
 
     >>> percent(0.083333), percent(1.0), percent(0.00004)
     ('8.3\\xa0%', '100\\xa0%', 'below 0.1\\xa0%')

@@ -11,7 +11,7 @@ EVERYTHING = "*"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Give a number with the words that fit it; the plural has an s if it is not given.
+    """Return a number with the words that fit it; the plural has an s if it is not given.
 
     >>> counted(1, "row"), counted(2000, "row"), counted(3, "value has", "values have")
     ('1 row', '2,000 rows', '3 values have')
@@ -20,7 +20,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def shorten(name: str, longest: int) -> str:
-    """Give a name, cut if it has too many letters.
+    """Return a name, cut if it has too many letters.
 
     >>> shorten("samarati", 8), shorten("samarati (preference peak)", 20)
     ('samarati', 'samarati (preferenc…')
@@ -29,7 +29,7 @@ def shorten(name: str, longest: int) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Give names with commas between them, or say that there are none.
+    """Return names with commas between them, or say that there are none.
 
     >>> list_names(["a", "b"]), list_names([])
     ('a, b', 'nothing')
@@ -38,7 +38,7 @@ def list_names(names: Iterable[str]) -> str:
 
 
 def cells_in_words(cells: Mapping[str, str | None], missing: str = "missing", first: str | None = None) -> str:
-    """Give the cells of a group by column; of many a few that are not suppressed, and how many others there are.
+    """Return the cells of a group by column; of many a few that are not suppressed, and how many others there are.
 
     >>> cells_in_words({"sex": "f", "age": None})
     'sex f, age missing'

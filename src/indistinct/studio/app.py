@@ -17,7 +17,7 @@ from indistinct.studio.work import Work
 
 
 def application(work: Work) -> FastAPI:
-    """Give the application of one steward's work. It trusts whoever asks: put a Guard before it."""
+    """Return the application of one steward's work. It trusts whoever asks: put a Guard before it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     _take_in(app, work)
     _hand_out(app, work)
@@ -86,6 +86,6 @@ def _hand_out(app: FastAPI, work: Work) -> None:
 
 
 def _stem(work: Work) -> str:
-    """Give the table's name without its ending, in letters that every system takes."""
+    """Return the table's name without its ending, in letters that every system takes."""
     name = Path(work.name).stem or "table"
     return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)

@@ -113,7 +113,7 @@ class Draft:
         return made
 
     def spec(self) -> dict[str, Any]:
-        """Give the specification; raise if a field cannot be read."""
+        """Return the specification; raise if a field cannot be read."""
         top: dict[str, Any] = {} if self.has_top else {"top": False}
         if self.kind == "intervals":
             bounds = {
@@ -148,7 +148,7 @@ def _spec(kind: str, main: str, value: Any, others: Mapping[str, Any]) -> dict[s
 
 
 def _options(kind: str, body: Any) -> dict[str, Any]:
-    """Give the options of a specification by name, also of a short one."""
+    """Return the options of a specification by name, also of a short one."""
     from indistinct.hierarchy.spec import FORMS
 
     if body is True:
@@ -226,7 +226,7 @@ def _join_numbers(numbers: Any) -> str:
 
 
 def _flat_tree(values: Sequence[str | None]) -> str:
-    """Give a tree of all values right below the top, to begin with."""
+    """Return a tree of all values right below the top, to begin with."""
     known = [value for value in values[:500] if value is not None]
     return tree_lines({"*": known}) if known else "*"
 
@@ -254,7 +254,7 @@ def _read_csv(text: str) -> list[list[str]]:
 
 
 def tree_lines(nodes: Mapping[str, Any]) -> str:
-    """Give a tree as lines of text, each label indented below its parent.
+    """Return a tree as lines of text, each label indented below its parent.
 
     >>> print(tree_lines({"*": {"manual": ["welder"], "office": ["clerk"]}}))
     *
@@ -304,14 +304,14 @@ class Twig:
     below: list[Twig] = field(default_factory=list)
 
     def content(self) -> Any:
-        """Give what is below as ``tree`` takes it."""
+        """Return what is below as ``tree`` takes it."""
         if all(not twig.below for twig in self.below):
             return [twig.label for twig in self.below]
         return {twig.label: twig.content() for twig in self.below}
 
 
 def move_label(text: str, path: Sequence[str], goal: Sequence[str]) -> str:
-    """Give a tree in which a label, with all below it, stands below another one; paths lead there from the top.
+    """Return a tree in which a label, with all below it, stands below another one; paths lead there from the top.
 
     >>> tree = "*\\n  manual\\n    welder\\n  office\\n    clerk"
     >>> print(move_label(tree, ["*", "manual", "welder"], ["*", "office"]))
@@ -334,7 +334,7 @@ def move_label(text: str, path: Sequence[str], goal: Sequence[str]) -> str:
 
 
 def with_label(text: str, parent: Sequence[str], label: str) -> str:
-    """Give a tree with a new label below another one.
+    """Return a tree with a new label below another one.
 
     >>> print(with_label("*\\n  welder", ["*"], "manual"))
     *
@@ -349,7 +349,7 @@ def with_label(text: str, parent: Sequence[str], label: str) -> str:
 
 
 def without_label(text: str, path: Sequence[str]) -> str:
-    """Give a tree without a label; what stood below it goes up to its parent."""
+    """Return a tree without a label; what stood below it goes up to its parent."""
     if len(path) < 2:
         return text
     place = len(path) - 1
@@ -358,7 +358,7 @@ def without_label(text: str, path: Sequence[str]) -> str:
 
 
 def paths(text: str) -> list[tuple[str, ...]]:
-    """Give the path of each line of a tree."""
+    """Return the path of each line of a tree."""
     found: list[tuple[str, ...]] = []
     above: list[tuple[int, tuple[str, ...]]] = [(-1, ())]
     for line in text.splitlines():

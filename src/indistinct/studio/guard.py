@@ -102,7 +102,7 @@ class Guard:
         return ""
 
     def _is_exchange(self, scope: Scope) -> bool:
-        """Tell whether a request brings the token, which is then used up, or brings a used one with the secret."""
+        """Return whether a request brings the token, which is then used up, or brings a used one with the secret."""
         if scope["method"] != "GET":
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
@@ -123,7 +123,7 @@ class Guard:
         return length.isdecimal() and int(length) > self.largest_body
 
     async def _redirect(self, send: Send, path: str) -> None:
-        """Give the secret, and send the browser to the address without the token."""
+        """Return the secret, and send the browser to the address without the token."""
         cookie = f"{self.cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
         headers: Headers = [(b"location", _own_place(path).encode()), (b"set-cookie", cookie.encode())]
         await _respond(send, 303, b"", [*headers, *self._own_headers])
@@ -144,7 +144,7 @@ class Guard:
 
 
 def _own_place(path: str) -> str:
-    """Give a path as an address of this machine, whatever a browser makes of its signs.
+    """Return a path as an address of this machine, whatever a browser makes of its signs.
 
     Browsers read a backslash as a slash and leave out tabs and line ends, so that more than one path leads elsewhere.
 
@@ -156,7 +156,7 @@ def _own_place(path: str) -> str:
 
 
 def _limit_body(receive: Receive, largest: int) -> Receive:
-    """Give what receives a body, and hangs up when it grows beyond the limit though it had not said so."""
+    """Return what receives a body, and hangs up when it grows beyond the limit though it had not said so."""
     seen = 0
 
     async def receiving() -> Message:
@@ -171,7 +171,7 @@ def _limit_body(receive: Receive, largest: int) -> Receive:
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """Give the value of a header, all of them if there are several, or nothing.
+    """Return the value of a header, all of them if there are several, or nothing.
 
     >>> _header({"headers": [(b"host", b"a"), (b"host", b"b")]}, b"host")
     'a, b'

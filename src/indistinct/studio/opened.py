@@ -40,7 +40,7 @@ class Opened(Settings):
         return Path(self.table).name if self.table else ""
 
     def example_files(self, name: str) -> list[Path]:
-        """Give the files of an example, copied into the private folder: the table, the policy and the voter list."""
+        """Return the files of an example, copied into the private folder: the table, the policy and the voter list."""
         example = next(one for one in EXAMPLES if one.name == name)
         place = self.folder / "examples" / name
         if not place.exists():
@@ -54,7 +54,7 @@ class Opened(Settings):
         return place.name if place.parent == self.folder / "examples" else None
 
     def keep_upload(self, name: str) -> Path:
-        """Give the private path that an uploaded file is saved at, in a folder of its own."""
+        """Return the private path that an uploaded file is saved at, in a folder of its own."""
         place = self.folder / "uploads"
         place.mkdir(exist_ok=True, mode=0o700)
         return Path(tempfile.mkdtemp(dir=place)) / file_name(name)
@@ -65,7 +65,7 @@ class Opened(Settings):
             shutil.rmtree(Path(path).parent, ignore_errors=True)
 
     def values(self, name: str) -> tuple[str | None, ...]:
-        """Give the distinct values of a column, missing last; they are read once."""
+        """Return the distinct values of a column, missing last; they are read once."""
         if name not in self._values:
             if self.columns[name].distinct > MOST_DISTINCT:
                 raise TableError(f"{name}: has more than {MOST_DISTINCT:,} distinct values, too many to show")
@@ -88,7 +88,7 @@ class Opened(Settings):
 
 
 def file_name(name: str) -> str:
-    """Give a name that every file system takes, with the ending of the one that a browser gave.
+    """Return a name that every file system takes, with the ending of the one that a browser gave.
 
     >>> file_name("../patients.csv"), file_name("C:\\\\data\\\\a.parquet"), file_name("..")
     ('patients.csv', 'a.parquet', 'table.csv')

@@ -100,7 +100,7 @@ def _note_others(note: Callable[[int, FrameType | None], Any]) -> Iterator[None]
 
 
 def _bind_socket(port: int, host: str = HOST) -> socket.socket:
-    """Give a socket that listens on this machine's own address only, or where a container is asked."""
+    """Return a socket that listens on this machine's own address only, or where a container is asked."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

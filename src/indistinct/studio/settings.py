@@ -47,7 +47,7 @@ class Choice:
     """What it is called in the release, if not as in the table."""
 
     def entry(self) -> dict[str, Any]:
-        """Give the column as a policy file says it."""
+        """Return the column as a policy file says it."""
         kept = (
             {key: value for key, value in self.said.items() if key != "role"}
             if self.said.get("role") == self.role
@@ -65,7 +65,7 @@ class Choice:
         return self.role in KEPT
 
     def read(self, hierarchy: Hierarchy, values: Counted) -> Counted:
-        """Give the rows of each value where codes, and what the hierarchy cannot read, are what was declared of them.
+        """Return the rows of each value where codes, and what the hierarchy cannot read, are what was declared of them.
 
         >>> from indistinct.hierarchy import keep
         >>> age = Choice("age", "quasi", None, 1.0, "", 2, 0, {"role": "quasi", "missing": ["999"]})
@@ -144,13 +144,13 @@ class Settings:
         return said | {"options": self.options, "max_suppression": self.max_suppression, **more}
 
     def policy(self) -> Policy:
-        """Give the policy; raise one error with every mistake in it."""
+        """Return the policy; raise one error with every mistake in it."""
         if not self.columns:
             raise PolicyError("open a table first")
         return policy_of(self.content)
 
     def mistakes(self) -> tuple[str, ...]:
-        """Give everything that is wrong with the policy."""
+        """Return everything that is wrong with the policy."""
         try:
             self.policy()
         except PolicyError as error:
@@ -158,7 +158,7 @@ class Settings:
         return ()
 
     def policy_text(self) -> str:
-        """Give the policy as a policy file, with the reasons beside the columns."""
+        """Return the policy as a policy file, with the reasons beside the columns."""
         return ix.policy_toml(self.policy(), {name: choice.reason for name, choice in self.columns.items()})
 
     def take_policy(self, text: str) -> None:

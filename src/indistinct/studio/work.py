@@ -178,7 +178,7 @@ class Work(Opened):
 
     @contextmanager
     def _use_release(self) -> Iterator[Release]:
-        """Give the release to one thread at a time."""
+        """Return the release to one thread at a time."""
         with self._using:
             if self.release is None:
                 raise PolicyError("make a release first")
@@ -186,7 +186,7 @@ class Work(Opened):
 
     @property
     def is_current(self) -> bool:
-        """Tell whether the release is what the policy now says."""
+        """Return whether the release is what the policy now says."""
         try:
             return self.release is not None and self._released_text == self.policy_text()
         except PolicyError:
@@ -207,7 +207,7 @@ class Work(Opened):
         self._explored_text["solutions"] = text
 
     def _lattice(self, policy: Policy, watch: Watch | None) -> Frontier | None:
-        """Give what every combination of levels costs, if k-anonymity is all that is asked."""
+        """Return what every combination of levels costs, if k-anonymity is all that is asked."""
         ks = [model.k for model in policy.privacy if isinstance(model, ix.KAnonymity)]
         if len(ks) < len(policy.privacy) or len(policy.quasi_identifiers or ()) > 1:
             return None
@@ -236,11 +236,11 @@ class Work(Opened):
         self._explored_text["comparison"] = text
 
     def is_explored(self, what: Literal["solutions", "frontier", "comparison"]) -> bool:
-        """Tell whether what was explored belongs to the columns and models as they are now."""
+        """Return whether what was explored belongs to the columns and models as they are now."""
         return self._explored_text.get(what) == self._question()
 
     def _question(self) -> str:
-        """Give what a search is about, whichever algorithm searches."""
+        """Return what a search is about, whichever algorithm searches."""
         said = self.content
         return repr({part: said[part] for part in said if part not in ("algorithm", "options")})
 
@@ -254,7 +254,7 @@ class Work(Opened):
         self.external, self.linked = found, None
 
     def suggested_pairs(self) -> dict[str, str]:
-        """Give the columns of the other table that seem to say the same as quasi columns of the release."""
+        """Return the columns of the other table that seem to say the same as quasi columns of the release."""
         if self.external is None or self.release is None:
             return {}
         return pair_by_meaning(self.release.policy.quasi, self.external.columns)
@@ -283,11 +283,13 @@ class Work(Opened):
         self.risks = before, after
 
     def explain_row(self, row: int) -> RowRisk:
-        """Give why a row of the private table is at risk under the policy, and what would help."""
+        """Return why a row of the private table is at risk under the policy, and what would help."""
         return ix.explain_row(self.table, self.policy(), row)
 
     def questions(self) -> list[dict[str, Any]]:
-        """Give the three questions of regulators as the report has them; nothing before risks and attacks are known."""
+        """Return the three questions of regulators as the report has them; nothing before risks and attacks are
+        known.
+        """
         if self.attacked is None or self.risks is None or self.release is None:
             return []
         after = self.risks[1]
@@ -312,14 +314,14 @@ class Work(Opened):
         self.ledger_url = text
 
     def ledger_budget(self) -> Spending | None:
-        """Give what each source of the ledger may spend; None without a ledger or a budget."""
+        """Return what each source of the ledger may spend; None without a ledger or a budget."""
         if self.ledger_url is None:
             return None
         with ix.Ledger(self.ledger_url) as ledger:
             return ledger.store.budget
 
     def entries(self) -> list[Entry]:
-        """Give what was released before, the oldest first."""
+        """Return what was released before, the oldest first."""
         if self.ledger_url is None:
             return []
         with ix.Ledger(self.ledger_url) as ledger:
@@ -349,7 +351,7 @@ class Work(Opened):
         self._take(release, text)
 
     def check_ledger(self, recipient: str, key: Sequence[str] | None = None, watch: Watch | None = None) -> Linked:
-        """Give what a release would reveal together with earlier ones."""
+        """Return what a release would reveal together with earlier ones."""
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
         with ix.Ledger(self.ledger_url) as ledger:
@@ -363,7 +365,7 @@ class Work(Opened):
             return release.write(Path(folder.strip()).expanduser(), replace=replace)
 
     def archive(self) -> Path:
-        """Give the release folder as one ZIP file."""
+        """Return the release folder as one ZIP file."""
         with self._use_release() as release:
             place = self.folder / "download"
             shutil.rmtree(place, ignore_errors=True)
@@ -371,7 +373,7 @@ class Work(Opened):
             return Path(shutil.make_archive(str(place / "release"), "zip", place / "release"))
 
     def report(self, edition: Literal["internal", "public"] = "internal") -> Path:
-        """Give the report of the release as one HTML file; the public edition does not look at the private table."""
+        """Return the report of the release as one HTML file; the public edition does not look at the private table."""
         with self._use_release() as release:
             place = self.folder / "report"
             shutil.rmtree(place, ignore_errors=True)

@@ -124,7 +124,7 @@ def _rows_to_suppress(model: PrivacyModel, groups: Groups) -> int:
 
 
 def _failing(model: PrivacyModel, groups: Groups) -> BoolArray:
-    """Tell which groups fail, taking them out until none fails."""
+    """Return which groups fail, taking them out until none fails."""
     is_out = np.zeros(len(groups), np.bool_)
     while (fails := ~model.holds(groups.without(is_out)) & ~is_out).any():
         is_out |= fails

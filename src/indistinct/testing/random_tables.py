@@ -134,7 +134,7 @@ def _draw_task(draw: DrawFn, models: Sequence[PrivacyModel] | None) -> Task:
 
 
 def asked_columns(models: Sequence[PrivacyModel]) -> tuple[str, ...]:
-    """Give the sensitive columns that models ask about: those they name, or two where they ask about all."""
+    """Return the sensitive columns that models ask about: those they name, or two where they ask about all."""
     asked = [getattr(model, "column", None) for model in models if getattr(model, "asks_sensitive", False)]
     named = [column for column in asked if column is not None]
     return tuple(dict.fromkeys([*named, *(SENSITIVE_NAMES if None in asked else ())]))
@@ -176,7 +176,7 @@ def for_all(check: Callable[[Any], None], strategy: SearchStrategy[Any], example
 
 
 def _strategy_of(draw_one: Callable[..., Any], *arguments: object) -> SearchStrategy[Any]:
-    """Give the strategy that draws by this function, after ``draw`` with these arguments."""
+    """Return the strategy that draws by this function, after ``draw`` with these arguments."""
     _hypothesis()
     made: SearchStrategy[Any] = _composite(draw_one)(*arguments)
     return made

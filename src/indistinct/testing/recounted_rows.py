@@ -28,7 +28,7 @@ def released_rows(recoding: Recoding) -> Released:
 
 
 def fingerprint(recoding: Recoding) -> object:
-    """Give what must be the same when an algorithm answers twice."""
+    """Return what must be the same when an algorithm answers twice."""
     if isinstance(recoding, FullDomainRecoding):
         return recoding.node, recoding.suppressed_rows
     pieces = recoding.as_pieces()
@@ -97,7 +97,7 @@ def _full_domain_rows(recoding: FullDomainRecoding) -> Released:
 
 
 def _sensitive_texts(frequencies: FrequencyList) -> list[Texts]:
-    """Give the sensitive values of each entry."""
+    """Return the sensitive values of each entry."""
     columns = [
         [column.values[code] for code in frequencies.entries.codes[name].tolist()]
         for name, column in frequencies.sensitive.items()
@@ -128,7 +128,9 @@ def recount(task: Task, recoding: Recoding, released: Released) -> None:
 
 
 def _groups_over(released: Released, positions: Sequence[int], frequencies: FrequencyList) -> Groups:
-    """Give the groups of released rows over the columns at these positions, with tallies of their sensitive values."""
+    """Return the groups of released rows over the columns at these positions, with tallies of their sensitive
+    values.
+    """
     sizes = sizes_over(released, positions)
     number = {labels: group for group, labels in enumerate(sizes)}
     group_of = np.array([number[tuple(labels[position] for position in positions)] for labels, _ in released])
@@ -141,7 +143,7 @@ def _groups_over(released: Released, positions: Sequence[int], frequencies: Freq
 
 
 def _labels(frequencies: FrequencyList, node: Node, values: list[int]) -> tuple[str | None, ...]:
-    """Give the labels at a node of a tuple of value codes."""
+    """Return the labels at a node of a tuple of value codes."""
     return tuple(
         hierarchy.labels[level][int(hierarchy.maps[level][value])]
         for hierarchy, level, value in zip(frequencies.hierarchies, node, values, strict=True)

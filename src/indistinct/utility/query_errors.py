@@ -37,7 +37,7 @@ class QueryErrors:
         return tuple(self.estimates)
 
     def relative(self, estimator: str) -> FloatArray:
-        """Give the relative error of every query: the distance to the actual count, in actual counts."""
+        """Return the relative error of every query: the distance to the actual count, in actual counts."""
         if estimator not in self.estimates:
             raise PolicyError(f"estimator: there is no {estimator!r}; this release has {' and '.join(self.estimates)}")
         return np.abs(self.actual - self.estimates[estimator]) / self.actual
@@ -53,7 +53,7 @@ class QueryErrors:
         return {estimator: float(np.median(self.relative(estimator))) for estimator in self.estimates}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the averages and medians as JSON takes them."""
+        """Return the averages and medians as JSON takes them."""
         return {"queries": len(self.actual), "average": self.average, "median": self.median}
 
     def __repr__(self) -> str:

@@ -33,19 +33,19 @@ class CoveredLabels:
 
     @classmethod
     def of(cls, covered: Sequence[IntArray]) -> CoveredLabels:
-        """Give the labels that cover these values each."""
+        """Return the labels that cover these values each."""
         sizes = np.array([len(own) for own in covered], np.int64)
         flat = np.concatenate([*covered, np.zeros(0, np.int64)]).astype(np.int64)
         return cls(np.repeat(np.arange(len(covered)), sizes), flat, sizes)
 
     @classmethod
     def same(cls, labels: Sequence[str | None], values: Sequence[str | None]) -> CoveredLabels:
-        """Give labels that are values themselves; one that the original does not have covers nothing."""
+        """Return labels that are values themselves; one that the original does not have covers nothing."""
         code_of = {value: code for code, value in enumerate(values)}
         return cls.of([np.array([code_of[label]] if label in code_of else [], np.int64) for label in labels])
 
     def shares(self, chosen: BoolArray) -> FloatArray:
-        """Give the share of each label's values that is chosen."""
+        """Return the share of each label's values that is chosen."""
         found = np.bincount(self.label_of, chosen[self.value_of], len(self.sizes))
         return np.asarray(found / np.maximum(self.sizes, 1), np.float64)
 
@@ -61,7 +61,7 @@ class CountedTable:
     """The names of the classes, if the table has any."""
 
     def matching(self, query: Named) -> FloatArray:
-        """Give the share of each entry's rows that a query matches if labels are spread evenly; 0 if it cannot."""
+        """Return the share of each entry's rows that a query matches if labels are spread evenly; 0 if it cannot."""
         shares: FloatArray = np.ones(len(self.counts))
         for name, chosen in query.items():
             shares *= self.labels[name].shares(chosen).take(self.codes[name])
@@ -76,7 +76,7 @@ class OneTableEstimates:
     estimators = ONE_TABLE
 
     def estimates(self, query: Named) -> tuple[float, float]:
-        """Give the answers to a query: spread evenly, and whatever could match."""
+        """Return the answers to a query: spread evenly, and whatever could match."""
         shares, rows = self.table.matching(query), self.table.counts
         return float((rows * shares).sum()), float(rows[shares > 0].sum())
 
@@ -106,7 +106,7 @@ class TwoTablesEstimates:
         return cls(quasi, sensitive, column, (first, second), np.maximum(sizes, 1))
 
     def estimates(self, query: Named) -> tuple[float, float]:
-        """Give the answers to a query: spread evenly, and whatever could match."""
+        """Return the answers to a query: spread evenly, and whatever could match."""
         about_quasi = {name: chosen for name, chosen in query.items() if name != self.column}
         people = self.quasi.counts * self.quasi.matching(about_quasi)
         values = self.sensitive.counts * self.sensitive.matching({self.column: query[self.column]})

@@ -86,7 +86,7 @@ class Workload:
         )
 
     def predicate_sizes(self) -> dict[str, int]:
-        """Give how many values a predicate on each column names: the paper's b."""
+        """Return how many values a predicate on each column names: the paper's b."""
         return _sizes(self.domains, self.dimensions + (self.sensitive is not None), self.selectivity)
 
     def describe(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Workload:
     def _blank_rows(
         self, texts: Mapping[str, Sequence[str | None]], codes: Mapping[str, IntArray], entries: int
     ) -> BoolArray:
-        """Tell which entries are rows that were suppressed and left blank."""
+        """Return which entries are rows that were suppressed and left blank."""
         is_blank = np.full(entries, self.policy.suppressed_rows == "blank")
         for name in self.policy.quasi:
             if name in codes:
@@ -234,7 +234,7 @@ def queries(
 
 
 def predicate_size(values: int, predicates: int, selectivity: float) -> int:
-    """Give how many of a column's values a predicate names, in a query of so many predicates.
+    """Return how many of a column's values a predicate names, in a query of so many predicates.
 
     >>> [predicate_size(values, 5, 0.05) for values in (74, 16, 2)]
     [41, 9, 2]
@@ -311,7 +311,7 @@ def _draw_query(
 
 
 def _values_covered(label: str | None, domain: CompiledHierarchy, covers: Covers) -> IntArray:
-    """Give the codes of the values that a released cell may stand for."""
+    """Return the codes of the values that a released cell may stand for."""
     if label is None and domain.values[-1] is None:  # a missing value has the last code
         return np.array([len(domain.values) - 1])
     return covers.of(label)

@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
 
 
 def as_parquet(source: Path) -> Path:
-    """Give the table as a Parquet file beside it, with numbers as numbers; to be removed again."""
+    """Return the table as a Parquet file beside it, with numbers as numbers; to be removed again."""
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -56,7 +56,7 @@ def as_parquet(source: Path) -> Path:
 
 
 def described(release: ix.Release) -> dict[str, Any]:
-    """Give what the release says of itself and its recount."""
+    """Return what the release says of itself and its recount."""
     return {
         "node": None if release.node is None else dict(release.node),
         "suppressed": release.suppressed,

@@ -77,7 +77,7 @@ class Step:
 
 
 def start(entries: Entries) -> Chains:
-    """Give the chains of one release."""
+    """Return the chains of one release."""
     return Chains(np.arange(len(entries.counts))[:, None], entries.labels, entries.values)
 
 
@@ -137,7 +137,7 @@ def extend(
 def consistent_pairs(
     labels: IntArray, values: IntArray, entries: Entries, vocabularies: Sequence[Vocabulary], blocks: Sequence[IntArray]
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-    """Give the pairs of rows and entries that can be the same people's, and what their labels have in common.
+    """Return the pairs of rows and entries that can be the same people's, and what their labels have in common.
 
     Only pairs with the same values that link, and labels of the same blocks, are looked at.
     """
@@ -157,12 +157,12 @@ def consistent_pairs(
 
 
 def pair_numbers(left: IntArray, right: IntArray, rights: int) -> IntArray:
-    """Give one number for each pair."""
+    """Return one number for each pair."""
     return left * rights + right
 
 
 def is_among(numbers: IntArray, ascending: IntArray) -> BoolArray:
-    """Tell which numbers are among some ascending ones."""
+    """Return which numbers are among some ascending ones."""
     if not len(ascending):
         return np.zeros(len(numbers), np.bool_)
     places = np.minimum(np.searchsorted(ascending, numbers), len(ascending) - 1)
@@ -184,7 +184,7 @@ def number_combinations(columns: Sequence[IntArray], rows: int) -> IntArray:
 
 
 def distinct(numbers: IntArray) -> IntArray:
-    """Give each number once, ascending; for many numbers sorting is quicker than the hash table of ``np.unique``."""
+    """Return each number once, ascending; for many numbers sorting is quicker than the hash table of ``np.unique``."""
     ordered = np.sort(numbers)
     is_first = np.ones(len(ordered), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -200,7 +200,7 @@ def _ranks(numbers: IntArray) -> IntArray:
 
 
 def _chains_that_end(chains: Chains, left: IntArray, releases: Sequence[Entries]) -> IntArray:
-    """Give the chains with a member that is in none of those that go on."""
+    """Return the chains with a member that is in none of those that go on."""
     is_ended = np.zeros(len(chains), np.bool_)
     for position, members in enumerate(chains.members.T):
         goes_on = np.zeros(len(releases[position].counts) + 1, np.bool_)
@@ -211,14 +211,14 @@ def _chains_that_end(chains: Chains, left: IntArray, releases: Sequence[Entries]
 
 
 def _others(numbers: IntArray, size: int) -> IntArray:
-    """Give the numbers below a size that are not among some."""
+    """Return the numbers below a size that are not among some."""
     is_other = np.ones(size, np.bool_)
     is_other[numbers] = False
     return np.flatnonzero(is_other)
 
 
 def _rows_of(chains: Chains, releases: Sequence[Entries]) -> IntArray:
-    """Give the most people that each chain can have: the fewest rows of its members."""
+    """Return the most people that each chain can have: the fewest rows of its members."""
     fewest = np.full(len(chains), np.iinfo(np.int64).max)
     for position, entries in enumerate(releases[: chains.members.shape[1]]):
         rows = np.append(entries.counts, np.iinfo(np.int64).max)  # the last one is for ABSENT
@@ -227,7 +227,7 @@ def _rows_of(chains: Chains, releases: Sequence[Entries]) -> IntArray:
 
 
 def _number_of_pairs(values: IntArray, weights: IntArray, entries: Entries) -> int:
-    """Give how many pairs of rows have the same values that link."""
+    """Return how many pairs of rows have the same values that link."""
     size = int(max(values.max(initial=0), entries.values.max(initial=0))) + 1
     ours = np.bincount(values, weights, size).astype(np.int64)
     theirs = np.bincount(entries.values, entries.counts, size).astype(np.int64)
@@ -246,7 +246,7 @@ def _keys(
 
 
 def _candidates(keys: tuple[IntArray, IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
-    """Give all pairs with the same key, some at a time."""
+    """Return all pairs with the same key, some at a time."""
     ours, theirs = keys
     order = np.argsort(theirs, kind="stable")
     ordered = theirs[order]
@@ -282,7 +282,7 @@ class _Meets:
         self._table = np.full(size, NOT_YET) if size <= DENSE else None
 
     def of(self, left: IntArray, right: IntArray) -> IntArray:
-        """Give the code of what the labels of each pair have in common, DISJOINT for nothing."""
+        """Return the code of what the labels of each pair have in common, DISJOINT for nothing."""
         pairs = self._our_places[left] * len(self._their_codes) + self._their_places[right]
         if self._table is None:
             once, places = np.unique(pairs, return_inverse=True)

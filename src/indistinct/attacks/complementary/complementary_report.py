@@ -68,7 +68,7 @@ class LinkedTuple:
         return f"At most {counted(self.rows, 'row has', 'rows have')} {cells}{certainty} ({origins})."
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the finding as JSON takes it."""
+        """Return the finding as JSON takes it."""
         return {**asdict(self), "absent": list(self.absent), "sources": [asdict(one) for one in self.sources]} | {
             "sentence": self.sentence
         }
@@ -154,7 +154,7 @@ class ComplementaryReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             "k": self.k,
             "on": list(self.on),

@@ -122,13 +122,13 @@ class JoinedCrowds:
         return Crowds(tuples, parts, rows, rows_of_parts, is_linked)
 
     def _absent_parts(self, crowds: Crowds, k: int) -> IntArray:
-        """Give the crowds of fewer than k that are missing from some release."""
+        """Return the crowds of fewer than k that are missing from some release."""
         is_missing = np.zeros(len(crowds.rows_of_parts), np.bool_)
         is_missing[crowds.parts[(self.chains.members == ABSENT).any(axis=1)]] = True
         return np.flatnonzero(is_missing & (crowds.rows_of_parts < k))
 
     def _is_certain(self, crowds: Crowds) -> BoolArray:
-        """Tell which combinations somebody has: an entry that stands in all releases leads nowhere else."""
+        """Return which combinations somebody has: an entry that stands in all releases leads nowhere else."""
         certain = np.zeros(len(crowds.rows), np.bool_)
         size = max(1, len(crowds.rows))
         is_everywhere = (self.chains.members != ABSENT).all(axis=1)
@@ -142,7 +142,7 @@ class JoinedCrowds:
         return certain
 
     def _rows_at_risk(self, is_small: BoolArray) -> tuple[int, int]:
-        """Give the rows of the last release that belong to small crowds in any case, and that may belong to one."""
+        """Return the rows of the last release that belong to small crowds in any case, and that may belong to one."""
         members, counts = self.chains.members[:, -1], self.joined.entries[-1].counts
         here = members != ABSENT
         number = np.bincount(members[here], minlength=len(counts))
@@ -173,7 +173,7 @@ class JoinedCrowds:
         return {joined.columns[one]: joined.vocabularies[one].names[codes[one]] for one in columns}
 
     def _sources(self, where: IntArray, columns: Sequence[int]) -> tuple[Source, ...]:
-        """Give the labels under which the rows of some chains were released, the most frequent first."""
+        """Return the labels under which the rows of some chains were released, the most frequent first."""
         found = []
         for position, (name, entries) in enumerate(zip(self.joined.names, self.joined.entries, strict=True)):
             members = np.unique(self.chains.members[where, position])
@@ -206,7 +206,7 @@ class JoinedCrowds:
 
 
 def _any_of(groups: IntArray, numbers: IntArray, size: int) -> IntArray:
-    """Give for each group the number that all its members have."""
+    """Return for each group the number that all its members have."""
     found = np.zeros(size, np.int64)
     found[groups] = numbers
     return found

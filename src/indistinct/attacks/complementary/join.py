@@ -81,7 +81,7 @@ def _attack(joined: JoinedReleases, k: int | None, is_one_to_one: bool, most: in
 
 
 def _rule_out(joined: JoinedReleases, is_asked: bool) -> tuple[dict[tuple[int, int], IntArray], BoolArray, list[str]]:
-    """Give pairs that are ruled out for each two releases, and whether all people of one are in another."""
+    """Return pairs that are ruled out for each two releases, and whether all people of one are in another."""
     import numpy as np
 
     from indistinct.attacks.complementary.chains import pair_numbers
@@ -116,7 +116,7 @@ def _rule_out(joined: JoinedReleases, is_asked: bool) -> tuple[dict[tuple[int, i
 def _pairs(
     joined: JoinedReleases, earlier: int, later: int, blocks: Sequence[IntArray]
 ) -> tuple[IntArray, IntArray] | None:
-    """Give the consistent pairs of entries of two releases; None if they are too many to match."""
+    """Return the consistent pairs of entries of two releases; None if they are too many to match."""
     import numpy as np
 
     from indistinct.attacks.complementary.chains import consistent_pairs

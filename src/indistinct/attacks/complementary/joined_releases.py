@@ -87,7 +87,7 @@ class JoinedReleases:
         return cls(names, tuple(policies), columns, links, vocabularies, entries, (*people_notes(*policies), *notes))
 
     def requirements(self, k: int | None) -> dict[tuple[int, ...], int]:
-        """Give the positions of the columns of each quasi-identifier, and the k that it must have."""
+        """Return the positions of the columns of each quasi-identifier, and the k that it must have."""
         wanted: dict[tuple[int, ...], int] = {}
         for policy in self.policies:
             for columns, model in policy.judged_sets():
@@ -105,7 +105,7 @@ def _links(
     shapes: Sequence[Sequence[str]],
     policies: Sequence[Policy],
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Give the columns that link, and say which ones cannot."""
+    """Return the columns that link, and say which ones cannot."""
     if isinstance(on, str):
         raise PolicyError("on: must list columns")
     mistakes = [
@@ -139,7 +139,7 @@ def _links(
 
 
 def _recoding(policy: Policy, name: str) -> str:
-    """Give what tells how a column was recoded; nothing for one that was released as it is."""
+    """Return what tells how a column was recoded; nothing for one that was released as it is."""
     column = policy.columns.get(name)
     return "" if column is None or column.recode is None else f"{column.recode.digest()} {column.recode_level}"
 
@@ -158,7 +158,7 @@ def _count_release(
 
 
 def rows_in_order(rows: Rows, names: Sequence[str]) -> tuple[Codes, list[Any]]:
-    """Give the distinct cells of some columns, by code point and missing last, and the codes of the rows in order."""
+    """Return the distinct cells of some columns, by code point and missing last, and the codes of the rows in order."""
     values, codes = {}, []
     for name in names:
         column = rows.texts([name]).read_all()[name].combine_chunks().dictionary_encode("encode")
@@ -178,7 +178,7 @@ def _codes_of(held: CountedRelease, name: str) -> IntArray:
 def _label_codes(
     names: Sequence[str], columns: Sequence[str], policies: Sequence[Policy], held: Sequence[CountedRelease]
 ) -> tuple[tuple[Vocabulary, ...], list[IntArray]]:
-    """Give each column's vocabulary, and the codes of its labels in each release."""
+    """Return each column's vocabulary, and the codes of its labels in each release."""
     vocabularies, mistakes = [], []
     coded: list[list[IntArray]] = [[] for _ in held]
     for name in columns:
@@ -220,7 +220,7 @@ def _label_codes(
 
 
 def _reader(name: str, policy: Policy, described: Column, said: Mapping[str, Any], longest: int) -> Reader:
-    """Give what reads a column of a release; where it is no quasi column it was released as it is."""
+    """Return what reads a column of a release; where it is no quasi column it was released as it is."""
     is_quasi = name in policy.quasi
     column = policy.columns[name] if is_quasi else replace(described, missing="value")
     algorithm = algorithm_that_made(said.get("algorithm", policy.algorithm), policy)
@@ -231,7 +231,7 @@ def _reader(name: str, policy: Policy, described: Column, said: Mapping[str, Any
 
 
 def _link_codes(links: Sequence[str], held: Sequence[CountedRelease]) -> list[IntArray]:
-    """Give the number of each entry's combination of values that link, the same in all releases."""
+    """Return the number of each entry's combination of values that link, the same in all releases."""
     sizes = [len(one.counts.counts) for one in held]
     columns = []
     for name in links:

@@ -61,11 +61,11 @@ def one_to_one(left: IntArray, right: IntArray, counts: tuple[IntArray, IntArray
 
 
 def _starts(numbers: IntArray, size: int) -> IntArray:
-    """Give where the entries of each number start when they are sorted by it."""
+    """Return where the entries of each number start when they are sorted by it."""
     return np.append(0, np.cumsum(np.bincount(numbers, minlength=size))).astype(np.int64)
 
 
 def _between(source: IntArray | int, target: IntArray | int) -> tuple[IntArray, IntArray]:
-    """Give the arcs between one node and some others."""
+    """Return the arcs between one node and some others."""
     one, other = np.broadcast_arrays(np.asarray(source, np.int64), np.asarray(target, np.int64))
     return one, other

@@ -13,7 +13,7 @@ NOBODY = -1
 
 @kernel(allocates=True)
 def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, back: Array, room: Array) -> Array:
-    """Give how many rows of each pair are paired off, so that as many as possible are in all.
+    """Return how many rows of each pair are paired off, so that as many as possible are in all.
 
     IN   starts       (lefts + 1,) int64: the pairs of each left entry
     IN   rights       (pairs,) int64: the right entry of each pair, in the order of their left entries

@@ -56,7 +56,7 @@ class DeFinettiReport(GuessReport):
 
 
 def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: Any, **reading: Any) -> DeFinettiReport:
-    """Give how often the sensitive value of a row of the quasi table is guessed right from both tables.
+    """Return how often the sensitive value of a row of the quasi table is guessed right from both tables.
 
     ``release`` is a Release of two tables, its folder, or ``{"quasi": …, "sensitive": …}``; ``original`` is the private
     table, which says who is right. ``reading`` goes to the engine.
@@ -112,7 +112,7 @@ def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: A
 
 
 def _truth(people: Cells, known: Cells, columns: Sequence[str], name: str) -> IntArray:
-    """Give the value of each distinct row of the quasi table, -1 where the original has several, or nobody."""
+    """Return the value of each distinct row of the quasi table, -1 where the original has several, or nobody."""
     import numpy as np
 
     cells = np.concatenate([np.stack([table.codes[column] for column in columns], axis=1) for table in (people, known)])
@@ -154,7 +154,7 @@ class _Pairs:
         return cls(learned, rows, value, np.asarray(classes).ravel(), wanted.astype(np.float64), number)
 
     def guess(self, columns: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Give the value that is guessed for each row, and the most frequent one of its class."""
+        """Return the value that is guessed for each row, and the most frequent one of its class."""
         import numpy as np
 
         from indistinct.attacks.guessing.known_cells import count_pairs
@@ -181,14 +181,14 @@ class _Pairs:
         return self._best(belief), self._best(begun)
 
     def _by_row(self, weights: FloatArray) -> FloatArray:
-        """Give weights so that those of each row add up to 1."""
+        """Return weights so that those of each row add up to 1."""
         import numpy as np
 
         found: FloatArray = weights / np.bincount(self.rows, weights, len(self.learned.known.counts))[self.rows]
         return found
 
     def _scale(self, score: FloatArray, counts: FloatArray) -> FloatArray:
-        """Give how likely each pair is: every row has one value, every value of a class its number of rows."""
+        """Return how likely each pair is: every row has one value, every value of a class its number of rows."""
         import numpy as np
 
         best = np.full(len(self.learned.known.counts), -np.inf)
@@ -200,7 +200,7 @@ class _Pairs:
         return belief
 
     def _best(self, belief: FloatArray) -> IntArray:
-        """Give the likeliest value of each row; of equals the first, by a number that has no meaning."""
+        """Return the likeliest value of each row; of equals the first, by a number that has no meaning."""
         import numpy as np
 
         order = np.lexsort((self.values, -np.round(belief, 9), self.rows))

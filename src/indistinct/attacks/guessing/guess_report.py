@@ -67,7 +67,7 @@ class Guess:
         return min(self.interval[0], self.interval[0] if self.baseline_interval is None else self.baseline_interval[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the rates as JSON takes them."""
+        """Return the rates as JSON takes them."""
         return {
             "what": self.what,
             "people": self.people,
@@ -97,7 +97,7 @@ class Guess:
 
 
 def points(share: float) -> str:
-    """Give a difference of rates in points of per cent.
+    """Return a difference of rates in points of per cent.
 
     >>> points(0.1234), points(-0.0004)
     ('+12.3', '-0.0')
@@ -155,7 +155,7 @@ class GuessReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             "attack": self.attack,
             "assumed": list(self.assumed),

@@ -74,7 +74,7 @@ def inference(
     known: Sequence[str] | None = None,
     **reading: Any,
 ) -> InferenceReport:
-    """Give how often sensitive values are guessed right from a release, and how often from other people.
+    """Return how often sensitive values are guessed right from a release, and how often from other people.
 
     ``release`` is a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or a released table of any kind.
     ``original`` is the private table; it says who is in the release, and whether a guess was right. ``control`` is a
@@ -144,7 +144,7 @@ class _Taught:
     """(labels, values): the released rows."""
 
     def of_people(self, codes: IntArray, values: IntArray, counts: IntArray) -> FloatArray:
-        """Give (labels, values) of other people, with the labels that the release has for such cells."""
+        """Return (labels, values) of other people, with the labels that the release has for such cells."""
         from indistinct.attacks.guessing.known_cells import count_pairs
 
         shape = (len(self.spread.widths), self.rows.shape[1])
@@ -195,7 +195,7 @@ class _Guesser:
 
 
 def _folds(inside: Cells, others: Sequence[Cells]) -> Iterator[tuple[IntArray, Cells]]:
-    """Give whom each control guesses about, as counts of the distinct people, and the people that teach it."""
+    """Return whom each control guesses about, as counts of the distinct people, and the people that teach it."""
     import numpy as np
 
     draw = np.random.default_rng(SEED)
@@ -207,5 +207,5 @@ def _folds(inside: Cells, others: Sequence[Cells]) -> Iterator[tuple[IntArray, C
 
 
 def _interval(table: IntArray) -> Interval:
-    """Give the interval of the difference between two guesses, by whether the one and the other were right."""
+    """Return the interval of the difference between two guesses, by whether the one and the other were right."""
     return paired_difference(int(table[1, 1]), int(table[1, 0]), int(table[0, 1]), int(table[0, 0]))

@@ -43,7 +43,7 @@ class Cells:
         return Cells(self.texts, codes, self.counts[chosen] if counts is None else counts)
 
     def table(self, name: str, other: str, weights: IntArray | None = None) -> Any:
-        """Give (values of a column, values of another): the rows that have both."""
+        """Return (values of a column, values of another): the rows that have both."""
         return count_pairs(
             self.codes[name],
             self.codes[other],
@@ -76,14 +76,14 @@ def people_of(table: Any, policy: Policy, names: Sequence[str], what: str, **rea
 
 
 def _cells(values: Mapping[str, Sequence[str | None]], counts: Counts, names: Sequence[str]) -> Cells:
-    """Give distinct rows in the order of their codes: however they were counted, whoever draws draws the same."""
+    """Return distinct rows in the order of their codes: however they were counted, whoever draws draws the same."""
     order = np.lexsort(counts.codes[::-1]) if counts.codes else np.arange(len(counts.counts))
     codes = {name: np.asarray(own, np.int64)[order] for name, own in zip(names, counts.codes, strict=True)}
     return Cells({name: tuple(values[name]) for name in names}, codes, np.asarray(counts.counts, np.int64)[order])
 
 
 def with_shared_texts(tables: Sequence[Cells], names: Sequence[str]) -> list[Cells]:
-    """Give tables with one code for each text of some columns."""
+    """Return tables with one code for each text of some columns."""
     texts = {name: tuple(dict.fromkeys(text for table in tables for text in table.texts[name])) for name in names}
     found = []
     for table in tables:
@@ -96,7 +96,7 @@ def with_shared_texts(tables: Sequence[Cells], names: Sequence[str]) -> list[Cel
 
 
 def coverages_of(policy: Policy, released: Cells, people: Cells, names: Sequence[str]) -> list[Coverage]:
-    """Give what the released labels cover of the values of people, column by column."""
+    """Return what the released labels cover of the values of people, column by column."""
     return [
         Coverage.of(hierarchy_of(policy, name), released.texts[name], people.texts[name], missing_fits=False)
         for name in names
@@ -115,7 +115,7 @@ def _small(codes: IntArray) -> Any:
 
 
 def guessable(policy: Policy, known: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Give the sensitive columns whose released cells are those of people, and notes on the others."""
+    """Return the sensitive columns whose released cells are those of people, and notes on the others."""
     names = [name for name in policy.with_role("sensitive") if name not in known]
     if unknown := [name for name in known if name not in policy.columns]:
         raise PolicyError([f"known: the policy has no column {name!r}" for name in unknown])

@@ -49,7 +49,7 @@ class LabelSpread:
         return cls(widths, starts, stops, scattered, covered)
 
     def spread(self, rows: FloatArray) -> FloatArray:
-        """Give (ranks, kinds) of the rows (labels, kinds): each label's rows in equal parts to its values."""
+        """Return (ranks, kinds) of the rows (labels, kinds): each label's rows in equal parts to its values."""
         density = rows / np.maximum(self.covered, 1.0)[:, None]
         steps = np.zeros((len(self.widths) + 1, rows.shape[1]))
         is_run = self.stops > self.starts
@@ -61,7 +61,7 @@ class LabelSpread:
         return np.maximum(found, 0.0) * self.widths[:, None]  # rounding may leave less than nothing
 
     def gather(self, people: FloatArray, rows: FloatArray) -> FloatArray:
-        """Give (labels, kinds): people of each rank (ranks, kinds) with the labels that the release has for them.
+        """Return (labels, kinds): people of each rank (ranks, kinds) with the labels that the release has for them.
 
         ``rows`` (labels,) are the released rows of each label. Where several labels cover a rank its people have them
         in the shares in which rows of the rank are expected to.

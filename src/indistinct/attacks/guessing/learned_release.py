@@ -52,12 +52,12 @@ class LearnedRelease:
         return LearnedRelease(self.known if self.is_apart else values, values, self.is_apart)
 
     def shares(self, name: str) -> FloatArray:
-        """Give the released rows of each value of a sensitive column."""
+        """Return the released rows of each value of a sensitive column."""
         found = np.bincount(self.values.codes[name], self.values.counts, len(self.values.texts[name]))
         return found.astype(np.float64)
 
     def beside(self, column: str, name: str) -> FloatArray:
-        """Give (labels of a known column, values of a sensitive one): the rows that have both, or may have."""
+        """Return (labels of a known column, values of a sensitive one): the rows that have both, or may have."""
         shape = (len(self.known.texts[column]), len(self.values.texts[name]))
         if not self.is_apart:
             return np.asarray(self.known.table(column, name), np.float64)

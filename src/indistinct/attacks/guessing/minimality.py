@@ -54,7 +54,7 @@ class MinimalityReport(GuessReport):
     """The firmest of these beliefs."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         own = {"groups": self.groups, "raised": self.raised, "highest": self.highest}
         return {**GuessReport.to_dict(self), **own}
 
@@ -62,7 +62,7 @@ class MinimalityReport(GuessReport):
 def minimality(
     release: Any, policy: Policy | str | os.PathLike[str], original: Any, **reading: Any
 ) -> MinimalityReport:
-    """Give how often sensitive values follow from why groups were not divided.
+    """Return how often sensitive values follow from why groups were not divided.
 
     ``release`` is a Release, a release folder or a released table of any kind, ``original`` the private table: its
     quasi cells are known to whoever attacks, its sensitive cells say who is right. ``reading`` goes to the engine.

@@ -45,14 +45,14 @@ class NaiveBayes:
         return cls(prior, tuple(given))
 
     def scores(self, ranks: Sequence[IntArray], people: int) -> FloatArray:
-        """Give (people, values): how well each value goes with what is known of each person."""
+        """Return (people, values): how well each value goes with what is known of each person."""
         found = np.repeat(self.prior[None, :], people, axis=0)
         for given, own in zip(self.given, ranks, strict=True):
             found += given[own]
         return found
 
     def guess(self, ranks: Sequence[IntArray], people: int) -> IntArray:
-        """Give the value that goes best with what is known of each person; of equals the more frequent one."""
+        """Return the value that goes best with what is known of each person; of equals the more frequent one."""
         order = np.argsort(-self.prior, kind="stable")
         step = max(1, AT_ONCE // max(1, len(self.prior)))
         found = [np.zeros(0, np.int64)]

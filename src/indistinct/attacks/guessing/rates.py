@@ -15,7 +15,7 @@ Interval = tuple[float, float]
 
 
 def wilson(right: int, tries: int) -> Interval:
-    """Give the 95 % interval of a rate, from 0 to 1; all of it where nothing was tried.
+    """Return the 95 % interval of a rate, from 0 to 1; all of it where nothing was tried.
 
     >>> tuple(round(end, 4) for end in wilson(56, 70))
     (0.6918, 0.877)
@@ -30,7 +30,7 @@ def wilson(right: int, tries: int) -> Interval:
 
 
 def difference(right: int, tries: int, other_right: int, other_tries: int) -> Interval:
-    """Give the 95 % interval of the difference between two rates of different people.
+    """Return the 95 % interval of the difference between two rates of different people.
 
     >>> tuple(round(end, 4) for end in difference(56, 70, 48, 80))
     (0.0524, 0.3339)
@@ -41,7 +41,7 @@ def difference(right: int, tries: int, other_right: int, other_tries: int) -> In
 
 
 def paired_difference(both: int, first: int, second: int, neither: int) -> Interval:
-    """Give the 95 % interval of the difference between two guesses about the same people.
+    """Return the 95 % interval of the difference between two guesses about the same people.
 
     ``first`` are people about whom only the first guess was right, ``second`` only the second.
 

@@ -64,7 +64,7 @@ def singling_out(
     tries: int = TRIES,
     **reading: Any,
 ) -> SinglingOutReport:
-    """Give how often a few cells of a released row fit exactly one person of the original.
+    """Return how often a few cells of a released row fit exactly one person of the original.
 
     ``control`` is a table of people who are not in the release, to whom the same descriptions are held; without it the
     control's descriptions take each cell from another released row. For each number of ``cells`` so many ``tries`` are

@@ -148,7 +148,7 @@ class UndividedGroups:
             self.beliefs.append((group, _marginals(world, weights, len(self.sensitive.counts))))
 
     def _failing(self, group: KnownGroup, worlds: IntArray, name: str) -> IntArray:
-        """Give for each world the rows of the parts that fail when a group is divided by a column."""
+        """Return for each world the rows of the parts that fail when a group is divided by a column."""
         if name not in group.parts:
             return np.zeros(len(worlds), np.int64)
         part = group.parts[name]
@@ -210,7 +210,7 @@ class _Fits:
         return cls(names, labels, tuples, coverages, found.people)
 
     def closed_groups(self) -> dict[int, IntArray]:
-        """Give the groups whose people are known, with their distinct people, ascending.
+        """Return the groups whose people are known, with their distinct people, ascending.
 
         If no more people fit a group than it has rows, all of them are in it, and in no other: those that are placed
         this way fit no further group. Small groups come first.
@@ -228,17 +228,17 @@ class _Fits:
         return {group: members for group, members in found.items() if sizes[group] > 1}
 
     def members(self, group: int) -> IntArray:
-        """Give the distinct people who fit a group, ascending; some may be placed in another."""
+        """Return the distinct people who fit a group, ascending; some may be placed in another."""
         labels = [int(self.labels.codes[name][group]) for name in self.names]
         return members_of(labels, _counts(self.tuples, self.names), self.coverages)
 
     def paths_of(self, policy: Policy, name: str) -> list[list[str | None] | None]:
-        """Give the labels of each value of a column."""
+        """Return the labels of each value of a column."""
         texts = self.tuples.texts[name]
         return climbed_labels(policy.columns[name].hierarchy, texts, texts)
 
     def parts(self, group: int, members: IntArray, climbed: Mapping[str, Any]) -> dict[str, IntArray]:
-        """Give by each column that could have been one level lower the part of each member, if there are several."""
+        """Return by each column that could have been one level lower the part of each member, if there are several."""
         found = {}
         for name in self.names:
             label = self.labels.texts[name][int(self.labels.codes[name][group])]
@@ -255,7 +255,7 @@ class _Fits:
 
 
 def _worlds(values: IntArray, draw: np.random.Generator, *, is_drawn: bool) -> IntArray:
-    """Give ways (worlds, rows) of handing out values to as many people: all, or some that are drawn."""
+    """Return ways (worlds, rows) of handing out values to as many people: all, or some that are drawn."""
     counts = np.unique(values, return_counts=True)[1]
     number = math.factorial(len(values)) if len(values) <= 20 else 0
     for count in counts.tolist():
@@ -266,7 +266,7 @@ def _worlds(values: IntArray, draw: np.random.Generator, *, is_drawn: bool) -> I
 
 
 def _arrangements(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Give every different order of some values."""
+    """Return every different order of some values."""
     if not values:
         yield ()
     for place, value in enumerate(values):
@@ -276,14 +276,14 @@ def _arrangements(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _together(fails: Sequence[IntArray], own: int, allowed: int) -> FloatArray:
-    """Give for each world of a group how likely more rows fail than are allowed, with what fails in all others."""
+    """Return for each world of a group how likely more rows fail than are allowed, with what fails in all others."""
     others = np.sort(sum(fails) - fails[own])
     needed = allowed - fails[own]
     return 1 - np.searchsorted(others, needed, "right") / len(others)
 
 
 def _marginals(worlds: IntArray, weights: FloatArray, number: int) -> FloatArray:
-    """Give (people, sensitive rows): how likely each has each, by worlds of these weights."""
+    """Return (people, sensitive rows): how likely each has each, by worlds of these weights."""
     people = worlds.shape[1]
     where = np.arange(people)[None, :] * number + worlds
     found: FloatArray = np.bincount(where.ravel(), np.repeat(weights, people), people * number).astype(np.float64)
@@ -296,7 +296,7 @@ def _counts(cells: Cells, names: Sequence[str]) -> Counts:
 
 
 def _distinct(cells: Cells, names: Sequence[str]) -> tuple[Cells, IntArray]:
-    """Give the distinct rows by some columns, and which of them each row is."""
+    """Return the distinct rows by some columns, and which of them each row is."""
     stacked = np.stack([cells.codes[name] for name in names], axis=1)
     found, which = np.unique(stacked, axis=0, return_inverse=True)
     which = np.asarray(which).ravel()
@@ -306,13 +306,13 @@ def _distinct(cells: Cells, names: Sequence[str]) -> tuple[Cells, IntArray]:
 
 
 def _by_number(numbers: IntArray, most: int) -> list[NDArray[np.int64]]:
-    """Give the places of each number."""
+    """Return the places of each number."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.cumsum(np.bincount(numbers, minlength=most))[:-1])
 
 
 def _is_full_domain(policy: Policy, labels: Cells, tuples: Cells) -> bool:
-    """Tell whether each column of a table without a manifest has labels of one level."""
+    """Return whether each column of a table without a manifest has labels of one level."""
     for name in labels.texts:
         paths = climbed_labels(policy.columns[name].hierarchy, tuples.texts[name], tuples.texts[name])
         known = [path for path in paths if path is not None]

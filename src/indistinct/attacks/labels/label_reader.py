@@ -48,7 +48,7 @@ class Reader:
         self._length = getattr(self._hierarchy, "length", None) or longest
 
     def read(self, label: Label) -> Meaning | None:
-        """Give what a released cell stands for; None if it is no label of the hierarchy."""
+        """Return what a released cell stands for; None if it is no label of the hierarchy."""
         if label is None or label in self._missing_codes:
             return EVERYTHING if self._is_blank_everything else MISSING
         hierarchy = self._hierarchy
@@ -72,7 +72,7 @@ class Reader:
         return Meaning(Texts(frozenset([label])))
 
     def _code(self, hierarchy: Catalogued, label: str) -> Meaning | None:
-        """Give what a known code, or a label above codes, stands for; on several levels it is that of most codes."""
+        """Return what a known code, or a label above codes, stands for; on several levels it is that of most codes."""
         places = hierarchy.standing(label)
         if self._level is not None:
             asked = [hierarchy.all_levels.index(name) for name in hierarchy.levels[: self._level][-1:]]
@@ -96,7 +96,7 @@ class Reader:
         return keys[0].toordinal() if isinstance(keys[0], date) else keys[0]
 
     def _top(self) -> str | None:
-        """Give the label that covers everything, if there is one."""
+        """Return the label that covers everything, if there is one."""
         hierarchy = self._hierarchy
         if isinstance(hierarchy, Listed) and hierarchy.top is None and len(hierarchy.rows[0]) > 1:
             last = {row[-1] for row in hierarchy.rows}
@@ -118,7 +118,7 @@ class Reader:
         return Meaning(Texts(inside), cover.or_missing) if inside else None
 
     def _cover(self, cover: Cover) -> Meaning | None:
-        """Give what a range or a set stands for; None if the ends of a range have no order."""
+        """Return what a range or a set stands for; None if the ends of a range have no order."""
         if not cover.is_range:
             if isinstance(self._hierarchy, Intervals | Rounding | TopBottom | Dates):
                 return self._cover_of_numbers(cover)
@@ -129,7 +129,7 @@ class Reader:
         return Meaning(Span((min(ends), 0), (max(ends), 1)), cover.or_missing)
 
     def _cover_of_numbers(self, cover: Cover) -> Meaning | None:
-        """Give a set of numbers as the span around them, which may be wider than the set."""
+        """Return a set of numbers as the span around them, which may be wider than the set."""
         return self._cover(Cover(cover.values, is_range=True, or_missing=cover.or_missing))
 
     def _number(self, label: str) -> Meaning | None:
@@ -147,7 +147,7 @@ class Reader:
         return None if cover is None else self._cover(cover)
 
     def _read_rounded(self, hierarchy: Rounding, number: Decimal) -> Span:
-        """Give the numbers that are rounded to a number, on the highest level on which it can stand."""
+        """Return the numbers that are rounded to a number, on the highest level on which it can stand."""
         with localcontext(EXACT):
             possible = [level for level, unit in enumerate(hierarchy.units, 1) if number % unit == 0]
             level = max(possible, default=0) if self._level is None else self._level
@@ -177,7 +177,7 @@ def _holds_text(meaning: Meaning, text: str, number_of: Callable[[str], Any]) ->
 
 
 def _next_multiple(number: Decimal, unit: Decimal) -> Decimal:
-    """Give the lowest multiple of a unit that is not below a number."""
+    """Return the lowest multiple of a unit that is not below a number."""
     rest = number % unit  # it has the sign of the number
     return number - rest + (unit if rest > 0 else 0)
 
@@ -185,7 +185,7 @@ def _next_multiple(number: Decimal, unit: Decimal) -> Decimal:
 def _days(
     year: int | None, last_year: int | None, quarter: int | None, month: int | None, day: int | None
 ) -> tuple[int, int] | None:
-    """Give the first and the last day that a label of dates names.
+    """Return the first and the last day that a label of dates names.
 
     >>> _days(1964, None, None, 2, None) == (date(1964, 2, 1).toordinal(), date(1964, 2, 29).toordinal())
     True

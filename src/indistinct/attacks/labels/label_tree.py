@@ -70,17 +70,17 @@ class LabelTree:
         return isinstance(self._hierarchy, Prefix | Suppress)
 
     def levels_of(self, label: Label) -> frozenset[int]:
-        """Give the levels on which a text can stand; none if it is no label of the hierarchy."""
+        """Return the levels on which a text can stand; none if it is no label of the hierarchy."""
         if label not in self._levels:
             self._levels[label] = frozenset(self._find_levels(label))
         return self._levels[label]
 
     def lowest_level(self, label: Label) -> int:
-        """Give the lowest level on which a text can stand; 0 if it may be a value."""
+        """Return the lowest level on which a text can stand; 0 if it may be a value."""
         return min(self.levels_of(label), default=0)
 
     def below(self, level: int, label: Label) -> Labels | None:
-        """Give the labels one level below a label; None where they cannot be listed.
+        """Return the labels one level below a label; None where they cannot be listed.
 
         >>> from indistinct.hierarchy import intervals
         >>> LabelTree(Column("quasi", intervals(5, 10))).below(2, "30-39")
@@ -91,12 +91,14 @@ class LabelTree:
         return self._below[level, label]
 
     def is_ambiguous(self, label: Label) -> bool:
-        """Tell whether a text names different sets of values on different levels."""
+        """Return whether a text names different sets of values on different levels."""
         levels = self.levels_of(label)
         return len(levels) > 1 and len({self._values_under(level, label) for level in levels}) > 1
 
     def values_under(self, label: Label) -> frozenset[Label]:
-        """Give the values under a label of a listed hierarchy, on whichever level it stands; none if it is no label."""
+        """Return the values under a label of a listed hierarchy, on whichever level it stands; none if it is no
+        label.
+        """
         return frozenset(value for level in self.levels_of(label) for value in self._values_under(level, label))
 
     def _find_levels(self, label: Label) -> Iterator[int]:
@@ -117,7 +119,7 @@ class LabelTree:
             yield from self._computed_levels(label)
 
     def _computed_levels(self, label: str) -> Iterator[int]:
-        """Give the levels of a label that is computed from numbers or dates."""
+        """Return the levels of a label that is computed from numbers or dates."""
         hierarchy, highest = self._hierarchy, self.height - (self._hierarchy.top is not None)
         is_value = False
         with suppress(HierarchyError):
@@ -167,7 +169,7 @@ class LabelTree:
         return levels
 
     def _values_under(self, level: int, label: Label) -> frozenset[Label]:
-        """Give the values under a label; the text of a computed label says itself which they are."""
+        """Return the values under a label; the text of a computed label says itself which they are."""
         labels = {label}
         if isinstance(self._hierarchy, Listed):
             for above in range(level, 0, -1):
@@ -175,7 +177,7 @@ class LabelTree:
         return frozenset(labels)
 
     def _samples(self, level: int, label: Label) -> Sequence[str] | None:
-        """Give a value of every label on the level below that lies under a label, None for the top.
+        """Return a value of every label on the level below that lies under a label, None for the top.
 
         None if there is no end of them. Some may lie beside the label.
         """
@@ -187,7 +189,7 @@ class LabelTree:
         return None
 
     def _climb(self, values: Sequence[str]) -> list[list[Label]]:
-        """Give the labels of values that were made up here; dates are then written in the ISO way."""
+        """Return the labels of values that were made up here; dates are then written in the ISO way."""
         hierarchy = self._hierarchy
         if isinstance(hierarchy, Dates):
             hierarchy = dates(*hierarchy.levels, top=hierarchy.top)
@@ -195,7 +197,7 @@ class LabelTree:
 
 
 def _levels_of_prefix(hierarchy: Prefix, label: str) -> Iterator[int]:
-    """Give the level of a masked text by the number of masks at its end."""
+    """Return the level of a masked text by the number of masks at its end."""
     masks = len(label) - len(label.rstrip(hierarchy.mask))
     if not masks:
         yield 0
@@ -208,7 +210,7 @@ def _levels_of_prefix(hierarchy: Prefix, label: str) -> Iterator[int]:
 
 
 def _levels_of_code(hierarchy: Catalogued, label: str) -> Iterator[int]:
-    """Give the levels of a known code, and of a label above codes."""
+    """Return the levels of a known code, and of a label above codes."""
     if hierarchy.path(label) is not None:
         yield 0
     places = hierarchy.standing(label)
@@ -232,7 +234,7 @@ def interval_edges(label: str) -> tuple[Decimal | None, Decimal | None]:
 
 
 def _number_inside(label: str) -> list[str]:
-    """Give a number that lies in an interval; none if the text is no interval."""
+    """Return a number that lies in an interval; none if the text is no interval."""
     start, end = interval_edges(label)
     if start is None and end is not None:
         with localcontext(EXACT):
@@ -241,7 +243,7 @@ def _number_inside(label: str) -> list[str]:
 
 
 def _whole_numbers(hierarchy: Intervals, label: str) -> Labels | None:
-    """Give the values of an interval of whole numbers."""
+    """Return the values of an interval of whole numbers."""
     start, end = interval_edges(label)
     if not hierarchy.is_whole or start is None or end is None or end - start > MOST_LISTED:
         return None
@@ -251,7 +253,7 @@ def _whole_numbers(hierarchy: Intervals, label: str) -> Labels | None:
 def _numbers_within(
     hierarchy: Intervals, level: int, start: Decimal | None, end: Decimal | None
 ) -> Sequence[str] | None:
-    """Give a number from each interval of a level between two edges; None if they are too many."""
+    """Return a number from each interval of a level between two edges; None if they are too many."""
     widths = hierarchy.widths[level - 1]
     points = {bound for bound in (hierarchy.low, hierarchy.high) if bound is not None}
     with localcontext(EXACT):
@@ -269,7 +271,7 @@ def _numbers_within(
 
 
 def _boundaries(first: Decimal, last: Decimal, width: Decimal, origin: Decimal) -> Iterator[Decimal]:
-    """Give a number, and from there on every boundary of intervals of one width before another number."""
+    """Return a number, and from there on every boundary of intervals of one width before another number."""
     yield first
     boundary = first - (first - origin) % width
     while boundary < last:
@@ -279,7 +281,7 @@ def _boundaries(first: Decimal, last: Decimal, width: Decimal, origin: Decimal) 
 
 
 def _days_within(label: str, is_daily: bool) -> Sequence[str] | None:
-    """Give the first day of each month, or every day, of the years that a label names; None if they are too many."""
+    """Return the first day of each month, or every day, of the years that a label names; None if they are too many."""
     found = YEARS.match(label)
     if found is None:
         return None

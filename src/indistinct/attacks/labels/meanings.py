@@ -38,7 +38,7 @@ class Span:
     high: Edge | None
 
     def holds(self, number: Any) -> bool:
-        """Tell whether a number lies between the edges."""
+        """Return whether a number lies between the edges."""
         return (self.low is None or self.low <= (number, 0)) and (self.high is None or (number, 1) <= self.high)
 
 
@@ -50,7 +50,7 @@ class Beginning:
     kept: int
 
     def holds(self, text: str) -> bool:
-        """Tell whether a text begins so."""
+        """Return whether a text begins so."""
         return text[: self.kept] == self.head
 
 
@@ -65,11 +65,11 @@ class Branch:
     hierarchy: Catalogued = field(compare=False)
 
     def holds(self, text: str) -> bool:
-        """Tell whether a text is such a code."""
+        """Return whether a text is such a code."""
         return self.above(text, self.place) == self.label
 
     def above(self, text: str, place: int) -> str | None:
-        """Give the label of a code on a level."""
+        """Return the label of a code on a level."""
         path = self.hierarchy.path(text)
         return None if path is None else path[place]
 
@@ -95,7 +95,7 @@ MISSING = Meaning(None, or_missing=True)
 
 
 def common(one: Meaning, other: Meaning, number_of: Callable[[str], Any] = read_number) -> Meaning | None:
-    """Give what two labels have in common, None if nothing; ``number_of`` reads a text as spans count it.
+    """Return what two labels have in common, None if nothing; ``number_of`` reads a text as spans count it.
 
     >>> common(Meaning(Texts(frozenset("ab"))), Meaning(Texts(frozenset("bc"))))
     Meaning(body=Texts(values=frozenset({'b'})), or_missing=False)
@@ -133,7 +133,7 @@ def _common_body(one: Body, other: Body, number_of: Callable[[str], Any]) -> Bod
 
 
 def _common_branch(one: Body, other: Body) -> Body | None:
-    """Give what a branch has in common with another, or with what cannot be compared with it: all of that."""
+    """Return what a branch has in common with another, or with what cannot be compared with it: all of that."""
     if not (isinstance(one, Branch) and isinstance(other, Branch) and one.kind == other.kind):
         return other if isinstance(one, Branch) else one
     lower, upper = (one, other) if one.place <= other.place else (other, one)

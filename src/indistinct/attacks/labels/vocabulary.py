@@ -39,7 +39,7 @@ class Vocabulary:
     _met: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def code(self, meaning: Meaning, name: str | None) -> int:
-        """Give the code of a meaning; labels that stand for the same have the same."""
+        """Return the code of a meaning; labels that stand for the same have the same."""
         if meaning not in self._codes:
             self._codes[meaning] = len(self._meanings)
             self._meanings.append(meaning)
@@ -47,7 +47,7 @@ class Vocabulary:
         return self._codes[meaning]
 
     def meet(self, one: int, other: int) -> int:
-        """Give the code of what two labels have in common, DISJOINT if that is nothing."""
+        """Return the code of what two labels have in common, DISJOINT if that is nothing."""
         if one == other:
             return one
         pair = (min(one, other), max(one, other))

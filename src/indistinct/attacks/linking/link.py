@@ -225,7 +225,7 @@ def _coverage(
 
 
 def _person_columns(policy: Policy, pairs: Mapping[str, str], other: Rows) -> tuple[str, ...]:
-    """Give the columns of the other table that say whose row it is, if it has them all and links by none of them."""
+    """Return the columns of the other table that say whose row it is, if it has them all and links by none of them."""
     names = policy.person_columns
     is_told = all(name in other.columns() and name not in pairs.values() for name in names)
     return names if is_told else ()
@@ -238,7 +238,7 @@ def _refuse_unknown(show: Sequence[str], other: Rows) -> None:
 
 
 def _distribution(numbers: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[int, int]:
-    """Give how much weight each number has, in the order of the numbers."""
+    """Return how much weight each number has, in the order of the numbers."""
     import numpy as np
 
     found, where = np.unique(numbers, return_inverse=True)

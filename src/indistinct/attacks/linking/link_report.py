@@ -45,7 +45,7 @@ class LinkedColumn:
     """Values that the column does not have; they fit only labels that cover everything."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the column as JSON takes it."""
+        """Return the column as JSON takes it."""
         return {
             "column": self.column,
             "external": self.external,
@@ -86,7 +86,7 @@ class LinkedGroup:
         return 1 / max(self.people, self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the group as JSON takes it."""
+        """Return the group as JSON takes it."""
         persons = [
             {"row": one.row, "rows": one.rows, **({"shown": dict(one.shown)} if one.shown else {})}
             for one in self.persons
@@ -156,7 +156,7 @@ class LinkReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             **({} if self.unit == "row" else {"unit": self.unit}),
             "rows": self.rows,
@@ -201,7 +201,7 @@ def _person_in_words(person: Person) -> str:
 
 
 def bars(distribution: Mapping[int, int]) -> dict[str, int]:
-    """Give a distribution in steps that grow, for reading.
+    """Return a distribution in steps that grow, for reading.
 
     >>> bars({0: 5, 1: 2, 3: 1, 4: 1, 2000: 7})
     {'0': 5, '1': 2, '3-4': 2, '1000 or more': 7}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def hierarchy_of(policy: Policy, name: str) -> Hierarchy:
-    """Give the hierarchy of a released column; others than quasi columns are released as they are, or recoded."""
+    """Return the hierarchy of a released column; others than quasi columns are released as they are, or recoded."""
     from indistinct.hierarchy import keep
 
     column = policy.columns.get(name)
@@ -25,7 +25,7 @@ def hierarchy_of(policy: Policy, name: str) -> Hierarchy:
 def column_pairs(
     on: Mapping[str, str] | Iterable[str] | None, ours: Sequence[str], theirs: Sequence[str], policy: Policy
 ) -> dict[str, str]:
-    """Give the columns to link by: a column of the release and one of the other table each."""
+    """Return the columns to link by: a column of the release and one of the other table each."""
     from indistinct.policy.released_names import own_name
 
     if on is None:
@@ -61,12 +61,12 @@ def column_pairs(
 
 
 def _new_name(policy: Policy, name: str) -> tuple[str, ...]:
-    """Give what a column is called in the release, if it has another name there."""
+    """Return what a column is called in the release, if it has another name there."""
     return (policy.renamed[name],) if name in policy.renamed else ()
 
 
 def _plain(name: str) -> str:
-    """Give a column's name without capitals and marks.
+    """Return a column's name without capitals and marks.
 
     >>> _plain("Date_of Birth") == _plain("DateOfBirth")
     True

@@ -67,13 +67,13 @@ class Units:
         return cls(groups, members, np.array(list(kinds.values()), np.int64))
 
     def labels(self, kind: int, column: int, texts: Sequence[Label]) -> Label:
-        """Give the labels that a kind of unit has in a column, as one text; None if they are one that is blank."""
+        """Return the labels that a kind of unit has in a column, as one text; None if they are one that is blank."""
         rows = kind if self.members is None else self.members[kind]
         own = [texts[int(code)] for code in np.unique(self.groups.codes[column][rows])]
         return own[0] if len(own) == 1 else " and ".join("(blank)" if text is None else text for text in own)
 
     def as_groups(self, coverages: Sequence[Coverage]) -> tuple[Counts, list[Coverage]]:
-        """Give the units as groups of their own, whose labels cover what all labels of a unit do."""
+        """Return the units as groups of their own, whose labels cover what all labels of a unit do."""
         if self.members is None:
             return self.groups, list(coverages)
         codes, made = [], []
@@ -154,7 +154,7 @@ class Known:
     def _fits(
         self, groups: Counts, tuples: IntArray, place: IntArray, number: int, coverages: Sequence[Coverage]
     ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """Tell for each group, and each of the people with several rows, whether one of her rows fits it."""
+        """Return for each group, and each of the people with several rows, whether one of her rows fits it."""
         known = Counts(tuple(codes[tuples] for codes in self.tuples.codes), np.ones(len(tuples), np.int64))
         fits = np.zeros((len(groups.counts), number), np.bool_)
         for group in range(len(groups.counts)):

@@ -62,7 +62,7 @@ class MapReport:
         return None if self.wrong_rows is None else self.wrong_rows == self.rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             "rows": self.rows,
             "people": self.people,
@@ -94,7 +94,7 @@ def maps(
     key: str | tuple[str, str] | None = None,
     **reading: Any,
 ) -> MapReport:
-    """Tell how the rows of a release map to the people of a population.
+    """Return how the rows of a release map to the people of a population.
 
     ``release`` and ``on`` are as for ``link``. ``key`` names a column of both tables, or one of each, that says whom a
     row is about: it belongs to a draft that never leaves the house, and without it nobody can tell a wrong-map.
@@ -160,7 +160,7 @@ def maps(
 
 
 def _keys(key: str | tuple[str, str] | None, ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
-    """Give the columns that say whom a row is about, the release's first."""
+    """Return the columns that say whom a row is about, the release's first."""
     if key is None:
         return ()
     pair = (key, key) if isinstance(key, str) else tuple(key)
@@ -185,7 +185,7 @@ def _fits_own(
     their_keys: Sequence[str | None],
     coverages: Sequence[Coverage],
 ) -> NDArray[np.bool_]:
-    """Tell which released tuples fit one of the people with their own key."""
+    """Return which released tuples fit one of the people with their own key."""
     import numpy as np
 
     from indistinct.linkage.coverage import UNKNOWN

@@ -104,7 +104,7 @@ class Positions:
         return Agreement(np.concatenate(lefts), np.concatenate(rights), release.counts, earlier.counts)
 
     def _origins(self, ours: IntArray, theirs: IntArray, agreement: Agreement) -> FloatArray:
-        """Give for each released row the mean position of the earlier rows that it agrees with."""
+        """Return for each released row the mean position of the earlier rows that it agrees with."""
         kinds = len(agreement.right_sizes)
         places = np.bincount(theirs, np.arange(len(theirs)), kinds)
         sums = np.bincount(agreement.left, places[agreement.right], len(agreement.left_sizes))
@@ -131,7 +131,7 @@ class Positions:
 
 
 def _by_size(values: tuple[str | None, ...]) -> IntArray:
-    """Give the rank of each value: by number if all are numbers, else by text; a missing one last."""
+    """Return the rank of each value: by number if all are numbers, else by text; a missing one last."""
     numbers = [None if value is None else read_number(value) for value in values]
     if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
         return np.arange(len(values))

@@ -41,7 +41,7 @@ class Agreement(NamedTuple):
     right_sizes: IntArray
 
     def table(self) -> Callable[[IntArray, IntArray], IntArray]:
-        """Give what tells which pairs of kinds agree."""
+        """Return what tells which pairs of kinds agree."""
         size = max(1, len(self.right_sizes))
         numbers = np.sort(self.left * size + self.right)
 
@@ -95,7 +95,7 @@ def agreement_by_position(ours: IntArray, theirs: IntArray, agreement: Agreement
 
 
 def poisson_tail(least: int, mean: float) -> float:
-    """Give the chance of at least so many rare events, which agreements by position are if few are expected.
+    """Return the chance of at least so many rare events, which agreements by position are if few are expected.
 
     Source: Montmort's matching problem; the number of fixed points of a random order is Poisson in the limit.
 
@@ -111,7 +111,7 @@ def poisson_tail(least: int, mean: float) -> float:
 
 
 def correlation_with_position(places: FloatArray) -> Chance:
-    """Give the rank correlation of the position of rows with where they seem to come from, NaN where nobody knows."""
+    """Return the rank correlation of the position of rows with where they seem to come from, NaN where nobody knows."""
     known = np.flatnonzero(~np.isnan(places))
     ranks = _ranks(places[known])
     positions = np.arange(len(known)) - (len(known) - 1) / 2
@@ -129,7 +129,7 @@ def correlation_with_position(places: FloatArray) -> Chance:
 
 
 def likeness_of_neighbours(ranks: IntArray) -> Chance:
-    """Give how alike neighbours are in a column: the correlation of each row's rank with that of the next one.
+    """Return how alike neighbours are in a column: the correlation of each row's rank with that of the next one.
 
     Source for the variance: Wald and Wolfowitz, An exact test for randomness in the non-parametric case, 1943.
     """
@@ -153,7 +153,7 @@ def likeness_of_neighbours(ranks: IntArray) -> Chance:
 
 
 def _ranks(numbers: FloatArray) -> FloatArray:
-    """Give the ranks of numbers around their mean; equal numbers share one."""
+    """Return the ranks of numbers around their mean; equal numbers share one."""
     _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     ranks: FloatArray = ((ends - counts + ends - 1) / 2)[codes.ravel()]
@@ -168,7 +168,7 @@ def _chance(
     statistic_in: Callable[[IntArray], FloatArray],
     is_two_sided: bool = False,
 ) -> float:
-    """Give the chance that random order gives at least what was found."""
+    """Return the chance that random order gives at least what was found."""
     if rows <= SMALL:
         as_much = sum(int((statistic_in(orders) >= found - 1e-9).sum()) for orders in _orders(rows))
         return (1 + as_much) / (1 + SHUFFLES)
@@ -179,7 +179,7 @@ def _chance(
 
 
 def _orders(rows: int) -> Iterable[IntArray]:
-    """Give random orders of so many rows, the same ones each time, some at a time."""
+    """Return random orders of so many rows, the same ones each time, some at a time."""
     generator = np.random.default_rng(SEED)
     left = SHUFFLES
     while left:

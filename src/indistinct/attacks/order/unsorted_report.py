@@ -79,7 +79,7 @@ class UnsortedReport:
         return f"the order of the rows tells something: {told}; {counted(self.disclosed, 'row')} disclosed by position"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             **asdict(self),
             "columns": list(self.columns),

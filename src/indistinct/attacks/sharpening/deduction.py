@@ -105,7 +105,7 @@ def limits(
 
 
 def most_standing_out(rows: int, parts: int | None, k: int) -> int:
-    """Give the largest number of rows that can lie under lower labels with fewer than k.
+    """Return the largest number of rows that can lie under lower labels with fewer than k.
 
     >>> most_standing_out(6, 2, 3), most_standing_out(6, 3, 3), most_standing_out(6, 1, 3)
     (2, 6, 0)
@@ -152,14 +152,14 @@ class Knowledge:
         return cls(released, trees, splits, is_local, k)
 
     def cells(self, column: int) -> Iterator[Cell]:
-        """Give the generalized labels of a column, group by group."""
+        """Return the generalized labels of a column, group by group."""
         splits = self.splits[column]
         for group, (labels, rows) in enumerate(zip(self.released.groups, self.released.sizes, strict=True)):
             if (split := splits[labels[column]]) is not None:
                 yield Cell(column, group, rows, labels[column], split)
 
     def deduce(self, strength: int, standing_out: int) -> Iterator[Deduced | None]:
-        """Give everything that follows; None for each label that contradicts what is assumed.
+        """Return everything that follows; None for each label that contradicts what is assumed.
 
         ``strength`` says how much is assumed. ``standing_out`` is the least number of released rows that would stand
         in groups of fewer than k if any column of a full-domain release were one level lower.
@@ -168,7 +168,7 @@ class Knowledge:
             yield from self._local(column, strength) if self.is_local else self._full(column, strength, standing_out)
 
     def _local(self, column: int, strength: int) -> Iterator[Deduced | None]:
-        """Give what follows about each group of a local release.
+        """Return what follows about each group of a local release.
 
         "lowest-labels" says that at least two lower labels occur, "minimal" that one of them has fewer than k rows.
         "minimal-rows" says more. In a group of 2k rows or more, any k rows with one lower label could have been
@@ -205,7 +205,7 @@ class Knowledge:
         return Limits(1, cell.rows - named + 1, cell.rows // named) if named <= cell.rows else None
 
     def _labels_beside(self, column: int) -> dict[int, frozenset[Label]]:
-        """Give for groups of more than k rows the labels of this column in groups that are otherwise the same."""
+        """Return for groups of more than k rows the labels of this column in groups that are otherwise the same."""
         by_rest: dict[Labels, list[int]] = {}
         for group, labels in enumerate(self.released.groups):
             by_rest.setdefault(labels[:column] + labels[column + 1 :], []).append(group)
@@ -218,7 +218,7 @@ class Knowledge:
         return beside
 
     def _full(self, column: int, strength: int, standing_out: int) -> Iterator[Deduced | None]:
-        """Give what follows about a column of a full-domain release.
+        """Return what follows about a column of a full-domain release.
 
         Had it been one level lower, at least ``standing_out`` rows would have stood in groups of fewer than k. Those
         for which the other groups have no room stand in this one.
@@ -283,18 +283,18 @@ class Knowledge:
         return self._local_limits(cell, self._number_of_possible(cell), strength)
 
     def narrow(self, cell: Cell, lower: Label) -> Label:
-        """Give the lowest label that stands for the same values as a label below another."""
+        """Return the lowest label that stands for the same values as a label below another."""
         return self._lowest_label(cell.column, cell.split.level - 1, lower, NOTHING)
 
     def _number_of_possible(self, cell: Cell, excluded: frozenset[Label] = NOTHING) -> int | None:
-        """Give how many labels below a label are possible; None where they cannot be listed."""
+        """Return how many labels below a label are possible; None where they cannot be listed."""
         labels, level = cell.split.labels, cell.split.level - 1
         if labels is None or not excluded:
             return None if labels is None else len(labels)
         return sum(self._is_possible(cell.column, level, lower, excluded) for lower in labels)
 
     def _is_possible(self, column: int, level: int, label: Label, excluded: frozenset[Label]) -> bool:
-        """Tell whether neither a label nor everything below it is excluded."""
+        """Return whether neither a label nor everything below it is excluded."""
         if not excluded:
             return True
         tree = self.trees[column]
@@ -315,19 +315,19 @@ class Knowledge:
 
 
 def _levels_of(tree: LabelTree, label: Label) -> frozenset[int]:
-    """Give the levels on which a released text can stand; none for a range or a set."""
+    """Return the levels on which a released text can stand; none for a range or a set."""
     levels = tree.levels_of(label)
     return frozenset() if tree.takes_any_text and 0 in levels and _cover(label) else levels
 
 
 def _common_levels(tree: LabelTree, labels: set[Label]) -> frozenset[int]:
-    """Give the levels on which all these labels can stand; a missing cell can stand on any."""
+    """Return the levels on which all these labels can stand; a missing cell can stand on any."""
     levels = [_levels_of(tree, label) for label in labels if label is not None]
     return frozenset.intersection(*levels) if levels else frozenset([0])
 
 
 def _local_split(tree: LabelTree, label: Label) -> Split | None:
-    """Give what a label of a local release can split into; None if it is a value, or may be one."""
+    """Return what a label of a local release can split into; None if it is a value, or may be one."""
     levels = _levels_of(tree, label)
     if not levels:
         return _cover(label)
@@ -338,7 +338,7 @@ def _local_split(tree: LabelTree, label: Label) -> Split | None:
 
 
 def _level_split(tree: LabelTree, label: Label, levels: frozenset[int]) -> Split | None:
-    """Give what a label can split into if its column is on one of these levels; None if it may be a value."""
+    """Return what a label can split into if its column is on one of these levels; None if it may be a value."""
     if label is None or min(levels, default=0) <= tree.lowest:
         return None
     if len(levels) > 1:

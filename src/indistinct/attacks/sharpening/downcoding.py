@@ -48,7 +48,7 @@ def downcoding(
     most: int = 20,
     **reading: Any,
 ) -> DowncodingReport:
-    """Give what follows about generalized cells from a release, the policy's hierarchies and k alone.
+    """Return what follows about generalized cells from a release, the policy's hierarchies and k alone.
 
     ``release`` is a Release, a release folder or a released table of any kind. ``assume`` says what its algorithm is
     believed to promise: ``"lowest-labels"`` of a local release, ``"minimal"`` of a full-domain release or of each
@@ -131,7 +131,7 @@ def look_at(
 
 
 def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
-    """Give what the algorithm of a release promises; that it is minimal, if nothing else is known."""
+    """Return what the algorithm of a release promises; that it is minimal, if nothing else is known."""
     from indistinct.search.algorithm import algorithm_that_made
 
     if policy.models_of_groups != tuple(policy.privacy):
@@ -164,7 +164,7 @@ def why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
 
 
 def _standing_out(released: ReleasedGroups, policy: Policy) -> int:
-    """Give how many released rows would stand out at least, were a column of a full-domain release one level lower.
+    """Return how many released rows would stand out at least, were a column of a full-domain release one level lower.
 
     Suppressed rows would stand out there, too, and all together would be more than the policy allows.
     """

@@ -93,7 +93,7 @@ class Finding:
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the finding as JSON takes it."""
+        """Return the finding as JSON takes it."""
         return {
             "kind": self.kind,
             "column": self.column,
@@ -168,7 +168,7 @@ class DowncodingReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return {
             "k": self.k,
             "rows": self.rows,

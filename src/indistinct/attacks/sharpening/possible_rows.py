@@ -120,7 +120,7 @@ class PossibleRows:
         return tuple(held)
 
     def _takes_all_below(self, box: Box) -> bool:
-        """Tell whether rows that fit a group with lower labels are all in that one.
+        """Return whether rows that fit a group with lower labels are all in that one.
 
         Who is minimal row by row would have moved a row there, if k were left. Who goes node by node had taken it
         there before.
@@ -129,7 +129,7 @@ class PossibleRows:
         return self.extra.node_by_node or is_minimal
 
     def _boxes_inside(self, number: int) -> Iterator[int]:
-        """Give the boxes that lie in a larger one."""
+        """Return the boxes that lie in a larger one."""
         box = self.boxes[number]
         for other, positions in self._shared_with(number).items():
             if len(positions) == len(self.boxes[other].tuples) < len(box.tuples):
@@ -145,7 +145,7 @@ class PossibleRows:
         return dict(found)
 
     def _shared_with(self, number: int) -> dict[int, list[int]]:
-        """Give for each other box that shares tuples with a box where in it they are."""
+        """Return for each other box that shares tuples with a box where in it they are."""
         found: defaultdict[int, list[int]] = defaultdict(list)
         for code in self.boxes[number].tuples.tolist():
             for other, position in self.boxes_of[code]:
@@ -165,11 +165,11 @@ class PossibleRows:
         return tuple(found)
 
     def has_caps(self, number: int) -> bool:
-        """Tell whether tuples behind a box that are not released as they are have fewer than k rows in all."""
+        """Return whether tuples behind a box that are not released as they are have fewer than k rows in all."""
         return bool(self.capped[number]) or self.extra.node_by_node
 
     def needed_by(self, number: int) -> list[int]:
-        """Give the boxes that must put rows into a box, since they have too little room elsewhere."""
+        """Return the boxes that must put rows into a box, since they have too little room elsewhere."""
         if not self.has_caps(number):
             return []
         found = []
@@ -180,7 +180,7 @@ class PossibleRows:
         return sorted(found)
 
     def caps(self, numbers: Sequence[int]) -> list[Cap]:
-        """Give what limits the rows of several boxes together, as far as it is about these boxes."""
+        """Return what limits the rows of several boxes together, as far as it is about these boxes."""
         most = self.known.k - 1
         places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for number in numbers:
@@ -192,7 +192,7 @@ class PossibleRows:
         return found + (self._parts_of_nodes(numbers) if self.extra.node_by_node else [])
 
     def _parts_of_nodes(self, numbers: Sequence[int]) -> list[Cap]:
-        """Give what follows from nodes that were tried before: no k rows that were left shared labels there.
+        """Return what follows from nodes that were tried before: no k rows that were left shared labels there.
 
         It is said of each box with one label a level lower, and counts all boxes whose nodes lie above that.
         """
@@ -221,7 +221,7 @@ class PossibleRows:
         return np.array([0 if split is None else split.level for split in splits], np.int64)
 
     def most_in_part(self, box: Box) -> int:
-        """Give how many rows of a group can lie under one of the labels below a label of it."""
+        """Return how many rows of a group can lie under one of the labels below a label of it."""
         if self.strength >= MINIMAL_ROWS and box.rows >= 2 * self.known.k:
             return self.known.k - 1
         return box.rows - (self.strength >= LOWEST_LABELS)
@@ -237,7 +237,7 @@ class _Coder:
         self._known: dict[tuple[int, Label, bool], tuple[IntArray, IntArray] | None] = {}
 
     def values(self, column: int, label: Label, split: Split | None) -> tuple[IntArray, IntArray] | None:
-        """Give the values below a label, and the place of the label one level lower of each; None if not listed."""
+        """Return the values below a label, and the place of the label one level lower of each; None if not listed."""
         key = (column, label, split is None)
         if key not in self._known:
             self._known[key] = self._list_values(column, label, split)
@@ -277,7 +277,7 @@ class _Coder:
 
 
 def _values_below(tree: LabelTree, level: int, label: Label) -> list[Label] | None:
-    """Give the values below a label; None where they cannot be listed, or are too many."""
+    """Return the values below a label; None where they cannot be listed, or are too many."""
     if level == 0:
         return [label]
     found: list[Label] = []

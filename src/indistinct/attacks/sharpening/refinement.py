@@ -45,7 +45,7 @@ def refinement(
     most: int = 20,
     **reading: Any,
 ) -> RefinementReport:
-    """Give what follows about generalized cells from all groups of a local release together.
+    """Return what follows about generalized cells from all groups of a local release together.
 
     ``assume`` says what its algorithm is believed to promise: what ``downcoding`` knows, and ``"whole-tuples"`` or
     ``"node-by-node"``. Without it this is what the release's own algorithm promises. The attack ends after
@@ -107,7 +107,7 @@ def _why_not_together(looked: Looked, policy: Policy) -> str | None:
 
 
 def _fixed_columns(looked: Looked, policy: Policy) -> list[int]:
-    """Give the columns that need not have one label above all values, so that no group may reach across."""
+    """Return the columns that need not have one label above all values, so that no group may reach across."""
     from indistinct.hierarchy.kinds.listed import Listed
 
     fixed = []
@@ -121,7 +121,7 @@ def _fixed_columns(looked: Looked, policy: Policy) -> list[int]:
 
 
 def _refine(looked: Looked, wanted: Collection[str], policy: Policy, ends_at: float) -> Refined | None:
-    """Give what follows from all groups together; None if no table can be behind them."""
+    """Return what follows from all groups together; None if no table can be behind them."""
     from indistinct.attacks.sharpening.deduction import MINIMAL_ROWS
     from indistinct.attacks.sharpening.possible_rows import Extra, PossibleRows
     from indistinct.attacks.sharpening.refiner import Refiner

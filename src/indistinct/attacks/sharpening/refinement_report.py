@@ -27,7 +27,7 @@ class RefinementReport(DowncodingReport):
     """Generalized labels of groups that were not looked at, since time was up."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as JSON takes it."""
+        """Return the report as JSON takes it."""
         return DowncodingReport.to_dict(self) | {"programs": self.programs, "unsolved": self.unsolved}
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ class Refiner:
         return sum(program.solved for program in self._programs.values())
 
     def tells(self, number: int) -> bool:
-        """Tell whether what is known of tuples can say more of a box than what is known of its labels."""
+        """Return whether what is known of tuples can say more of a box than what is known of its labels."""
         if self._is_small(number):
             return True
         possible, box = self._possible, self._possible.boxes[number]
@@ -48,7 +48,7 @@ class Refiner:
         return False
 
     def look(self, number: int, column: int) -> list[Deduced] | None:
-        """Give what follows about one column of a box, if it is more than follows from its label alone."""
+        """Return what follows about one column of a box, if it is more than follows from its label alone."""
         known, box = self._looked.known, self._possible.boxes[number]
         cell = self._cells[column, box.group]
         alone = known.limits_of(cell, self._looked.strength)
@@ -73,14 +73,14 @@ class Refiner:
         return sum(len(self._possible.boxes[number].tuples) for number in numbers)
 
     def _program(self, number: int) -> RowProgram:
-        """Give the program of a box: of all that share tuples with it, or of those that need them most."""
+        """Return the program of a box: of all that share tuples with it, or of those that need them most."""
         numbers = self._components[number] if self._is_small(number) else self._closest(number)
         if numbers not in self._programs:
             self._programs[numbers] = RowProgram(self._possible, numbers)
         return self._programs[numbers]
 
     def _closest(self, number: int) -> tuple[int, ...]:
-        """Give a box and those that must put rows into it, and into those, as long as they fit into one program."""
+        """Return a box and those that must put rows into it, and into those, as long as they fit into one program."""
         chosen, open_ones = [number], [number]
         while open_ones:
             for other in self._possible.needed_by(open_ones.pop(0)):
@@ -91,7 +91,7 @@ class Refiner:
 
 
 def _components(possible: PossibleRows) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Give for each box all boxes that are linked with it by shared tuples, near or far."""
+    """Return for each box all boxes that are linked with it by shared tuples, near or far."""
     lowest = list(range(len(possible.boxes)))
 
     def root(number: int) -> int:

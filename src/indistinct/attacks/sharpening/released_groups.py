@@ -61,7 +61,7 @@ class ReleasedGroups:
 
 
 def _is_as_promised(said: Mapping[str, Any]) -> bool:
-    """Tell whether an algorithm came to its own end, on the whole table, so that its answer is what it promises."""
+    """Return whether an algorithm came to its own end, on the whole table, so that its answer is what it promises."""
     was_in_fragments = said.get("node") is None and "bottom" in said
     return said.get("is_proven") is not False and not said.get("is_cut_short") and not was_in_fragments
 
@@ -78,7 +78,7 @@ def _count_groups(rows: Rows, policy: Policy) -> ReleasedGroups:
 
 
 def _sizes(rows: Rows, policy: Policy) -> dict[Labels, int]:
-    """Give each combination of released quasi cells with the number of its rows."""
+    """Return each combination of released quasi cells with the number of its rows."""
     with rows.encode(policy.quasi) as encoded:
         values, found = encoded.values, encoded.count_by(policy.quasi)
     cells = (

@@ -95,13 +95,13 @@ class RowProgram:
         return switches
 
     def bounds(self, number: int, column: int, part: int) -> tuple[int, int]:
-        """Give the least and the most rows of a box under one of the labels below its label."""
+        """Return the least and the most rows of a box under one of the labels below its label."""
         places = self._first[number] + np.flatnonzero(self.possible.boxes[number].parts[column] == part)
         least, most = self._best(places, 1.0), -self._best(places, -1.0)
         return math.ceil(least - TOLERANCE), math.floor(most + TOLERANCE)
 
     def _best(self, places: IntArray, cost: float) -> float:
-        """Give the least cost of some places; a bound of it, if it was not found."""
+        """Return the least cost of some places; a bound of it, if it was not found."""
         import highspy
 
         solver = self._solver

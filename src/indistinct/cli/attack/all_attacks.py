@@ -90,7 +90,7 @@ def _show(found: AttackRun, path: Path | None) -> None:
 
 
 def _outcomes(found: AttackRun) -> Table:
-    """Give the outcome of each attack, and why others were not run."""
+    """Return the outcome of each attack, and why others were not run."""
     from indistinct.attacks.attack_run import TITLES
 
     made = show.table(f"Attacks on {found.release}", "", "attack", "outcome")

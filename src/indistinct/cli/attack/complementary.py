@@ -91,7 +91,7 @@ def _show(report: ComplementaryReport) -> None:
 
 
 def _releases(report: ComplementaryReport) -> Table:
-    """Give how the rows of each release fit those before."""
+    """Return how the rows of each release fit those before."""
     numbers = ("rows", "pairs", "consistent", "ruled out", "in no other release")
     title = f"Linked on {', '.join(report.on) or 'labels alone'}"
     made = show.table(title, "release", *numbers, right=numbers)

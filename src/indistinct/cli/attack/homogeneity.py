@@ -54,7 +54,7 @@ def _show(report: HomogeneityReport) -> None:
 
 
 def _columns(report: HomogeneityReport) -> Table:
-    """Give the numbers of each sensitive column."""
+    """Return the numbers of each sensitive column."""
     from indistinct.attacks.homogeneity import PLURALS
 
     many = PLURALS[report.unit]

@@ -95,7 +95,7 @@ def _show(report: LinkReport) -> None:
 
 
 def _columns(report: LinkReport) -> Table:
-    """Give the columns that link, and how the other table's values were read."""
+    """Return the columns that link, and how the other table's values were read."""
     numbers = ("values", "written otherwise", "similar", "unknown")
     title = f"Linking {counted(report.rows, report.unit)} with {counted(report.people, 'person', 'people')}"
     made = show.table(title, "column", "in the other table", "read as", *numbers, right=numbers)
@@ -106,7 +106,7 @@ def _columns(report: LinkReport) -> Table:
 
 
 def _distributions(report: LinkReport) -> Table:
-    """Give how many rows fit so many people, and how many people so many rows."""
+    """Return how many rows fit so many people, and how many people so many rows."""
     from indistinct.attacks.linking.link_report import bars
 
     heads = ("candidates", f"released {report.unit}s that fit so many people", f"people who fit so many {report.unit}s")
@@ -118,7 +118,7 @@ def _distributions(report: LinkReport) -> Table:
 
 
 def _worst(report: LinkReport) -> Table:
-    """Give the groups that tell most, and who fits them."""
+    """Return the groups that tell most, and who fits them."""
     names = [column.column for column in report.columns]
     numbers = (f"{report.unit}s", "people", "chance")
     made = show.table("Worst first", *names, *numbers, "who fits", right=numbers)

@@ -37,7 +37,7 @@ def maps(
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how many people of a population each row fits: nobody, at least k, or only the wrong ones.
+    """Return how many people of a population each row fits: nobody, at least k, or only the wrong ones.
 
     Exit code 0 also with findings.
     """

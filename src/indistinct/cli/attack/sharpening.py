@@ -119,7 +119,7 @@ def _show(report: DowncodingReport) -> None:
 
 
 def _columns(report: DowncodingReport) -> Table:
-    """Give the numbers of each column that has generalized cells."""
+    """Return the numbers of each column that has generalized cells."""
     numbers = ("generalized cells", "sharpened", "groups", "with crowds below k")
     size = f"{counted(report.rows, 'row')} in {counted(report.groups, 'group')}"
     title = f"{report.name.capitalize()}: {size}, {report.recoding}"
@@ -136,7 +136,7 @@ def _columns(report: DowncodingReport) -> Table:
 
 
 def _findings(report: DowncodingReport) -> Table:
-    """Give how often each kind of finding was made, worst first."""
+    """Return how often each kind of finding was made, worst first."""
     from indistinct.attacks.sharpening.downcoding_report import KINDS
 
     made = show.table("Findings, worst first", "findings", "kind", "what it says", right=("findings",))

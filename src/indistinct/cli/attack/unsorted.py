@@ -61,7 +61,7 @@ def _show(report: UnsortedReport) -> None:
 
 
 def _signals(report: UnsortedReport) -> Table:
-    """Give what order could tell, against random order."""
+    """Return what order could tell, against random order."""
     numbers = ("found", "in random order", "chance")
     title = f"Order of {counted(report.rows, 'row')} against {counted(report.earlier_rows, 'earlier row')}"
     made = show.table(title, "", "what the order could tell", *numbers, right=numbers)

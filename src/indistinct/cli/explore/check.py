@@ -102,7 +102,7 @@ def _print_figures(figures: Mapping[str, int]) -> None:
 
 
 def _nodes(number: int) -> str:
-    """Give the number of nodes, one that nobody can read by its digits.
+    """Return the number of nodes, one that nobody can read by its digits.
 
     >>> _nodes(62_208), _nodes(3 * 10**40)
     ('62,208', 'a number of 41 digits')

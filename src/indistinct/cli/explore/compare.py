@@ -135,7 +135,7 @@ def compare(
 
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
-    """Give the measure that was asked for, else the policy's own, else precision."""
+    """Return the measure that was asked for, else the policy's own, else precision."""
     from indistinct.pipeline.trials import QUERY_ERROR
     from indistinct.quality import measure_named
     from indistinct.search.algorithm import exact_measure_of
@@ -159,7 +159,7 @@ class _Figure:
     """It is about generalized cells, which a release of two tables does not have."""
 
     def best(self, trials: Sequence[Trial]) -> float | None:
-        """Give the least rank among the trials that verify; None if it tells none of them from the others."""
+        """Return the least rank among the trials that verify; None if it tells none of them from the others."""
         if self.rank is None:
             return None
         ranks = {round(self.rank(trial), DIGITS) for trial in trials if self._counts(trial)}
@@ -169,7 +169,7 @@ class _Figure:
         return bool(trial.verified) and not (self.is_of_cells and trial.has_two_tables)
 
     def cell(self, trial: Trial, best: float | None) -> Text:
-        """Give a trial's figure; the best one stands out."""
+        """Return a trial's figure; the best one stands out."""
         from rich.text import Text
 
         if not trial.is_feasible:
@@ -179,7 +179,7 @@ class _Figure:
 
 
 def _figures(measures: Sequence[str], has_cpu: bool, smallest: str) -> list[_Figure]:
-    """Give the columns of figures for some measures."""
+    """Return the columns of figures for some measures."""
     from indistinct.pipeline.trials import time_text
 
     def measure_figure(name: str) -> _Figure:
@@ -230,7 +230,7 @@ def _show(found: Comparison, measure: str) -> None:
 
 
 def _table(title: str, trials: Sequence[Trial], figures: Sequence[_Figure]) -> rich.table.Table:
-    """Give the table of all trials with some figures, and whether the recount passed."""
+    """Return the table of all trials with some figures, and whether the recount passed."""
     headings = [figure.heading for figure in figures]
     made = show.table(title, "algorithm", *headings, "", right=headings)
     best = [figure.best(trials) for figure in figures]
@@ -241,7 +241,7 @@ def _table(title: str, trials: Sequence[Trial], figures: Sequence[_Figure]) -> r
 
 
 def _query_table(title: str, trials: Sequence[Trial]) -> rich.table.Table:
-    """Give the table of the errors of queries, by both estimators that the form of a release has."""
+    """Return the table of the errors of queries, by both estimators that the form of a release has."""
     released = [trial for trial in trials if trial.is_feasible]
     figures = [*_errors_by(0), *_errors_by(1)]
     best = [figure.best(released) for figure in figures]
@@ -252,7 +252,7 @@ def _query_table(title: str, trials: Sequence[Trial]) -> rich.table.Table:
 
 
 def _errors_by(place: int) -> list[_Figure]:
-    """Give the columns of one estimator: what is spread evenly comes first, then whatever could match."""
+    """Return the columns of one estimator: what is spread evenly comes first, then whatever could match."""
 
     def average(trial: Trial) -> float:
         return list(trial.query_errors.values())[place]
@@ -302,7 +302,7 @@ def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
 
 
 def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:
-    """Give the trials that verify and have the loss of the best."""
+    """Return the trials that verify and have the loss of the best."""
     return [
         trial
         for trial in found.ranked(measure)

@@ -42,7 +42,7 @@ def distance_matrix(
 
 
 def _describe(matrix: DistanceMatrix) -> dict[str, Any]:
-    """Give the matrix as JSON takes it: tuples by number."""
+    """Return the matrix as JSON takes it: tuples by number."""
     return {
         "k": matrix.k,
         "heights": list(matrix.heights),

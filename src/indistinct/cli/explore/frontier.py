@@ -110,14 +110,14 @@ def _own_k(policy: Policy) -> int:
 
 
 def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:
-    """Give the ks to sweep; None for the usual ones if the policy's is among them."""
+    """Return the ks to sweep; None for the usual ones if the policy's is among them."""
     from indistinct.search.full_domain.frontier import DEFAULT_KS
 
     return None if asked is None and own_k in DEFAULT_KS else sorted({*(DEFAULT_KS if asked is None else asked), own_k})
 
 
 def _measures(policy: Policy, asked: Sequence[str] | None) -> list[str]:
-    """Give the measures that were asked for, else the usual ones, the policy's own first."""
+    """Return the measures that were asked for, else the usual ones, the policy's own first."""
     from indistinct.search.algorithm import exact_measure_of
     from indistinct.search.full_domain.frontier import DEFAULT_MEASURES
 
@@ -177,7 +177,7 @@ def _order(limit: int | float) -> tuple[bool, float]:
 
 
 def _limit_in_words(limit: int | float) -> str:
-    """Give a suppression limit in words.
+    """Return a suppression limit in words.
 
     >>> _limit_in_words(0), _limit_in_words(0.025), _limit_in_words(1.0), _limit_in_words(3)
     ('0 %', '2.5 %', '100 %', '3 rows')
@@ -194,7 +194,7 @@ def _point_facts(point: Point | None) -> dict[str, Any] | None:
 
 
 def _shown_ks(found: Frontier, own_k: int) -> list[int]:
-    """Give the ks that the screen has room for: all, or about evenly many of each size, the policy's among them."""
+    """Return the ks that the screen has room for: all, or about evenly many of each size, the policy's among them."""
     from indistinct.search.full_domain.frontier import DEFAULT_KS
 
     possible = [k for k in found.ks if k <= found.rows or k == own_k]
@@ -236,7 +236,7 @@ def _show(found: Frontier, limits: Sequence[int | float], measure: str, own: tup
 
 
 def _chart(found: Frontier, limits: Sequence[int | float], measure: str) -> Chart:
-    """Give one line per suppression limit: the measure's best figure over k."""
+    """Return one line per suppression limit: the measure's best figure over k."""
     from indistinct.showing.chart import Chart, Line
 
     lines = []

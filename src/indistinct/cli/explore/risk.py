@@ -162,13 +162,13 @@ def _show(found: Risk) -> None:
 
 
 def _estimators(found: Risk) -> str:
-    """Give what each estimator says."""
+    """Return what each estimator says."""
     uniques = {} if found.estimate is None else found.estimate.uniques
     return ", ".join(f"{name} {'none' if value is None else f'{value:,.0f}'}" for name, value in uniques.items())
 
 
 def _risks(found: Risk) -> Shown:
-    """Give the risks by three kinds of adversary."""
+    """Return the risks by three kinds of adversary."""
     records = "records" if found.people is None else "people"
     heads = ("highest", "average", f"{records} above {found.threshold:g}")
     made = show.table(found.title, "risk", *heads, "the adversary", right=heads)
@@ -183,7 +183,9 @@ def _risks(found: Risk) -> Shown:
 
 
 def _sizes(found: Risk) -> Shown:
-    """Give how many groups there are of each size, and the rows or people in them; who is in several counts in each."""
+    """Return how many groups there are of each size, and the rows or people in them; who is in several counts in
+    each.
+    """
     heads = (f"{found.noun} in a group", "groups", found.noun)
     made = show.table("Group sizes", *heads, right=heads)
     for start, end in zip(SIZES, [*SIZES[1:], None], strict=True):
@@ -196,7 +198,7 @@ def _sizes(found: Risk) -> Shown:
 
 
 def _combinations(found: Risk) -> Shown:
-    """Give the smallest sets of columns that identify."""
+    """Return the smallest sets of columns that identify."""
     heads = (f"{found.noun} alone", "share")
     made = show.table("Columns that identify", "columns", *heads, right=heads)
     sets = (*found.unique, *found.nearly_unique)
@@ -208,7 +210,7 @@ def _combinations(found: Risk) -> Shown:
 
 
 def _unicity(found: Unicity) -> Shown:
-    """Give how many rows stand alone to whoever knows any few cells."""
+    """Return how many rows stand alone to whoever knows any few cells."""
     heads = ("cells known", "rows alone", "at worst")
     made = show.table(f"Any few of all {len(found.columns)} columns", *heads, "by", right=heads)
     for one in found.known:
@@ -224,7 +226,7 @@ def _few(columns: Sequence[str]) -> str:
 
 
 def _safe_harbor(found: Risk) -> Shown:
-    """Give the columns that look like identifiers of HIPAA Safe Harbor."""
+    """Return the columns that look like identifiers of HIPAA Safe Harbor."""
     made = show.table("HIPAA Safe Harbor lists", "column", "", "as", "because")
     for one in found.safe_harbor:
         made.add_row(one.column, one.letter, one.meaning, one.reason)

@@ -80,7 +80,7 @@ def solutions(
 
 
 def picking_lines(solution: Solution) -> list[str]:
-    """Give the lines of a policy that release a solution, whatever else is found later."""
+    """Return the lines of a policy that release a solution, whatever else is found later."""
     from indistinct.policy.files.policy_file import toml
 
     levels = {name: level for name, level in solution.node.items() if level}

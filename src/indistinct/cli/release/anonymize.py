@@ -184,7 +184,7 @@ def anonymize(
 
 
 def _signing_key(path: Path, allow_unsafe: bool) -> Any:
-    """Give the key to sign with, before a long search; raise if what is signed might be unsafe."""
+    """Return the key to sign with, before a long search; raise if what is signed might be unsafe."""
     from indistinct.errors import PolicyError
     from indistinct.release.signature import private_key
 
@@ -231,7 +231,7 @@ def _refuse_ledger_options(given: Mapping[str, object]) -> None:
 
 
 def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
-    """Give the recipient of a release that is entered in a ledger."""
+    """Return the recipient of a release that is entered in a ledger."""
     from indistinct.errors import PolicyError
 
     if allow_unsafe:
@@ -244,7 +244,7 @@ def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
 def _algorithm_asked_for(
     policy: Policy | TablesPolicy, algorithm: str | None, options: Mapping[str, str | float | None]
 ) -> Algorithm | str | None:
-    """Give the algorithm that was asked for; a measure and doubt are options of some."""
+    """Return the algorithm that was asked for; a measure and doubt are options of some."""
     from indistinct.errors import PolicyError
     from indistinct.registry import ALGORITHMS
     from indistinct.search import algorithm_named
@@ -275,7 +275,7 @@ def release_facts(release: Release, written: Path) -> dict[str, object]:
 
 
 def row_lines(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Give how many rows are released and left out; of rows that were drawn the latter is a secret."""
+    """Return how many rows are released and left out; of rows that were drawn the latter is a secret."""
     drawn = facts.get("drawn")
     if drawn is None:
         released = f"{facts['released']:,} of {facts['eligible']:,} eligible"
@@ -288,7 +288,7 @@ def row_lines(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Give what a release says of its people, where those have several rows."""
+    """Return what a release says of its people, where those have several rows."""
     people = facts.get("people")
     if people is None:
         return []
@@ -303,7 +303,7 @@ def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def table_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Give how many rows of each of several tables are released."""
+    """Return how many rows of each of several tables are released."""
     return [
         (f"rows of {name}", f"{table['released']:,} of {table['eligible']:,} eligible")
         for name, table in facts.get("linked_tables", {}).items()

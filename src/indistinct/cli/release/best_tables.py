@@ -62,7 +62,7 @@ def best_tables(
 
 
 def _describe(release: Release) -> dict[str, Any]:
-    """Give one of the tables as JSON takes it."""
+    """Return one of the tables as JSON takes it."""
     return {
         "precision": release.measures["precision"],
         "suppressed": release.suppressed,
@@ -71,7 +71,7 @@ def _describe(release: Release) -> dict[str, Any]:
 
 
 def _rows(release: Release) -> list[dict[str, Any]]:
-    """Give the rows of a release of a file, sorted, so that tables can be compared by eye."""
+    """Return the rows of a release of a file, sorted, so that tables can be compared by eye."""
     rows: list[dict[str, Any]] = release.table.to_pylist()
     return sorted(rows, key=lambda row: [str(cell) for cell in row.values()])
 

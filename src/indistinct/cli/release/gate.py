@@ -76,7 +76,7 @@ def _why_it_fails(folder: Path, policy: Policy | TablesPolicy | None) -> str | N
 
 
 def _release_folders(paths: Sequence[Path]) -> list[Path]:
-    """Give the folders of the releases that are meant, each once, in order of their names."""
+    """Return the folders of the releases that are meant, each once, in order of their names."""
     found: set[Path] = set()
     for path in paths:
         if path.is_dir() and not _release_around(path):
@@ -98,7 +98,7 @@ def _releases_below(folder: Path) -> Iterator[Path]:
 
 
 def _release_around(path: Path) -> list[Path]:
-    """Give the release that a path is in; a file that is gone may have left one without its manifest."""
+    """Return the release that a path is in; a file that is gone may have left one without its manifest."""
     for place in (path, *path.parents):
         if place.is_dir() and _is_release([one.name for one in place.iterdir()]):
             return [place]

@@ -243,7 +243,7 @@ def check(
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what a release would reveal together with earlier ones; nothing is released or entered.
+    """Return what a release would reveal together with earlier ones; nothing is released or entered.
 
     Exit code 5 says that it would undo an earlier release.
     """
@@ -302,7 +302,7 @@ def add(
 
 
 def _stated_head(release: Path | None) -> str | None:
-    """Give the head that the manifest of a release states."""
+    """Return the head that the manifest of a release states."""
     if release is None:
         return None
     from indistinct.release.manifest import read_manifest
@@ -339,7 +339,7 @@ def _open_store(url: str, folder: Path | None) -> Store:
 
 
 def _summary(entry: Entry) -> dict[str, Any]:
-    """Give what a list says of an entry."""
+    """Return what a list says of an entry."""
     said = ("number", "time", "source", "recipient", "purpose", "hash")
     review = {} if entry.review is None else {"review": entry.review}
     return {name: getattr(entry, name) for name in said} | {"released": entry.manifest.get("released")} | review

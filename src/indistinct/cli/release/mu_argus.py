@@ -70,7 +70,7 @@ def mu_argus(
 
 
 def _dialogue_facts(session: MuArgusDialogue) -> dict[str, object]:
-    """Give what the dialogue ended with, as JSON takes it."""
+    """Return what the dialogue ended with, as JSON takes it."""
     preview = session.suppressions()
     return {"levels": session.levels, "blank_cells": dict(preview.cells), "rows_with_blanks": preview.rows}
 
@@ -142,7 +142,7 @@ def _ended_early() -> InterruptedSearchError:
 
 
 def _column(session: MuArgusDialogue, said: str) -> str:
-    """Give the column that was meant by a number or a name."""
+    """Return the column that was meant by a number or a name."""
     columns = list(session.levels)
     if said in columns:
         return said
@@ -172,7 +172,7 @@ def _show_state(session: MuArgusDialogue, console: Console) -> None:
 
 
 def _columns(session: MuArgusDialogue, unsafe: Unsafe) -> RichTable:
-    """Give each column with its level and its unsafe combinations by the number of their columns."""
+    """Return each column with its level and its unsafe combinations by the number of their columns."""
     sizes = _sizes(unsafe)
     found_in = [_size_name(size) for size in sizes]
     title = "Columns, and unsafe combinations with them"
@@ -196,7 +196,7 @@ def _combinations(unsafe: Unsafe) -> RichTable:
 
 
 def _categories(unsafe: Unsafe, column: str) -> RichTable:
-    """Give the labels of a column that are in unsafe combinations, those in most of them first."""
+    """Return the labels of a column that are in unsafe combinations, those in most of them first."""
     sizes = _sizes(unsafe)
     made = show.table(column, "label", "rows", *map(_size_name, sizes), right=("rows", *map(_size_name, sizes)))
     found = [one for one in unsafe.categories.get(column, ()) if one.unsafe]
@@ -219,7 +219,7 @@ def _blank_cells(preview: Suppressions) -> RichTable:
 
 
 def _sizes(unsafe: Unsafe) -> list[int]:
-    """Give the numbers of columns of the unsafe combinations."""
+    """Return the numbers of columns of the unsafe combinations."""
     return sorted({len(one.columns) for one in unsafe.combinations})
 
 

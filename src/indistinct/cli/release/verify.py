@@ -88,7 +88,7 @@ def verify(
 
 
 def policy_and_release_of(given: list[str]) -> tuple[str | None, str]:
-    """Give the path of the policy, if there is one, and that of the release."""
+    """Return the path of the policy, if there is one, and that of the release."""
     if len(given) > 2:
         raise PolicyError(f"verify takes a policy and a release, or a release alone; got {len(given)} paths")
     return (None, given[0]) if len(given) == 1 else (given[0], given[1])

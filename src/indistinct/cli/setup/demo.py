@@ -111,7 +111,7 @@ def _show(
 
 
 def _before(policy: Policy, original: list[Record], release: Release) -> Table:
-    """Give the private table in the order of the release; the rows that were suppressed are struck out at its end."""
+    """Return the private table in the order of the release; the rows that were suppressed are struck out at its end."""
     node = release.node or {}
     labels = [
         tuple(policy.columns[name].hierarchy.label(record[name], level) for name, level in node.items())
@@ -128,7 +128,7 @@ def _before(policy: Policy, original: list[Record], release: Release) -> Table:
 
 
 def _after(policy: Policy, released: list[Record], release: Release) -> Table:
-    """Give the released table sorted into its groups, with the generalized cells highlighted."""
+    """Return the released table sorted into its groups, with the generalized cells highlighted."""
     from rich.text import Text
 
     node = release.node or {}
@@ -147,14 +147,14 @@ def _sorted_cells(policy: Policy, record: Record) -> list[str]:
 
 
 def _table(title: str | None, *columns: str, right: Iterable[str] = ()) -> Table:
-    """Give an empty table in the house style, as narrow as can be."""
+    """Return an empty table in the house style, as narrow as can be."""
     made = show.table(title, *columns, right=right)
     made.show_edge, made.pad_edge, made.collapse_padding = False, False, True
     return made
 
 
 def _figures(release: Release) -> Table:
-    """Give the figures that the papers quote, on one line."""
+    """Return the figures that the papers quote, on one line."""
     facts = release.facts
     figures = {
         "precision": facts["measures"]["precision"],
@@ -181,7 +181,7 @@ def _climb(release: Release) -> Text:
 
 
 def _proof(release: Release) -> Text:
-    """Give the names of the checks that the release passed."""
+    """Return the names of the checks that the release passed."""
     from rich.text import Text
 
     from indistinct.policy import ALL_QUASI
@@ -195,7 +195,7 @@ def _proof(release: Release) -> Text:
 
 
 def _recording() -> Console:
-    """Give a console that remembers what it prints, as wide as the picture."""
+    """Return a console that remembers what it prints, as wide as the picture."""
     from rich.console import Console
 
     return Console(record=True, width=WIDTH_OF_PICTURE, markup=False, highlight=False, emoji=False)

@@ -68,7 +68,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def _software() -> list[Finding]:
-    """Give the versions of Python, of indistinct and of what it stands on."""
+    """Return the versions of Python, of indistinct and of what it stands on."""
     findings = [
         Finding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         Finding("indistinct", indistinct.__version__),
@@ -87,7 +87,7 @@ def _software() -> list[Finding]:
 
 
 def _java() -> Finding:
-    """Tell whether Spark would find Java, which it needs for all but Spark Connect."""
+    """Return whether Spark would find Java, which it needs for all but Spark Connect."""
     from indistinct.engine.spark.session import java_is_there
 
     if java_is_there():
@@ -103,7 +103,7 @@ def _version(name: str) -> str | None:
 
 
 def _machine() -> list[Finding]:
-    """Give the memory, the cores, and whether the engine can spill to the disk."""
+    """Return the memory, the cores, and whether the engine can spill to the disk."""
     memory = _memory()
     findings = [
         Finding("memory", f"{_size(memory)} in all" if memory else "unknown"),
@@ -123,7 +123,7 @@ def _machine() -> list[Finding]:
 
 
 def _memory() -> int | None:
-    """Give the memory of the machine in bytes, where the system tells."""
+    """Return the memory of the machine in bytes, where the system tells."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -131,7 +131,7 @@ def _memory() -> int | None:
 
 
 def _size(size: int) -> str:
-    """Give a size in bytes as people read it.
+    """Return a size in bytes as people read it.
 
     >>> _size(17_179_869_184)
     '16.0 GiB'
@@ -161,7 +161,7 @@ def _self_test() -> list[Finding]:
 
 
 def _kernels(kernel: Any) -> Finding:
-    """Tell whether a kernel is compiled now or comes from the cache."""
+    """Return whether a kernel is compiled now or comes from the cache."""
     import numpy as np
 
     from indistinct.kernels.shipped_code import is_served

@@ -92,7 +92,7 @@ def init(
 
 
 def _with_known(policy: Policy, k: int, known: int) -> Policy:
-    """Give the policy against whoever knows few columns: by the lattice, and without models of groups by all columns.
+    """Return the policy against whoever knows few columns: by the lattice, and without models of groups by all columns.
 
     Such groups may be small, and local algorithms would make them of k rows all the same.
     """
@@ -102,7 +102,7 @@ def _with_known(policy: Policy, k: int, known: int) -> Policy:
 
 
 def _with_doubt(policy: Policy, doubt: float, known: int | None) -> Policy:
-    """Give the policy by which chance raises so many labels; none if it is 0."""
+    """Return the policy by which chance raises so many labels; none if it is 0."""
     others = {name: said for name, said in policy.options.items() if name != "doubt"}
     if not doubt:
         return replace(policy, options=others)
@@ -141,7 +141,7 @@ def _head(table: str, reasons: Sequence[str]) -> str:
 
 
 def _offered_models(policy: Policy, found: Profile) -> str:
-    """Give a model for each sensitive column that has none, as comments: whoever wants one takes the marks away."""
+    """Return a model for each sensitive column that has none, as comments: whoever wants one takes the marks away."""
     from indistinct.pipeline.weighing import DIVERSE, MOST_OF_A_GROUP
     from indistinct.policy.files.policy_file import toml
     from indistinct.privacy import AlphaK, LDiversity

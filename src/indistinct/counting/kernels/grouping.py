@@ -29,7 +29,7 @@ def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) ->
 
 
 def unpack(keys: UIntArray, word: int, shift: int, mask: int) -> IntArray:
-    """Give the code of one column in each key.
+    """Return the code of one column in each key.
 
     IN   keys   (tuples, words) uint64
     OUT  codes  (tuples,) int64

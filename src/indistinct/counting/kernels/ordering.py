@@ -11,7 +11,7 @@ from indistinct.kernels.kernel import kernel
 
 @kernel(allocates=True)
 def order_of(keys: Any) -> Any:
-    """Give the places of keys in ascending order, equal ones as they are."""
+    """Return the places of keys in ascending order, equal ones as they are."""
     order, spare = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     for place in range(len(keys)):
         order[place] = place
@@ -44,7 +44,7 @@ def sort_points(start: int, end: int, points: Any, keys: Any, spare: Any) -> Non
 
 @kernel
 def total_of(numbers: Any) -> int:
-    """Give the sum of some integers."""
+    """Return the sum of some integers."""
     total = 0
     for number in numbers:
         total += number
@@ -53,7 +53,7 @@ def total_of(numbers: Any) -> int:
 
 @kernel
 def highest_of(numbers: Any) -> int:
-    """Give the highest of some integers, at least 0."""
+    """Return the highest of some integers, at least 0."""
     highest = 0
     for number in numbers:
         highest = max(highest, number)

@@ -47,7 +47,7 @@ def first_of_person(places: IntArray, persons: IntArray) -> Any:
 
 @kernel
 def _mix(number: Any, seed: Any) -> Any:
-    """Give a number that looks random, the same one for the same seed: the finalizer of splitmix64."""
+    """Return a number that looks random, the same one for the same seed: the finalizer of splitmix64."""
     mixed = (number + np.uint64(1)) * seed
     mixed ^= mixed >> np.uint64(30)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

@@ -154,7 +154,7 @@ def _count_quoted(session: Session, table: str, columns: int) -> tuple[int, int]
 
 
 def _are_whole(session: Session, table: str, layout: TextLayout) -> bool:
-    """Tell whether lines are the whole file, byte by byte."""
+    """Return whether lines are the whole file, byte by byte."""
     lines, letters = session.fetch(f"SELECT sum(n), coalesce(sum(n * strlen(line)), 0) FROM {table}")[0]
     before, line_end = layout.measure_header()
     missing = layout.path.stat().st_size - (before + int(letters) + int(lines) * line_end)
@@ -192,7 +192,7 @@ def _copy_numbered(session: Session, table: str, layout: TextLayout, weight: str
 
 
 def rows_repeat(session: Session, relation: str, columns: Iterable[str]) -> bool:
-    """Tell whether of the first rows at most half are different, and there are enough of them to be worth it."""
+    """Return whether of the first rows at most half are different, and there are enough of them to be worth it."""
     names = ", ".join(columns)
     rows, different = session.fetch(
         f"SELECT sum(n), count(*) FROM (SELECT {names}, count(*) AS n FROM (SELECT {names} FROM {relation} "

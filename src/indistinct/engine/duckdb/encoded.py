@@ -106,7 +106,7 @@ class DuckEncoded(Encoded):
 
     @contextmanager
     def _merged_cells(self, columns: Sequence[str], ways: Sequence[Merged]) -> Iterator[tuple[list[list[str]], str]]:
-        """Give the SQL of the codes of some columns for each way of merging them, and what they are selected from."""
+        """Return the SQL of the codes of some columns for each way of merging them, and what they are selected from."""
         cells: list[list[str]] = [[f"c{self.position(column)}" for column in columns] for _ in ways]
         joined = f"{self._made.coded} AS rows"
         with ExitStack() as stack:

@@ -63,7 +63,7 @@ class Origin:
     """How the rows of one relation are folded; others that are made of it are not."""
 
     def with_names(self, names: Mapping[str, str]) -> Origin:
-        """Give the origin of a table of which each column has a new name."""
+        """Return the origin of a table of which each column has a new name."""
         came = {new: self.came_as.get(name, name) for name, new in names.items()}
         return replace(self, came_as={new: name for new, name in came.items() if new != name})
 

@@ -220,7 +220,7 @@ def _labels_of_codes(source: DuckSource, encoding: Encoding, plan: Plan) -> str 
 
 
 def _labels_of_column(source: DuckSource, encoding: Encoding, column: str, plan: Plan, labels: str | None) -> Labels:
-    """Give what the codes of a column become; one that is kept has its own codes as labels, and its own texts."""
+    """Return what the codes of a column become; one that is kept has its own codes as labels, and its own texts."""
     position = encoding.position(column)
     found = (
         f"SELECT code, code AS label, nullif(text, '') AS text FROM {encoding.dictionary} WHERE position = {position}"
@@ -282,7 +282,7 @@ def _days_of_people(shifts: Shifts) -> pa.Table:
 
 
 def _numbered_lines(source: DuckSource, unordered: Stored, draws: Draws, *, is_folded: bool) -> Stored:
-    """Give rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded.
+    """Return rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded.
 
     Of text, which is written line by line, only the numbers are shuffled: the cells of each stand in another table.
     """

@@ -120,7 +120,7 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the connection still serves a table."""
+        """Return whether the connection still serves a table."""
         return bool(self._finalizer.alive)
 
     def close(self) -> None:
@@ -355,7 +355,7 @@ def forget(instance: Instance) -> None:
 
 
 def _bytes_of(text: str) -> int:
-    """Give a size as DuckDB says it, in bytes.
+    """Return a size as DuckDB says it, in bytes.
 
     >>> _bytes_of("3.5 GiB")
     3758096384

@@ -61,7 +61,9 @@ class DuckSource:
         return None if self.fold is None else self.fold.folded_rows(columns)
 
     def has_forms_of_missing(self, column: str) -> bool:
-        """Tell whether cells of this type can be missing in another form than null: as empty text, or as no number."""
+        """Return whether cells of this type can be missing in another form than null: as empty text, or as no
+        number.
+        """
         return self.types[column] in FLOATS or self.types[column].startswith(("VARCHAR", "ENUM"))
 
     def own_cell(self, column: str) -> str:
@@ -249,7 +251,7 @@ def store_coded_rows(source: DuckSource, encoding: Encoding, copied: Iterable[st
 
 
 def _store_in_parts(source: DuckSource, encoding: Encoding, cells: str, others: Sequence[str], table: str) -> None:
-    """Give some columns their codes at a time, then put rows together by their numbers.
+    """Return some columns their codes at a time, then put rows together by their numbers.
 
     The time to plan a query grows with the cube of the number of its joins: 240 columns took a minute, and take 2 s.
     """
@@ -271,7 +273,7 @@ def _store_in_parts(source: DuckSource, encoding: Encoding, cells: str, others: 
 
 
 def _codes_joined(encoding: Encoding, positions: Iterable[int]) -> tuple[list[str], str]:
-    """Give the codes of some columns of ``cells``, and the joins with the dictionary that they come from."""
+    """Return the codes of some columns of ``cells``, and the joins with the dictionary that they come from."""
     kinds = {position: code_type(encoding.sizes[position]) for position in positions}
     joins = "".join(
         f" LEFT JOIN (SELECT text, code::{kind} AS code FROM {encoding.dictionary} "

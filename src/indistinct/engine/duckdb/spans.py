@@ -63,7 +63,7 @@ def spans_as_text(relation: str, types: Mapping[str, str]) -> str:
 
 
 def plain_spans(session: Session, relation: str, types: Mapping[str, str]) -> list[str]:
-    """Give the columns of spans of time of which none counts days or months: as durations they are the same text."""
+    """Return the columns of spans of time of which none counts days or months: as durations they are the same text."""
     names = [name for name, kind in types.items() if kind == INTERVAL]
     if not names:
         return []

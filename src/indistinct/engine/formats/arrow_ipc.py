@@ -62,7 +62,7 @@ def _with_durations(table: pa.Table, spans: list[str]) -> pa.Table:
 
 
 def _hides(cells: pa.Array) -> bool:
-    """Tell whether something stands behind missing cells: nothing does in what is written here."""
+    """Return whether something stands behind missing cells: nothing does in what is written here."""
     kind = cells.type
     is_text = pa.types.is_string(kind) or pa.types.is_binary(kind)
     is_number = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind)
@@ -76,7 +76,7 @@ def _hides(cells: pa.Array) -> bool:
 
 
 def _has_remarks(path: Path) -> bool:
-    """Tell whether a file has metadata beside its schema: at its end, or at one of its batches."""
+    """Return whether a file has metadata beside its schema: at its end, or at one of its batches."""
     try:
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
             batches = range(file.num_record_batches)

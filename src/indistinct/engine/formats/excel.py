@@ -107,7 +107,9 @@ def _open_book(openpyxl: Any, path: Path, data_only: bool) -> Iterator[Any]:
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> str:
-    """Give the sheet that was asked for, or the only one that holds a cell: Excel once made three of each workbook."""
+    """Return the sheet that was asked for, or the only one that holds a cell: Excel once made three of each
+    workbook.
+    """
     sheets = book.sheetnames
     listed = ", ".join(map(repr, sheets)) or "none"
     if asked is None and len(sheets) > 1:
@@ -122,7 +124,7 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> str:
 
 
 def _has_cells(sheet: Any) -> bool:
-    """Tell whether a sheet holds any cell; one that cannot be read is not passed over."""
+    """Return whether a sheet holds any cell; one that cannot be read is not passed over."""
     try:
         return any(cell not in (None, "") for row in sheet.iter_rows(values_only=True) for cell in row)
     except Exception:  # openpyxl raises whatever a broken part of the file runs into
@@ -130,7 +132,7 @@ def _has_cells(sheet: Any) -> bool:
 
 
 def _rows(name: str, values: Any, formulas: Any) -> list[tuple[object, ...]]:
-    """Give the rows of a sheet that are not empty; refuse formulas without a result, and results that are errors."""
+    """Return the rows of a sheet that are not empty; refuse formulas without a result, and results that are errors."""
     found: list[tuple[object, ...]] = []
     unknown = wrong = 0
     try:
@@ -154,7 +156,7 @@ def _rows(name: str, values: Any, formulas: Any) -> list[tuple[object, ...]]:
 
 
 def _named_columns(name: str, rows: Sequence[Sequence[object]]) -> tuple[list[str], list[list[object]]]:
-    """Give the names in the first row, and the cells below each; a column without a name and cells is none."""
+    """Return the names in the first row, and the cells below each; a column without a name and cells is none."""
     width = max(map(len, rows))
     head, *body = ([*row, *[None] * (width - len(row))] for row in rows)
     columns = [[row[place] for row in body] for place in range(width)]
@@ -169,7 +171,7 @@ def _named_columns(name: str, rows: Sequence[Sequence[object]]) -> tuple[list[st
 
 
 def _cell(openpyxl: Any, sheet: Any, cell: Any) -> object:
-    """Give a cell as Excel keeps it: what it cannot keep as it is becomes text, and no text a formula."""
+    """Return a cell as Excel keeps it: what it cannot keep as it is becomes text, and no text a formula."""
     if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= LARGEST_EXACT):
         return cell
     if isinstance(cell, float) and math.isfinite(cell):

@@ -70,7 +70,7 @@ def excel_stowaways(openpyxl: Any, path: Path) -> list[str]:
 
 
 def _has_gaps(path: Path, file: zipfile.ZipFile) -> bool:
-    """Tell whether bytes stand before, between or behind the parts of a zip, which readers pass over."""
+    """Return whether bytes stand before, between or behind the parts of a zip, which readers pass over."""
     at = 0
     with path.open("rb") as content:
         for entry in sorted(file.infolist(), key=lambda entry: entry.header_offset):
@@ -89,7 +89,7 @@ def _is_known(one: Said, known: frozenset[Said]) -> bool:
 
 
 def _statements(member: str, content: bytes) -> set[Said]:
-    """Give everything that a part of a workbook says: each element, its attributes and its text."""
+    """Return everything that a part of a workbook says: each element, its attributes and its text."""
     found: set[Said] = set()
     for element in _elements(content):
         name = _plain(element.tag)
@@ -101,7 +101,7 @@ def _statements(member: str, content: bytes) -> set[Said]:
 
 
 def _elements(content: bytes) -> list[ElementTree.Element]:
-    """Give all elements of a part; of one with declarations or remarks none, which is told by itself."""
+    """Return all elements of a part; of one with declarations or remarks none, which is told by itself."""
     if b"<!" in content:
         return []
     return list(ElementTree.fromstring(content).iter())  # nosec B314 # without declarations there is no entity
@@ -112,7 +112,7 @@ def _plain(name: str) -> str:
 
 
 def _is_plain_grid(content: bytes) -> bool:
-    """Tell whether rows and cells stand in their order, each once, and each cell says one thing."""
+    """Return whether rows and cells stand in their order, each once, and each cell says one thing."""
     before = 0
     for row in _elements(content):
         if _plain(row.tag) != "row":
@@ -135,7 +135,7 @@ def _is_plain_grid(content: bytes) -> bool:
 
 
 def _keeps_blanks_as_needed(text: ElementTree.Element) -> bool:
-    """Tell whether blanks are said to be kept where, and only where, the library says so: around a text."""
+    """Return whether blanks are said to be kept where, and only where, the library says so: around a text."""
     written = text.text or ""
     needs = _plain(text.tag) == "t" and written.strip() not in ("", written)
     return needs == any(_plain(key) == "space" for key in text.attrib)
@@ -150,7 +150,7 @@ def _column_number(letters: str) -> int:
 
 @cache
 def _of_ours(openpyxl: Any) -> tuple[frozenset[str], frozenset[Said]]:
-    """Give the parts of workbooks as they are written here, and all that they say."""
+    """Return the parts of workbooks as they are written here, and all that they say."""
     said: set[Said] = set()
     names: set[str] = set()
     day = datetime.datetime(2001, 2, 3, 4, 5)

@@ -72,7 +72,7 @@ def _add_row(columns: dict[str, list[object]], rows: int, cells: dict[str, Any])
 
 
 def _cells_of(line: str, name: str, number: int) -> dict[str, Any]:
-    """Give the cells of a line by their names; say on which line something is wrong, and quote nothing of it."""
+    """Return the cells of a line by their names; say on which line something is wrong, and quote nothing of it."""
     try:
         pairs = json.loads(line, object_pairs_hook=_Pairs, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):

@@ -104,14 +104,14 @@ def _strange_part(file: pq.ParquetFile, group: int, place: int, path: str) -> It
 
 
 def _used_values(cells: Any) -> Any:
-    """Give the values of a dictionary that some cell has."""
+    """Return the values of a dictionary that some cell has."""
     is_used = np.zeros(len(cells.dictionary), np.bool_)
     is_used[np.from_dlpack(cells.indices.drop_null())] = True
     return cells.dictionary if is_used.all() else cells.dictionary.filter(pa.array(is_used))
 
 
 def _is_false(stated: Any, cells: Any, nulls: int | None) -> bool:
-    """Tell whether statistics are not those of cells; ``nulls`` are not known of nested ones."""
+    """Return whether statistics are not those of cells; ``nulls`` are not known of nested ones."""
     if nulls is not None and stated.has_null_count and stated.null_count != nulls:
         return True
     if nulls is not None and stated.has_distinct_count and stated.distinct_count < pc.count_distinct(cells).as_py():
@@ -125,7 +125,7 @@ def _is_false(stated: Any, cells: Any, nulls: int | None) -> bool:
 
 
 def _leaf(cells: Any) -> Any:
-    """Give the cells inside of lists and structures, of which one column was read; None of maps, which have two."""
+    """Return the cells inside of lists and structures, of which one column was read; None of maps, which have two."""
     while pa.types.is_nested(cells.type):
         if pa.types.is_struct(cells.type):
             (cells,) = cells.flatten()
@@ -137,14 +137,14 @@ def _leaf(cells: Any) -> Any:
 
 
 def _is_least(stated: Any, found: Any) -> bool:
-    """Tell whether this is the least cell, or the beginning of one that is long."""
+    """Return whether this is the least cell, or the beginning of one that is long."""
     if stated == found or not isinstance(stated, str | bytes) or found is None:
         return bool(stated == found)
     return len(_bytes(stated)) >= SHORTENED and _bytes(found).startswith(_bytes(stated))
 
 
 def _is_most(stated: Any, found: Any) -> bool:
-    """Tell whether this is the greatest cell, or what follows on the beginning of one that is long."""
+    """Return whether this is the greatest cell, or what follows on the beginning of one that is long."""
     if stated == found or not isinstance(stated, str | bytes) or found is None:
         return bool(stated == found)
     start = _bytes(stated)
@@ -160,7 +160,7 @@ def _types(file: pq.ParquetFile) -> Iterator[tuple[str, Any]]:
 
 
 def _has_gaps(path: Path) -> bool:
-    """Tell whether a file of DuckDB has bytes that are neither of a column, nor of a filter, nor of the footer."""
+    """Return whether a file of DuckDB has bytes that are neither of a column, nor of a filter, nor of the footer."""
     with path.open("rb") as file:
         file.seek(-TAIL, 2)
         end = file.tell() - int.from_bytes(file.read(4), "little")
@@ -180,7 +180,7 @@ def _has_gaps(path: Path) -> bool:
 
 
 def _is_of_writer(key: bytes, text: bytes) -> bool:
-    """Tell whether metadata are what Spark adds to every file: its version, and the columns without a remark."""
+    """Return whether metadata are what Spark adds to every file: its version, and the columns without a remark."""
     if key == b"org.apache.spark.version":
         return re.fullmatch(rb"[0-9]+(\.[0-9]+)*", text) is not None
     if key != b"org.apache.spark.sql.parquet.row.metadata":

@@ -70,7 +70,7 @@ def delimited_oddities(file: BinaryIO, delimiter: str) -> list[str]:
 
 
 def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Give a file in blocks that end where a line ends outside of quotation marks; each byte is looked at once."""
+    """Return a file in blocks that end where a line ends outside of quotation marks; each byte is looked at once."""
     pieces: list[bytes] = []
     is_quoted = False
     while block := file.read(BLOCK):
@@ -141,7 +141,7 @@ def json_oddities(lines: Iterable[bytes]) -> list[str]:
 
 
 def _kind(cell: str) -> str | None:
-    """Give what kind of cell this is; None for a missing one."""
+    """Return what kind of cell this is; None for a missing one."""
     if cell == "null":
         return None
     if cell[0] == '"' or cell[0] in "tf":
@@ -150,7 +150,7 @@ def _kind(cell: str) -> str | None:
 
 
 def _number_text(cell: str, kind: str) -> str | None:
-    """Give the one writing of a number; None if it is none.
+    """Return the one writing of a number; None if it is none.
 
     Floating numbers have the fewest digits that tell them apart, a point, and an exponent only where there would be
     more than 21 digits before the point, or six zeros behind it.

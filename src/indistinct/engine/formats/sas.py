@@ -47,7 +47,7 @@ class Sas(StatisticsFile):
 
 
 def _catalogue_beside(path: Path) -> Path | None:
-    """Give the catalogue of formats beside a file, if there is one; its own comes before that of the folder."""
+    """Return the catalogue of formats beside a file, if there is one; its own comes before that of the folder."""
     beside = sorted(path.parent.iterdir())
     for stem in (path.stem, FORMATS):
         name = f"{stem}{CATALOGUE}".casefold()
@@ -58,7 +58,7 @@ def _catalogue_beside(path: Path) -> Path | None:
 
 
 def _labels(library: Any, catalogue: Path, formats: Mapping[str, str], reading: Reading) -> dict[str, Any]:
-    """Give the value labels of each column whose format stands in a catalogue."""
+    """Return the value labels of each column whose format stands in a catalogue."""
     try:
         _, told = library.read_sas7bcat(str(catalogue), output_format="dict", encoding=reading.encoding)
     except (library.ReadstatError, library.PyreadstatError, OSError, UnicodeError, ValueError, KeyError):
@@ -71,7 +71,7 @@ def _labels(library: Any, catalogue: Path, formats: Mapping[str, str], reading: 
 
 
 def _format_name(form: str) -> str:
-    """Give the name of a format without its width, which names never end in.
+    """Return the name of a format without its width, which names never end in.
 
     >>> _format_name("SEXF8."), _format_name("sexf"), _format_name("$REGION12")
     ('sexf', 'sexf', '$region')

@@ -50,7 +50,7 @@ class Spss(StatisticsFile):
 
 
 def _ends_with_rows(path: Path) -> bool:
-    """Tell whether rows that are not packed, as they are written here, are the last that a file has."""
+    """Return whether rows that are not packed, as they are written here, are the last that a file has."""
     with path.open("rb") as file:
         start = file.read(FIXED)
         numbers = [int.from_bytes(start[at : at + 4], "little", signed=True) for at in range(PLACE, FIXED, 4)]

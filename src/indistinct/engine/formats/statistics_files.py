@@ -44,11 +44,11 @@ class StatisticsFile(FileFormat):
         return [words for words, found in said.items() if found]
 
     def origin(self, notes: tuple[str, ...]) -> Origin:
-        """Give what is needed to write the same kind of file."""
+        """Return what is needed to write the same kind of file."""
         return Origin(self.kind, notes=notes)
 
     def _read_or_refuse(self, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
-        """Give what ``read`` gives, or say that the file is broken."""
+        """Return what ``read`` gives, or say that the file is broken."""
         library = pyreadstat()
         try:
             return self.read(library, path, reading)
@@ -59,17 +59,17 @@ class StatisticsFile(FileFormat):
 
     @abstractmethod
     def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
-        """Give the cells of each column, and what the file tells beyond them."""
+        """Return the cells of each column, and what the file tells beyond them."""
 
     def frame(self, source: DuckSource) -> Any:
-        """Give the rows as pyreadstat writes them."""
+        """Return the rows as pyreadstat writes them."""
         pyreadstat()
         table = source.session.arrow(f"SELECT * FROM {source.relation}")
         return table.to_pandas(date_as_object=True)
 
 
 def pyreadstat() -> Any:
-    """Give the library, or say how it is installed."""
+    """Return the library, or say how it is installed."""
     try:
         import pandas  # noqa: F401  # it writes from frames
         import pyreadstat as library
@@ -79,7 +79,7 @@ def pyreadstat() -> Any:
 
 
 def label_cells(cells: Sequence[object], labels: Mapping[object, str]) -> list[object]:
-    """Give the label of each cell that has one; others are texts, so that a column has one type.
+    """Return the label of each cell that has one; others are texts, so that a column has one type.
 
     >>> label_cells([1.0, 2.0, 9.0], {1: "male", 2: "female"})
     ['male', 'female', '9']

@@ -13,7 +13,7 @@ LARGEST_EXACT = 2**53
 
 
 def arrow_column(cells: Sequence[object]) -> pa.Array:
-    """Give cells in the one type that all of them have; where they have several, as text.
+    """Return cells in the one type that all of them have; where they have several, as text.
 
     Nothing is guessed from text. NaN and empty text are missing. Floating numbers that are all whole become whole ones.
 
@@ -41,7 +41,7 @@ def arrow_column(cells: Sequence[object]) -> pa.Array:
 
 
 def _numbers(cells: Sequence[object]) -> pa.Array:
-    """Give numbers as whole ones if all of them are."""
+    """Return numbers as whole ones if all of them are."""
     numbers = [cell for cell in cells if isinstance(cell, int | float)]
     is_whole = all(
         float(cell).is_integer() and abs(cell) <= LARGEST_EXACT for cell in numbers if isinstance(cell, float)
@@ -66,7 +66,7 @@ def _kind(cell: object) -> str:
 
 
 def cell_text(cell: object) -> str:
-    """Give a cell as text: a floating number that is whole without its point, truth as DuckDB writes it."""
+    """Return a cell as text: a floating number that is whole without its point, truth as DuckDB writes it."""
     writers: tuple[tuple[type, Callable[..., str]], ...] = (
         (bool, lambda truth: str(truth).lower()),
         (

@@ -46,12 +46,12 @@ class Cell:
 
     @property
     def is_text(self) -> bool:
-        """Tell whether the cells are text."""
+        """Return whether the cells are text."""
         return self.kind.startswith(TEXT)
 
     @property
     def is_number(self) -> bool:
-        """Tell whether the cells are numbers."""
+        """Return whether the cells are numbers."""
         return self.kind in ("tinyint", "smallint", "int", "bigint", *FLOATING) or self.kind.startswith("decimal")
 
     @property
@@ -83,7 +83,7 @@ class Cell:
 
     @property
     def has_common_keys(self) -> bool:
-        """Tell whether keys are the text that every engine gives."""
+        """Return whether keys are the text that every engine gives."""
         return self.kind not in FLOATING and not self.kind.startswith("decimal")
 
     def text(self, key: str) -> str | None:

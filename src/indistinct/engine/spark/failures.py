@@ -141,7 +141,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _came_of_an_interrupt(error: BaseException, before: BaseException | None) -> bool:
-    """Tell whether an interrupt is behind an error, and came after what was being handled before."""
+    """Return whether an interrupt is behind an error, and came after what was being handled before."""
     behind = error.__cause__ or error.__context__
     while behind is not None and behind is not before:
         if isinstance(behind, KeyboardInterrupt):
@@ -151,7 +151,7 @@ def _came_of_an_interrupt(error: BaseException, before: BaseException | None) ->
 
 
 def _is_lost(error: Any, message: str) -> bool:
-    """Tell whether the bridge to Java broke: it says so, or has no answer and so no trace of what Java did."""
+    """Return whether the bridge to Java broke: it says so, or has no answer and so no trace of what Java did."""
     kind = type(error).__name__
     return (
         isinstance(error, ConnectionError)
@@ -161,7 +161,7 @@ def _is_lost(error: Any, message: str) -> bool:
 
 
 def _java_is_gone(error: Exception) -> bool:
-    """Tell whether the Java that this process started has ended: then Spark fails in words that say something else.
+    """Return whether the Java that this process started has ended: then Spark fails in words that say something else.
 
     An error that Java itself tells comes from one that lives; after others, one that was killed has a moment to go.
     """
@@ -170,7 +170,7 @@ def _java_is_gone(error: Exception) -> bool:
 
 
 def _java_ends(seconds: float) -> bool:
-    """Tell whether the Java that this process started has ended, or ends within some seconds."""
+    """Return whether the Java that this process started has ended, or ends within some seconds."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # a client of Connect alone has none
     java = getattr(getattr(context, "_gateway", None), "proc", None)
     if not isinstance(java, subprocess.Popen):

@@ -235,7 +235,7 @@ def _session_class() -> type[SparkSession]:
 
 
 def java_is_there() -> bool:
-    """Tell whether Spark would find a Java to run."""
+    """Return whether Spark would find a Java to run."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=os.path.join(home, "bin") if home else None) is not None
 

@@ -202,7 +202,7 @@ def _text_as_key(text: str, cell: Cell) -> str:
 
 
 def _is_common(text: str, cell: Cell) -> bool:
-    """Tell whether a number of this type has exactly this text."""
+    """Return whether a number of this type has exactly this text."""
     try:
         if cell.kind in FLOATING:
             return cell.text(text) == text
@@ -324,7 +324,7 @@ def codes_of(found: pa.ChunkedArray, keys: Sequence[str]) -> NDArray[np.uint32]:
 def are_among(
     tuples: Sequence[NDArray[np.int64]], wanted: Sequence[NDArray[np.int64]], length: int
 ) -> NDArray[np.bool_]:
-    """Tell which tuples of codes, one array per column, are among the wanted ones; without columns none is."""
+    """Return which tuples of codes, one array per column, are among the wanted ones; without columns none is."""
     if not tuples or not len(wanted[0]):
         return np.zeros(length, np.bool_)
     both = np.stack([np.concatenate([own, np.asarray(other)]) for own, other in zip(tuples, wanted, strict=True)])

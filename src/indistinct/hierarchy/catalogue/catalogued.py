@@ -54,7 +54,7 @@ class Catalogued(Computed):
 
     @classmethod
     def of(cls, levels: Sequence[str], top: str | None) -> Catalogued:
-        """Give the hierarchy with these levels, or with the usual ones if none is named."""
+        """Return the hierarchy with these levels, or with the usual ones if none is named."""
         return cls(tuple(levels) or cls.usual_levels, top)
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Catalogued(Computed):
         """Return the label of a value at each of all levels; None if it is no such code."""
 
     def is_listed(self, value: str) -> bool:
-        """Tell whether the classification is sure to have this value, beyond that it has the shape of its codes."""
+        """Return whether the classification is sure to have this value, beyond that it has the shape of its codes."""
         return self.path(value) is not None
 
     def chance(self, value: str) -> float:

@@ -42,7 +42,7 @@ class Diagnoses(Catalogued):
         return None if self.path(text) is None else text.strip().upper().replace(".", "").rstrip("+*!†")
 
     def is_listed(self, value: str) -> bool:
-        """Tell whether the category of a code belongs to a block."""
+        """Return whether the category of a code belongs to a block."""
         found = self.path(value)
         return found is not None and chapters_of(self.table_name).block(found[0]) is not None
 

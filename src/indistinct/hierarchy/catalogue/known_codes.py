@@ -105,7 +105,7 @@ def _share(hierarchy: Catalogued, texts: Sequence[str]) -> float:
 
 
 def _is_telling(hierarchy: Catalogued, listed: Sequence[str]) -> bool:
-    """Tell whether values would hardly be listed by coincidence."""
+    """Return whether values would hardly be listed by coincidence."""
     if prod(hierarchy.chance(text) for text in listed) > MOST_COINCIDENCE:
         return False
     paths = [path for path in map(hierarchy.path, listed) if path is not None]

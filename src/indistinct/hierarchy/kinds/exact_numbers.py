@@ -33,7 +33,7 @@ def exact(number: object, name: str) -> Decimal:
 
 
 def is_written_whole(number: object) -> bool:
-    """Tell whether a number was written without a decimal point.
+    """Return whether a number was written without a decimal point.
 
     >>> is_written_whole(5), is_written_whole(5.0)
     (True, False)

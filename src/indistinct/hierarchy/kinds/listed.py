@@ -138,7 +138,7 @@ class Listed(Hierarchy):
         return frozenset(label for row in self.rows for label in row[level:])
 
     def lists_just(self, values: Labels) -> bool:
-        """Tell whether these values are listed and no others; missing ones do not matter."""
+        """Return whether these values are listed and no others; missing ones do not matter."""
         return set(self._listed_values()) - {None} == set(values) - {None}
 
     def options(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Audit(Checked):
     """What nobody could have seen, in words."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the audit as JSON takes it."""
+        """Return the audit as JSON takes it."""
         said = {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._checks_as_json()}
         return said | ({"warnings": list(self.warnings)} if self.warnings else {})
 

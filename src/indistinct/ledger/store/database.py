@@ -118,7 +118,7 @@ class Database:
         self._engine = _sqlite(where) if isinstance(where, Path) else _postgresql(where)
 
     def meta(self) -> dict[str, str] | None:
-        """Give what the ledger says of itself, or None if there is none."""
+        """Return what the ledger says of itself, or None if there is none."""
         with self.reading() as connection:
             if not inspect(connection).has_table(META.name):
                 return None
@@ -155,13 +155,13 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one state of the ledger."""
+        """Return a connection that sees one state of the ledger."""
         with self._told_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a connection that no other writer has at the same time; commit at the end, or nothing if it raises."""
+        """Return a connection that no other writer has at the same time; commit at the end, or nothing if it raises."""
         with (
             self._told_errors(),
             self._engine.connect() as connection,
@@ -197,7 +197,9 @@ class Database:
 
 @contextlib.contextmanager
 def new_sqlite(path: Path) -> Iterator[Database]:
-    """Give a database that gets its name, beside nothing else, when the block ends; a file there is never replaced."""
+    """Return a database that gets its name, beside nothing else, when the block ends; a file there is never
+    replaced.
+    """
     folder: Path | None = None
     try:
         make_private_folder(path.parent)
@@ -233,7 +235,7 @@ def _give_name(draft: Path, path: Path) -> None:
 
 
 def _where(url: str) -> Path | URL:
-    """Give the path of a SQLite file or the URL of a PostgreSQL database."""
+    """Return the path of a SQLite file or the URL of a PostgreSQL database."""
     if not url:
         raise LedgerError("name the ledger: the path of a file, or postgresql://user@host/database")
     if not _SCHEME.match(url):

@@ -26,7 +26,7 @@ DOCUMENTS = ("manifest", "files", "details")
 
 
 def canonical(content: Any) -> str:
-    """Give the one JSON text of a value: keys sorted, no spaces, ASCII, floats as the shortest text that reads back.
+    """Return the one JSON text of a value: keys sorted, no spaces, ASCII, floats as the shortest text that reads back.
 
     >>> canonical({"b": 0.1, "a": ["ü", None]})
     '{"a":["\\\\u00fc",null],"b":0.1}'
@@ -35,7 +35,7 @@ def canonical(content: Any) -> str:
 
 
 def digest(content: Any) -> str:
-    """Give the SHA-256 of the canonical JSON of a value."""
+    """Return the SHA-256 of the canonical JSON of a value."""
     return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
 
 
@@ -99,7 +99,7 @@ class Entry(Draft):
 
     @classmethod
     def following(cls, draft: Draft, number: int, previous: str) -> Entry:
-        """Give the entry that a draft becomes at a place in the chain, now."""
+        """Return the entry that a draft becomes at a place in the chain, now."""
         said = {item.name: getattr(draft, item.name) for item in fields(Draft)}
         time = datetime.now(UTC).isoformat(timespec="seconds")
         chained = {**said, "number": number, "time": time, "previous": previous}
@@ -122,12 +122,12 @@ class Entry(Draft):
         return _hash({item.name: getattr(self, item.name) for item in fields(self) if item.name != "hash"})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the entry as JSON takes it."""
+        """Return the entry as JSON takes it."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 def due_entries(entries: Iterable[Entry], on: date | None = None) -> list[Entry]:
-    """Give the entries whose day of review is no later than today, or ``on``, the longest due first."""
+    """Return the entries whose day of review is no later than today, or ``on``, the longest due first."""
     day = (on or datetime.now(UTC).date()).isoformat()
     due = [(entry.review, entry.number, entry) for entry in entries if entry.review is not None]
     return [entry for review, _, entry in sorted(due) if review <= day]
@@ -154,7 +154,7 @@ class Finding:
 
 
 def chain_findings(entries: Iterable[Entry | Unreadable], start: str, first: int = 1) -> list[Finding]:
-    """Give what is wrong with a chain of entries, given in the order of their numbers; nothing if it is whole.
+    """Return what is wrong with a chain of entries, given in the order of their numbers; nothing if it is whole.
 
     ``start`` is what the entry of number ``first`` must name as the one before it.
     """
@@ -179,7 +179,7 @@ def chain_findings(entries: Iterable[Entry | Unreadable], start: str, first: int
 
 
 def to_row(entry: Entry) -> dict[str, Any]:
-    """Give an entry as a row of the ledger's table: documents as their canonical JSON."""
+    """Return an entry as a row of the ledger's table: documents as their canonical JSON."""
     return {
         name: canonical(value) if name in DOCUMENTS else value
         for name, value in ((item.name, getattr(entry, item.name)) for item in fields(Entry))
@@ -218,7 +218,7 @@ def _document(name: str, text: str) -> dict[str, Any]:
 
 
 def _is_storable(text: str) -> bool:
-    """Tell whether every database can store a text."""
+    """Return whether every database can store a text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -82,7 +82,7 @@ class Files:
             raise
 
     def adopt(self, staged: Staged) -> None:
-        """Give staged files their name in the store, for good; an entry may refer to it from now on."""
+        """Return staged files their name in the store, for good; an entry may refer to it from now on."""
         try:
             os.utime(self._partial(staged.place))  # the time after which they count as left over begins now
             os.rename(self._partial(staged.place), self.folder / staged.place)
@@ -92,11 +92,11 @@ class Files:
             raise LedgerError(f"cannot write to the store {self.folder}: {error.strerror or error}") from None
 
     def holds(self, place: str) -> bool:
-        """Tell whether a folder of this name was adopted."""
+        """Return whether a folder of this name was adopted."""
         return PLACE.fullmatch(place) is not None and (self.folder / place).is_dir()
 
     def path(self, entry: Entry, name: str) -> Path:
-        """Give the path of one file of an entry after comparing it with its digest.
+        """Return the path of one file of an entry after comparing it with its digest.
 
         Raises a VerificationError if the file is gone or is not the one that the entry was made with.
         """
@@ -107,7 +107,7 @@ class Files:
         return self.folder / entry.place / name
 
     def findings(self, entry: Entry) -> list[str]:
-        """Give what is wrong with the stored files of an entry: missing, changed, or there without being named."""
+        """Return what is wrong with the stored files of an entry: missing, changed, or there without being named."""
         if not self.holds(entry.place):
             return ["its files are missing"]
         folder = self.folder / entry.place
@@ -150,7 +150,7 @@ class Files:
         return goal
 
     def left_over(self, places: Iterable[str], older_than: float = LEFT_OVER_AFTER) -> list[Path]:
-        """Give the folders that none of these places names and that nobody has touched for so many seconds."""
+        """Return the folders that none of these places names and that nobody has touched for so many seconds."""
         named = set(places)
         before = time.time() - older_than
         found = []
@@ -168,7 +168,7 @@ class Files:
         return found
 
     def links(self) -> list[str]:
-        """Give what of the store is a link to another place: the folder itself, and what lies in it by its name."""
+        """Return what of the store is a link to another place: the folder itself, and what lies in it by its name."""
         own = [str(self.folder)] if self.folder.is_symlink() else []
         with os.scandir(self.folder) as inside:
             return own + sorted(repr(item.name) for item in inside if item.is_symlink())
@@ -201,7 +201,7 @@ class Files:
 
 @contextlib.contextmanager
 def draft_of(goal: Path) -> Iterator[Path]:
-    """Give a draft of a folder, which is gone when the block ends unless it has its name by then."""
+    """Return a draft of a folder, which is gone when the block ends unless it has its name by then."""
     staging = make_draft(goal, is_folder=True)
     try:
         yield staging
@@ -228,12 +228,12 @@ def _flush_and_digest(folder: Path) -> dict[str, str]:
 
 
 def _names(folder: Path) -> set[str]:
-    """Give the names of all files below a folder, with ``/``."""
+    """Return the names of all files below a folder, with ``/``."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 
 def _links(folder: Path) -> list[str]:
-    """Give the names of all links in a folder, and of the folder if it is one: what they lead to can be exchanged."""
+    """Return the names of all links in a folder, and of the folder if it is one: what they lead to can be exchanged."""
     if folder.is_symlink():
         return [folder.name]
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink())

@@ -26,19 +26,19 @@ class Spending:
         return Spending(_add_up(self.epsilon, other.epsilon), _add_up(self.delta, other.delta))
 
     def fits(self, budget: Spending) -> bool:
-        """Tell whether it is no more than a budget."""
+        """Return whether it is no more than a budget."""
         return self.epsilon <= budget.epsilon and self.delta <= budget.delta
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
 
     def to_dict(self) -> dict[str, float]:
-        """Give it as JSON takes it."""
+        """Return it as JSON takes it."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     @classmethod
     def of_budget(cls, epsilon: float | None, delta: float | None) -> Spending | None:
-        """Give the budget that was asked for; both of them, or none."""
+        """Return the budget that was asked for; both of them, or none."""
         if epsilon is None and delta is None:
             return None
         for name, value in (("epsilon", epsilon), ("delta", delta)):
@@ -50,13 +50,13 @@ class Spending:
 
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Spending | None:
-        """Give what a release says that it spent; None if its rows were not drawn."""
+        """Return what a release says that it spent; None if its rows were not drawn."""
         drawn = manifest.get("drawn")
         return None if drawn is None else cls(float(drawn["epsilon"]), float(drawn["delta"]))
 
 
 def add_spending(entries: Iterable[Entry]) -> dict[str, Spending]:
-    """Give what the releases of each source have spent together; sources without such a release are left out."""
+    """Return what the releases of each source have spent together; sources without such a release are left out."""
     spent: dict[str, Spending] = {}
     for entry in entries:
         if (own := Spending.of_manifest(entry.manifest)) is not None:

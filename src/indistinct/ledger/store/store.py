@@ -127,7 +127,7 @@ class Store:
             return self._last(connection)[1]
 
     def entries(self, source: str | None = None, after: int = 0) -> list[Entry]:
-        """Give the entries in their order: of one source or of all, after a number or from the first.
+        """Return the entries in their order: of one source or of all, after a number or from the first.
 
         Raises a VerificationError if the chain is broken from there on: whoever decides by earlier releases must know
         that they are what they were.
@@ -146,7 +146,7 @@ class Store:
         return [entry for entry in entries if source in (None, entry.source)]
 
     def entry(self, number: int) -> Entry:
-        """Give one entry; raise a VerificationError if it is not what was entered."""
+        """Return one entry; raise a VerificationError if it is not what was entered."""
         with self._database.reading() as connection:
             row = connection.execute(select(ENTRIES).where(ENTRIES.c.number == number)).mappings().first()
             last = self._last(connection)[0]
@@ -264,7 +264,7 @@ class Store:
         return meta
 
     def _last(self, connection: Connection) -> tuple[int, str]:
-        """Give the number and the hash of the last entry: 0 and the start for an empty ledger."""
+        """Return the number and the hash of the last entry: 0 and the start for an empty ledger."""
         last = select(ENTRIES.c.number, ENTRIES.c.hash).order_by(ENTRIES.c.number.desc()).limit(1)
         row = connection.execute(last).first()
         if row is None:
@@ -286,7 +286,7 @@ class Store:
         return self.start if number == 0 else self.entry(number).hash
 
     def _stands(self, entry: Entry) -> bool:
-        """Tell whether an entry was committed before the connection broke."""
+        """Return whether an entry was committed before the connection broke."""
         try:
             with self._database.reading() as connection:
                 return (
@@ -310,7 +310,7 @@ class Store:
 
 @contextlib.contextmanager
 def _new_database(path: Path, files: Files) -> Iterator[Database]:
-    """Give a new SQLite database that gets its name at the end; take the store away again if that fails."""
+    """Return a new SQLite database that gets its name at the end; take the store away again if that fails."""
     if path.exists():
         raise LedgerError(f"{path} is there already; name a new file for the ledger")
     was_there = files.folder.exists()
@@ -325,7 +325,7 @@ def _new_database(path: Path, files: Files) -> Iterator[Database]:
 
 
 def _folder(path: Path | None, given: str | os.PathLike[str] | None) -> Path:
-    """Give the folder of the files of a ledger."""
+    """Return the folder of the files of a ledger."""
     if given is not None:
         return Path(given).absolute()
     if path is None:
@@ -334,7 +334,7 @@ def _folder(path: Path | None, given: str | os.PathLike[str] | None) -> Path:
 
 
 def _new_meta(folder: Path | None, witness: Witness | None, budget: Spending | None) -> list[dict[str, str]]:
-    """Give the rows that describe a new ledger."""
+    """Return the rows that describe a new ledger."""
     said = {"format": str(FORMAT), "secret": secrets.token_hex(SECRET_BYTES)}
     if budget is not None:
         said |= {name: repr(value) for name, value in budget.to_dict().items()}
@@ -354,5 +354,5 @@ def _number(text: str | None) -> float | None:
 
 
 def _is_plain(said: object) -> bool:
-    """Tell whether this is a text that a ledger says of itself."""
+    """Return whether this is a text that a ledger says of itself."""
     return isinstance(said, str) and "\0" not in said

@@ -32,7 +32,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def witness_at(place: str | os.PathLike[str]) -> Witness:
-    """Give the witness at a place: the path of a file, ``git:`` and the path of one in a work tree, or a URL.
+    """Return the witness at a place: the path of a file, ``git:`` and the path of one in a work tree, or a URL.
 
     >>> witness_at("https://example.org/heads").place
     'https://example.org/heads'
@@ -67,10 +67,10 @@ class Witness(ABC):
 
     @abstractmethod
     def lines(self) -> list[str]:
-        """Give what was noted, line by line; raise an OSError or UnicodeError if it cannot be read."""
+        """Return what was noted, line by line; raise an OSError or UnicodeError if it cannot be read."""
 
     def heads(self) -> list[tuple[int, str]]:
-        """Give what was noted; raise a LedgerError if it cannot be read."""
+        """Return what was noted; raise a LedgerError if it cannot be read."""
         try:
             lines = self.lines()
         except (OSError, UnicodeError):
@@ -162,7 +162,7 @@ class GitWitness(FileWitness):
             self._git("commit", "--quiet", "--no-verify", "--message", message, "--only", "--", self.path.name)
 
     def lines(self) -> list[str]:
-        """Give every line that the file has, or had in any commit."""
+        """Return every line that the file has, or had in any commit."""
         told = self._git(
             "log", "--patch", "--no-color", "--no-ext-diff", "--format=", "--reverse", "--", self.path.name
         )
@@ -170,7 +170,7 @@ class GitWitness(FileWitness):
         return list(dict.fromkeys([*ever, *super().lines()]))
 
     def _git(self, *words: str) -> str:
-        """Give what git says of the work tree; raise an OSError if it fails, takes too long or is not there."""
+        """Return what git says of the work tree; raise an OSError if it fails, takes too long or is not there."""
         own = ["user.name=indistinct", "user.email=indistinct@localhost", "commit.gpgsign=false"]
         told = ["git", "-C", str(self.path.parent), *(part for said in own for part in ("-c", said)), *words]
         try:
@@ -232,7 +232,7 @@ class UrlWitness(Witness):
         return text.splitlines()
 
     def _ask(self, method: str, line: str = "") -> tuple[int, str]:
-        """Give the status and the text of an answer, without following it elsewhere; a LedgerError if none comes."""
+        """Return the status and the text of an answer, without following it elsewhere; a LedgerError if none comes."""
         parts = self._parts
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         try:

@@ -100,7 +100,7 @@ class Said:
         return next((element.text or "" for element in self._all(name)), "")
 
     def is_said(self, name: str) -> bool:
-        """Tell whether there is an element of a name."""
+        """Return whether there is an element of a name."""
         return any(True for _ in self._all(name))
 
     def groups(self, name: str) -> list[dict[str, str]]:

@@ -155,7 +155,7 @@ def _hierarchy(project: ArxFiles, one: _Assignment, delimiter: str, file: str, n
 
 
 def _limits(one: _Assignment, hierarchy: Hierarchy) -> dict[str, Any]:
-    """Give the lowest and highest level that the definition of a quasi column allows, if it leaves any out."""
+    """Return the lowest and highest level that the definition of a quasi column allows, if it leaves any out."""
     lowest, highest = (_level(one.said.get(key, ALL), hierarchy) for key in ("min", "max"))
     found: dict[str, Any] = {} if not lowest else {"min_level": lowest}
     if highest is not None and highest < (hierarchy.height or 0):
@@ -166,7 +166,7 @@ def _limits(one: _Assignment, hierarchy: Hierarchy) -> dict[str, Any]:
 
 
 def _level(said: str, hierarchy: Hierarchy) -> int | None:
-    """Give a level that a definition says, None for no limit; one beyond the hierarchy is its last."""
+    """Return a level that a definition says, None for no limit; one beyond the hierarchy is its last."""
     return min(int(said), hierarchy.height or 0) if re.fullmatch(r"[0-9]{1,4}", said.strip(), re.ASCII) else None
 
 
@@ -216,7 +216,7 @@ def _models(config: Any, columns: Mapping[str, Column], notes: list[str], k: int
 
 
 def _options(config: Any, notes: list[str]) -> dict[str, Any]:
-    """Give the measure that stands for ARX's quality model."""
+    """Return the measure that stands for ARX's quality model."""
     said = config.first("metric").strip()
     measure = measure_named(said)
     if said and measure is None:
@@ -250,12 +250,12 @@ def _number(text: str) -> float | None:
 
 
 def _on_one_line(text: str) -> str:
-    """Give a text of the project as it may stand in a comment, whatever signs it has."""
+    """Return a text of the project as it may stand in a comment, whatever signs it has."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _file_name(column: str, taken: set[str]) -> str:
-    """Give a name of a file for a column that no path can hide in, another one for each."""
+    """Return a name of a file for a column that no path can hide in, another one for each."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", column).strip("_")[:60] or "column"
     name, number = f"{plain}.csv", 2
     while name.lower() in taken:
@@ -265,6 +265,6 @@ def _file_name(column: str, taken: set[str]) -> str:
 
 
 def _writer_of(listed: Levels) -> Callable[[Path], object]:
-    """Give what writes the rows of a hierarchy, without a top that an option of the policy adds."""
+    """Return what writes the rows of a hierarchy, without a top that an option of the policy adds."""
     bare = Levels(listed.rows, None, None)
     return lambda path: bare.write_csv(path)

@@ -168,7 +168,7 @@ class AtLevelEntry(Entries):
 
 @lru_cache(maxsize=64)
 def model_entries(kind: type[PrivacyModel]) -> type[BaseModel]:
-    """Give the form of a model's entry: the fields of its dataclass."""
+    """Return the form of a model's entry: the fields of its dataclass."""
     hints = {name: NumberOrTable if hint == NUMBER_OR_MAPPING else hint for name, hint in get_type_hints(kind).items()}
     hints |= getattr(kind, "written", {})
     fields: dict[str, Any] = {
@@ -180,7 +180,7 @@ def model_entries(kind: type[PrivacyModel]) -> type[BaseModel]:
 
 
 def keys_at(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str, ...]:
-    """Give the keys that may stand beside the last part of a place in a file of this form.
+    """Return the keys that may stand beside the last part of a place in a file of this form.
 
     >>> keys_at(PolicyEntries, ("columns", "zip", "rol"))[:2], keys_at(PolicyEntries, ("eligible", 0, "colum"))[0]
     (('role', 'hierarchy'), 'column')
@@ -200,7 +200,7 @@ def keys_at(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str, ...
 
 
 def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Give the forms of entries that an annotation holds."""
+    """Return the forms of entries that an annotation holds."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):

@@ -128,7 +128,7 @@ class Mistakes:
         self.items: list[str] = []
 
     def catch(self, path: str, make: Callable[[], Any], form: type[BaseModel] | None = None) -> Any:
-        """Give what ``make`` gives, or None after noting its mistakes under a path; ``form`` has the keys there."""
+        """Return what ``make`` gives, or None after noting its mistakes under a path; ``form`` has the keys there."""
         try:
             return make()
         except PolicyError as error:
@@ -251,7 +251,7 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
 def person_of(
     entries: PolicyEntries | TablesEntries, base: Path, make: Callable[[Any], Person] = Person.of
 ) -> Person | None:
-    """Give whose rows they are, as the file says it."""
+    """Return whose rows they are, as the file says it."""
     given = entries.person
     if given is None:
         return None

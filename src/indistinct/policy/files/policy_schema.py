@@ -12,7 +12,7 @@ from indistinct.registry import ALGORITHMS, MODELS
 
 
 def policy_schema() -> dict[str, Any]:
-    """Give the JSON Schema of policy files, for editors that complete and check them."""
+    """Return the JSON Schema of policy files, for editors that complete and check them."""
     schema = TypeAdapter(PolicyEntries).json_schema()
     several = TypeAdapter(TablesEntries).json_schema()
     schema["$defs"] |= several["$defs"]

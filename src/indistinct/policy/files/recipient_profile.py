@@ -14,7 +14,7 @@ from indistinct.registry import MODELS
 
 
 def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
-    """Give the policy for a recipient whose profile says, column by column, how likely they are to link by it.
+    """Return the policy for a recipient whose profile says, column by column, how likely they are to link by it.
 
     Columns at 1 are protected in combination with the policy's k; columns between 0 and 1 each alone, with k
     weighted by the profile (rounded up); columns at 0 cannot be linked by this recipient and are released as they are.

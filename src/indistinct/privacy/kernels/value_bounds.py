@@ -28,7 +28,7 @@ from indistinct.privacy.kernels.value_counts import find_limits, is_diverse
 
 @kernel
 def _kept_diverse(rule: Any, groups: Any, group: int) -> Any:
-    """Give the most rows of a group that are diverse together.
+    """Return the most rows of a group that are diverse together.
 
     Of all ways to keep so many rows the most even one caps every count at one number, and the lower the cap, the more
     even is what it leaves.
@@ -57,7 +57,7 @@ def _kept_diverse(rule: Any, groups: Any, group: int) -> Any:
 
 @kernel
 def _kept_close(rule: Any, groups: Any, group: int, whole: FloatArray, slack: float) -> int:
-    """Give at least the most rows of a group that are close together to a table within ``slack`` of this one.
+    """Return at least the most rows of a group that are close together to a table within ``slack`` of this one.
 
     With s rows left, no value can have more than its count, so what the table has beyond that, over all values, is the
     least distance: sum of max(s * whole - count, 0) <= s * t. The left side less the right one is convex in s, and 0 at
@@ -86,7 +86,7 @@ def _kept_close(rule: Any, groups: Any, group: int, whole: FloatArray, slack: fl
 
 @kernel
 def _kept_between(groups: Any, group: int, low: FloatArray, high: FloatArray, present: int) -> int:
-    """Give at least the most rows of a group that keep each value's share between two limits together.
+    """Return at least the most rows of a group that keep each value's share between two limits together.
 
     If no more than s rows can be left, a value has no more than s times its highest share; their sum is the next s.
     """
@@ -114,7 +114,7 @@ def _kept_between(groups: Any, group: int, low: FloatArray, high: FloatArray, pr
 def least_lost(
     groups: Any, number: int, rules: FloatArray, limits: FloatArray, totals: IntArray, most: int, least: int
 ) -> Any:
-    """Give the rows that each group must lose at the least at its node and at every node below, and their sum.
+    """Return the rows that each group must lose at the least at its node and at every node below, and their sum.
 
     Satisfied groups stay satisfied when they are merged with each other. So what is released of a group, at a node or
     below it, is a part of its rows that satisfies every rule by itself, compared with the table that is released. That

@@ -31,7 +31,7 @@ ALONE, ONCE, UNTIL_NONE = range(3)
 
 @kernel(rows="place_of", allocates=True)
 def merge_values(entries: Any, place_of: Any, sizes: Any, places: int, least: int, work: Any) -> Any:
-    """Give the entries of the groups at a node that have at least so many rows, after ``locate``.
+    """Return the entries of the groups at a node that have at least so many rows, after ``locate``.
 
     IN   entries   starts (tuples + 1,), values, counts (entries,) int32 or int64: those of each tuple of a source
     IN   place_of  (tuples,), sizes (places,): the place of each tuple, and the rows at each place
@@ -83,7 +83,9 @@ def merge_values(entries: Any, place_of: Any, sizes: Any, places: int, least: in
 
 @kernel
 def _most_and_rest(counts: Any, begin: int, end: int, place: int, cap: int) -> tuple[int, int]:
-    """Give the most frequent value's count and the sum from this place on, most frequent first, none above ``cap``."""
+    """Return the most frequent value's count and the sum from this place on, most frequent first, none above
+    ``cap``.
+    """
     # values before that place are taken in falling order of their counts; as many as a rule names, so there are few
     total, top = 0, 0
     for entry in range(begin, end):
@@ -109,7 +111,7 @@ def _most_and_rest(counts: Any, begin: int, end: int, place: int, cap: int) -> t
 
 @kernel
 def is_diverse(rule: Any, counts: Any, span: Any, cap: int, slack: float) -> Any:
-    """Tell whether a group's counts, none above ``cap``, are diverse by a rule, but for so much of rounding.
+    """Return whether a group's counts, none above ``cap``, are diverse by a rule, but for so much of rounding.
 
     IN   span  where the group's entries begin and end
     """
@@ -152,7 +154,7 @@ def find_limits(rule: Any, limits: Any, whole: FloatArray, low: FloatArray, high
 
 @kernel
 def _distance(rule: Any, groups: Any, group: int, whole: FloatArray, dense: FloatArray) -> Any:
-    """Give the earth mover's distance of a group's values from the table's.
+    """Return the earth mover's distance of a group's values from the table's.
 
     It is the sum, over all subtrees of the tree that says how far values are apart, of what their shares differ by.
     Where codes are labels of so many levels, these are the subtrees, and a level's differences add up to twice what
@@ -178,7 +180,7 @@ def _distance(rule: Any, groups: Any, group: int, whole: FloatArray, dense: Floa
 
 @kernel
 def holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, present: int) -> Any:
-    """Tell whether a group keeps a rule; ``scratch`` has the rule's low and high shares, and room for each value."""
+    """Return whether a group keeps a rule; ``scratch`` has the rule's low and high shares, and room for each value."""
     rows, _, starts, values, counts = groups
     begin, end = starts[group], starts[group + 1]
     low, high, dense = scratch
@@ -200,7 +202,7 @@ def holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, p
 
 @kernel(rows="is_gone", allocates=True)
 def find_unsafe(groups: Any, rules: FloatArray, limits: FloatArray, most: int, is_gone: Any, asked: int) -> int:
-    """Tell which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
+    """Return which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
 
     Rules that judge groups alone come first. The others compare groups with the table that is left, all with the same
     one; then the failing ones are taken out, and the rest is compared with what is left, until none fails.

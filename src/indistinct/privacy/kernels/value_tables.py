@@ -29,7 +29,7 @@ from indistinct.privacy.kernels.value_counts import find_limits, is_diverse
 
 @kernel
 def _keeps(rule: Any, cells: Any, group: int, whole: Any, low: Any, high: Any) -> bool:
-    """Tell whether a group keeps a rule, where each value of the table that is left has such a share.
+    """Return whether a group keeps a rule, where each value of the table that is left has such a share.
 
     IN   low, high  (cells,): the shares between which a rule on single values keeps them
     """
@@ -63,7 +63,7 @@ def _keeps(rule: Any, cells: Any, group: int, whole: Any, low: Any, high: Any) -
 
 @kernel(allocates=True)
 def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, is_gone: Any) -> int:
-    """Tell which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
+    """Return which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
 
     First go those with too few rows, then those that fail by themselves. The others are compared with the table that
     is left, all with the same one; then the failing ones are taken out, until none fails.
@@ -125,7 +125,7 @@ def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, i
 
 @kernel(rows="cells", allocates=True)
 def unsafe_rows(cells: Any, least: int, most: int, judging: Any) -> int:
-    """Give the rows of the groups that must be suppressed; once these are more than ``most``, only so much.
+    """Return the rows of the groups that must be suppressed; once these are more than ``most``, only so much.
 
     IN   cells    (groups, 1 + values): the rows of each group, and of each of its values
     IN   least    a group of fewer rows is suppressed
@@ -137,7 +137,7 @@ def unsafe_rows(cells: Any, least: int, most: int, judging: Any) -> int:
 
 @kernel(rows="place_of", allocates=True)
 def judge_values(entries: Any, place_of: Any, sizes: Any, limits: Any, judging: Any, span: Any, work: Any) -> Any:
-    """Tell which groups at a node must be suppressed, and give their rows, after ``locate``.
+    """Return which groups at a node must be suppressed, and give their rows, after ``locate``.
 
     Sensitive columns are given one after the other; groups are judged with the last. Once the rows are more than may
     be suppressed only so much is right.

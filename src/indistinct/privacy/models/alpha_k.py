@@ -73,7 +73,7 @@ class AlphaK(PrivacyModel):
         object.__setattr__(self, "alpha", MappingProxyType(dict(self.alpha)))
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups have ``k`` rows, and no value above its share."""
+        """Return which groups have ``k`` rows, and no value above its share."""
         verdict = KAnonymity(self.k).satisfied(groups)
         for _, tally in self.tallies(groups):
             limits = self._limits(tally.texts)[tally.values] * (1 + TOLERANCE)
@@ -102,7 +102,7 @@ class AlphaK(PrivacyModel):
         return ValueRule("shares", 0.0, limits=self._limits(texts))
 
     def _limits(self, texts: Sequence[str | None]) -> NDArray[np.float64]:
-        """Give the largest share that each value may have."""
+        """Return the largest share that each value may have."""
         if not isinstance(self.alpha, Mapping):
             return np.full(len(texts), float(self.alpha))
         return np.array([self.alpha.get(text, 1.0) if text is not None else 1.0 for text in texts])

@@ -45,7 +45,7 @@ class BetaLikeness(PrivacyModel):
         check_positive("beta", self.beta)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups raise no value's share by too much."""
+        """Return which groups raise no value's share by too much."""
         verdict = np.ones(len(groups), np.bool_)
         for _, tally in self.tallies(groups):
             shares, whole = compared_shares(tally, groups)

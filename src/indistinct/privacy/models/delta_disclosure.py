@@ -47,7 +47,7 @@ class DeltaDisclosure(PrivacyModel):
         check_positive("delta", self.delta)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups keep every value's share near that in the table."""
+        """Return which groups keep every value's share near that in the table."""
         near = np.ones(len(groups), np.bool_)
         for _, tally in self.tallies(groups):
             shares, whole = compared_shares(tally, groups)

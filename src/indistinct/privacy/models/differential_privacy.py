@@ -98,7 +98,7 @@ class DifferentialPrivacy(PrivacyModel):
         return least_k(self.epsilon_of_rows, self.delta, self.share)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups have the k rows that follow from ε and δ: what of the model a release can show.
+        """Return which groups have the k rows that follow from ε and δ: what of the model a release can show.
 
         >>> DifferentialPrivacy(1.0, 1e-5, sampled=0.5).satisfied(Groups.of_sizes([38, 39]))
         array([False,  True])
@@ -107,7 +107,7 @@ class DifferentialPrivacy(PrivacyModel):
         return verdict
 
     def expenses(self) -> dict[str, Any]:
-        """Give what a manifest states: both parts of ε, δ, the probability of being drawn, and k."""
+        """Return what a manifest states: both parts of ε, δ, the probability of being drawn, and k."""
         return {
             "epsilon": float(self.epsilon),
             "epsilon_of_levels": self.epsilon_of_levels,

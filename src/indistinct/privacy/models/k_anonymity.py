@@ -65,7 +65,7 @@ class KAnonymity(PrivacyModel):
         return cls(max(1, math.floor((level * 1000 - 100) * population / 100_000 + 1e-9)), on)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups hide each person among at least ``k`` rows.
+        """Return which groups hide each person among at least ``k`` rows.
 
         Merging groups only enlarges them, so a satisfied group stays satisfied:
         the search may skip everything above a node that passes.
@@ -77,7 +77,7 @@ class KAnonymity(PrivacyModel):
         return verdict
 
     def column_sets(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
-        """Give the sets of columns whose groups the model judges: all that an adversary may know, as many as he can.
+        """Return the sets of columns whose groups the model judges: all that an adversary may know, as many as he can.
 
         >>> KAnonymity(5, known=2).column_sets(["age", "sex", "zip"])
         [('age', 'sex'), ('age', 'zip'), ('sex', 'zip')]

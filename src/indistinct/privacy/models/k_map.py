@@ -87,7 +87,7 @@ class KMap(PrivacyModel):
         return made
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups fit at least ``k`` people of the population.
+        """Return which groups fit at least ``k`` people of the population.
 
         >>> from indistinct.counting import CountedCrowd
         >>> import numpy as np
@@ -109,7 +109,7 @@ class KMap(PrivacyModel):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Give the model as it stands in a policy file and a manifest; a table in memory has no name."""
+        """Return the model as it stands in a policy file and a manifest; a table in memory has no name."""
         path = self.population if isinstance(self.population, str | os.PathLike) else None
         said: dict[str, Any] = {
             "model": self.name,
@@ -120,6 +120,6 @@ class KMap(PrivacyModel):
         return said | ({} if self.on is None else {"on": self.on})
 
     def terms(self) -> dict[str, Any]:
-        """Give the model as a public manifest may state it: the population by the name of its file alone."""
+        """Return the model as a public manifest may state it: the population by the name of its file alone."""
         said = self.describe()
         return said | {"population": Path(said["population"]).name}

@@ -74,7 +74,7 @@ class LDiversity(PrivacyModel):
         return self if self.kind == "distinct" else LDiversity(self.l, column=self.column, on=self.on)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups are diverse in every sensitive column that is asked about."""
+        """Return which groups are diverse in every sensitive column that is asked about."""
         diverse = np.ones(len(groups), np.bool_)
         for _, tally in self.tallies(groups):
             diverse &= self._diverse(tally, groups)
@@ -122,7 +122,7 @@ class LDiversity(PrivacyModel):
 
 
 def entropies(tally: Tally, groups: Groups) -> NDArray[np.float64]:
-    """Give the entropy of each group's values, by the natural logarithm."""
+    """Return the entropy of each group's values, by the natural logarithm."""
     shares = spread_of_groups(tally, groups)
     return np.bincount(tally.groups, -shares * np.log(shares), len(groups)).astype(np.float64)
 
@@ -140,7 +140,7 @@ def too_few_values(model: PrivacyModel, groups: Groups, name: str, least: int) -
 
 
 def _most_and_rest(tally: Tally, groups: Groups, place: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Give the rows of each group's most frequent value, and those of its values from this place on, most first."""
+    """Return the rows of each group's most frequent value, and those of its values from this place on, most first."""
     order = np.lexsort((-tally.counts, tally.groups))
     in_group, counts = tally.groups[order], tally.counts[order]
     places = 1 + np.arange(len(order)) - np.searchsorted(in_group, in_group)

@@ -42,7 +42,7 @@ class PSensitive(PrivacyModel):
         check_whole("k", self.k)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups have ``k`` rows and ``p`` different values."""
+        """Return which groups have ``k`` rows and ``p`` different values."""
         return KAnonymity(self.k).satisfied(groups) & LDiversity(self.p, column=self.column).satisfied(groups)
 
     def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:

@@ -44,7 +44,7 @@ class ProsecutorRisk(PrivacyModel):
         return math.ceil(1 / self.at_most - TOLERANCE)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups are large enough."""
+        """Return which groups are large enough."""
         return KAnonymity(self.k).satisfied(groups)
 
 
@@ -78,7 +78,7 @@ class AverageRisk(PrivacyModel):
         return ProsecutorRisk(self.at_most, self.on)
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups are large enough that together they keep the average."""
+        """Return which groups are large enough that together they keep the average."""
         sizes, numbers = np.unique(groups.sizes[groups.sizes > 0], return_counts=True)
         groups_from, rows_from = _from_each_on(numbers), _from_each_on(sizes * numbers)
         is_kept = groups_from <= self.at_most * (1 + TOLERANCE) * rows_from
@@ -94,6 +94,6 @@ class AverageRisk(PrivacyModel):
 
 
 def _from_each_on(numbers: IntArray) -> IntArray:
-    """Give the sum of each number and all after it."""
+    """Return the sum of each number and all after it."""
     sums: IntArray = numbers[::-1].cumsum()[::-1]
     return sums

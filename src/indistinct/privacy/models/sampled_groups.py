@@ -33,7 +33,7 @@ FINENESS = 10_000
 
 
 def largest_share(epsilon: float) -> float:
-    """Give the largest share of people that may be sampled for an ε, rounded down to four places.
+    """Return the largest share of people that may be sampled for an ε, rounded down to four places.
 
     >>> largest_share(1.0), largest_share(2.0)
     (0.6321, 0.8646)
@@ -43,7 +43,7 @@ def largest_share(epsilon: float) -> float:
 
 
 def least_k(epsilon: float, delta: float, share: float) -> int:
-    """Give the least group that may be released where so large a share of people is sampled.
+    """Return the least group that may be released where so large a share of people is sampled.
 
     >>> least_k(1.0, 1e-5, 0.632), least_k(1.0, 1e-5, 0.316), least_k(2.0, 1e-5, 0.432)
     (61, 19, 17)
@@ -52,7 +52,7 @@ def least_k(epsilon: float, delta: float, share: float) -> int:
 
 
 def delta_of(epsilon: float, k: int, share: float) -> float:
-    """Give the δ that groups of k give, rounded up: no smaller one is claimed.
+    """Return the δ that groups of k give, rounded up: no smaller one is claimed.
 
     >>> delta_of(1.0, 61, 0.632) <= 1e-5 < delta_of(1.0, 60, 0.632)
     True
@@ -82,17 +82,17 @@ def _least_k(epsilon: Decimal, delta: Decimal, beta: Decimal) -> int:
 
 
 def _gamma(epsilon: Decimal, beta: Decimal) -> Decimal:
-    """Give γ = 1 - (1 - β) / e^ε, rounded down."""
+    """Return γ = 1 - (1 - β) / e^ε, rounded down."""
     return DOWN.subtract(Decimal(1), UP.multiply(UP.subtract(Decimal(1), beta), _exponential(epsilon)))
 
 
 def _exponential(number: Decimal) -> Decimal:
-    """Give e^-number, rounded up."""
+    """Return e^-number, rounded up."""
     return UP.multiply(UP.exp(number.copy_negate()), ABOVE_ONE)
 
 
 def _tail(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
-    """Give P[Bin(n, β) > γn], rounded up."""
+    """Return P[Bin(n, β) > γn], rounded up."""
     first = math.floor(Fraction(gamma) * n) + 1
     if first > n:
         return Decimal(0)
@@ -109,18 +109,18 @@ def _tail(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
 
 
 def _chernoff(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
-    """Give a bound of P[Bin(m, β) > γm] for all m of at least n: e^(-n KL(γ, β)), rounded up."""
+    """Return a bound of P[Bin(m, β) > γm] for all m of at least n: e^(-n KL(γ, β)), rounded up."""
     return _exponential(DOWN.multiply(Decimal(n), _divergence(beta, gamma)))
 
 
 def _beyond(delta: Decimal, beta: Decimal, gamma: Decimal) -> int:
-    """Give so many people that for as many or more the probability is at most δ."""
+    """Return so many people that for as many or more the probability is at most δ."""
     logarithm = UP.add(DOWN.ln(delta).copy_negate(), MARGIN)
     return math.ceil(UP.divide(logarithm, _divergence(beta, gamma))) + 1
 
 
 def _divergence(beta: Decimal, gamma: Decimal) -> Decimal:
-    """Give γ ln(γ/β) + (1 - γ) ln((1 - γ)/(1 - β)), rounded down."""
+    """Return γ ln(γ/β) + (1 - γ) ln((1 - γ)/(1 - β)), rounded down."""
     ratio = DOWN.ln(DOWN.divide(gamma, beta))
     left = UP.subtract(Decimal(1), gamma)
     rest = DOWN.ln(DOWN.divide(left, UP.subtract(Decimal(1), beta)))

@@ -67,7 +67,7 @@ class TCloseness(PrivacyModel):
         check_choice("distance", self.distance, ("equal", "ordered", "hierarchical"))
 
     def satisfied(self, groups: Groups) -> BoolArray:
-        """Tell which groups are close to the whole table in every sensitive column that is asked about."""
+        """Return which groups are close to the whole table in every sensitive column that is asked about."""
         close = np.ones(len(groups), np.bool_)
         for column, tally in self.tallies(groups):
             close &= self.distances(column, tally, groups) <= self.t + TOLERANCE
@@ -75,7 +75,7 @@ class TCloseness(PrivacyModel):
         return verdict
 
     def distances(self, column: str, tally: Tally, groups: Groups) -> FloatArray:
-        """Give the distance of each group's values in a column from the table's."""
+        """Return the distance of each group's values in a column from the table's."""
         if self.distance == "ordered":
             return _along_the_order(tally, groups, _ranks(column, tally))
         if self.distance == "hierarchical":
@@ -103,7 +103,7 @@ class TCloseness(PrivacyModel):
 
 
 def _along_the_order(tally: Tally, groups: Groups, ranks: IntArray) -> FloatArray:
-    """Give the distance of each group where values are as far apart as their ranks.
+    """Return the distance of each group where values are as far apart as their ranks.
 
     It is the area between two cumulative distributions, over the number of steps. A group's distribution is constant
     between the values that it has, and the table's rises, so the two cross at most once there.
@@ -126,7 +126,7 @@ def _along_the_order(tally: Tally, groups: Groups, ranks: IntArray) -> FloatArra
 
 
 def _up_the_hierarchy(column: str, tally: Tally, groups: Groups) -> FloatArray:
-    """Give the distance of each group where values are as far apart as the level that joins them.
+    """Return the distance of each group where values are as far apart as the level that joins them.
 
     Shares are moved as low as possible: under each label, what some of its children have too much goes to others that
     have too little, and only what is left goes up.
@@ -156,7 +156,7 @@ def _sums(codes: IntArray, numbers: NDArray[Any], length: int) -> FloatArray:
 
 
 def _ranks(column: str, tally: Tally) -> IntArray:
-    """Give the rank of each value of the table by its number or date, a missing one last; -1 for one it lacks.
+    """Return the rank of each value of the table by its number or date, a missing one last; -1 for one it lacks.
 
     Values that are not released have no rank, so that the verdict is the same where nobody knows of them.
     """
@@ -173,7 +173,7 @@ def _ranks(column: str, tally: Tally) -> IntArray:
 
 @lru_cache(maxsize=4)  # a search asks at every node
 def _ranks_of_all(texts: tuple[str | None, ...], hierarchy: CompiledHierarchy | None) -> IntArray:
-    """Give the rank of each text by its number or date, a missing one last; -1 for one that is neither."""
+    """Return the rank of each text by its number or date, a missing one last; -1 for one that is neither."""
     if hierarchy is None:
         keys: list[Any] = [None if text is None else read_number(text) for text in texts]
     else:

@@ -52,14 +52,14 @@ def _prove_encoded(
 
 
 def _told_by(policy: Policy, blank: int) -> list[str]:
-    """Give the columns in which a released row equals its original, generalized; blank rows have no quasi cell."""
+    """Return the columns in which a released row equals its original, generalized; blank rows have no quasi cell."""
     return [name for name in policy.compared_columns if not (blank and name in policy.quasi)]
 
 
 def general_like(
     released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, extra: Sequence[str]
 ) -> tuple[Rows | None, list[Check]]:
-    """Give the original at the levels of a release, if every released row generalizes a row of its own, and checks.
+    """Return the original at the levels of a release, if every released row generalizes a row of its own, and checks.
 
     ``extra`` columns are encoded and stay as they are. No row was left blank.
     """
@@ -70,7 +70,7 @@ def general_like(
 def _general_like(
     released: Rows, source: Encoded, policy: Policy, hint: Mapping[str, int] | None, extra: Sequence[str]
 ) -> tuple[Rows | None, Check, int, Node]:
-    """Give the same, the number of rows that were suppressed and left blank, and the levels."""
+    """Return the same, the number of rows that were suppressed and left blank, and the levels."""
     hierarchies = {name: policy.columns[name].compile(source.values[name]) for name in policy.quasi}
     rows = released.count()
     blank = count_blank_rows(released, policy)
@@ -118,7 +118,7 @@ def _possible_nodes(
     has_blank_rows: bool,
     hint: Mapping[str, int] | None,
 ) -> tuple[list[Node], list[str]]:
-    """Give the nodes whose labels include all released ones, the hinted first, and the columns that fit no level."""
+    """Return the nodes whose labels include all released ones, the hinted first, and the columns that fit no level."""
     with released.encode(policy.quasi) as encoded:
         found = encoded.values
     per_column: list[list[int]] = []
@@ -150,7 +150,7 @@ def _level_checks(policy: Policy, hint: Mapping[str, int] | None, node: Node) ->
 def _generalization(
     node: Node, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy], source: Encoded, extra: Sequence[str]
 ) -> Plan:
-    """Give the plan that takes every eligible row to a node and suppresses none."""
+    """Return the plan that takes every eligible row to a node and suppresses none."""
     levels = dict(zip(policy.quasi, node, strict=True))
     apart = [name for name in extra if name in source.values]
     maps = {name: hierarchies[name].maps[level] for name, level in levels.items()}

@@ -23,7 +23,9 @@ Bag = Counter[int]
 
 
 def untruths(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tuple[list[str], int]:
-    """Give what cannot be true about two released tables, in words, and the number of eligible rows of the original."""
+    """Return what cannot be true about two released tables, in words, and the number of eligible rows of the
+    original.
+    """
     known, hidden = policy.with_role("quasi", "other"), policy.with_role("sensitive")
     where = [condition.as_triple() for condition in policy.eligible]
     original = _Distinct.of(source, [*known, *hidden], where)
@@ -65,7 +67,7 @@ class _Distinct:
 
 
 def _numbered_alike(columns: Sequence[str], first: _Distinct, second: _Distinct) -> tuple[IntArray, IntArray]:
-    """Give each row's combination of cells a number, the same in both tables."""
+    """Return each row's combination of cells a number, the same in both tables."""
     numbers = np.zeros(len(first.rows) + len(second.rows), np.int64)
     for name in columns:
         number_of: dict[str | None, int] = {}
@@ -78,7 +80,7 @@ def _numbered_alike(columns: Sequence[str], first: _Distinct, second: _Distinct)
 
 
 def _surplus(numbers: IntArray, rows: IntArray, allowed_numbers: IntArray, allowed_rows: IntArray) -> int:
-    """Give how many rows have a number that too few of the allowed ones have."""
+    """Return how many rows have a number that too few of the allowed ones have."""
     most = _size(numbers, allowed_numbers)
     found = np.bincount(numbers, rows, most) - np.bincount(allowed_numbers, allowed_rows, most)
     return int(np.maximum(found, 0).sum())
@@ -97,11 +99,13 @@ class _Pairs:
     rows: IntArray
 
     def only(self, places: IntArray | BoolArray) -> _Pairs:
-        """Give some of them."""
+        """Return some of them."""
         return _Pairs(self.first[places], self.second[places], self.rows[places])
 
     def without(self, others: _Pairs) -> _Pairs:
-        """Give each pair once with the rows that are left when those of others are taken away, fewer than none too."""
+        """Return each pair once with the rows that are left when those of others are taken away, fewer than none
+        too.
+        """
         width = _size(self.second, others.second)
         keys = np.concatenate([self.first * width + self.second, others.first * width + others.second])
         found, where = np.unique(keys, return_inverse=True)
@@ -110,7 +114,7 @@ class _Pairs:
         return _Pairs(first, second, left[left != 0])
 
     def one_by_one(self) -> Iterator[tuple[int, int, int]]:
-        """Give each pair with its rows."""
+        """Return each pair with its rows."""
         return zip(self.first.tolist(), self.second.tolist(), self.rows.tolist(), strict=True)
 
 
@@ -129,20 +133,20 @@ class _Truth:
         return cls(pairs, np.searchsorted(pairs.first, np.arange(tuples + 1)))
 
     def brought(self, members: _Pairs) -> _Pairs:
-        """Give the values that members, tuples with all their rows, bring into their classes."""
+        """Return the values that members, tuples with all their rows, bring into their classes."""
         lengths = np.diff(self.starts)[members.second]
         ends = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(self.starts[members.second] - (ends - lengths), lengths)
         return _Pairs(np.repeat(members.first, lengths), self.pairs.second[places], self.pairs.rows[places])
 
     def bag(self, number: int) -> Bag:
-        """Give the values of a tuple."""
+        """Return the values of a tuple."""
         own = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return Counter(dict(zip(self.pairs.second[own].tolist(), self.pairs.rows[own].tolist(), strict=True)))
 
 
 def _wrong_classes(truth: _Pairs, members: _Pairs, shown: _Pairs) -> BoolArray:
-    """Tell which classes, of these tuples and these values, cannot be.
+    """Return which classes, of these tuples and these values, cannot be.
 
     A tuple that is in a class with all its rows brings all its values. Of the others it must be possible to choose
     values, as many as the tuple has rows there, that are just those which are left. Where no tuple stands in several
@@ -170,7 +174,7 @@ def _wrong_classes(truth: _Pairs, members: _Pairs, shown: _Pairs) -> BoolArray:
 
 
 def _can_be_chosen(bags: Sequence[tuple[int, Bag]], wanted: Bag) -> bool:
-    """Tell whether so many values can be taken out of each bag that together they are the wanted ones.
+    """Return whether so many values can be taken out of each bag that together they are the wanted ones.
 
     Each takes what it can; where nothing that is wanted is left, others exchange what they took along a chain.
     """
@@ -191,7 +195,7 @@ def _can_be_chosen(bags: Sequence[tuple[int, Bag]], wanted: Bag) -> bool:
 
 
 def _chain(start: int, bags: Sequence[tuple[int, Bag]], taken: Sequence[Bag], wanted: Bag) -> list[tuple[int, int]]:
-    """Give who takes which value so that the first has one more: each other gives up what the one before it takes."""
+    """Return who takes which value so that the first has one more: each other gives up what the one before it takes."""
     came_from: dict[int, tuple[int, int | None]] = {}
     queue: list[tuple[int, int | None]] = [(start, None)]
     for taker, given_up in queue:
@@ -206,7 +210,7 @@ def _chain(start: int, bags: Sequence[tuple[int, Bag]], taken: Sequence[Bag], wa
 
 
 def _trace(end: int, came_from: Mapping[int, tuple[int, int | None]]) -> list[tuple[int, int]]:
-    """Give the chain that ends with a value, from its start."""
+    """Return the chain that ends with a value, from its start."""
     chain, value = [], end
     while True:
         taker, before = came_from[value]

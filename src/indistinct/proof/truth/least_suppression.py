@@ -45,7 +45,7 @@ def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> C
 
 
 def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:
-    """Give the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
+    """Return the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
     counts = tuples.counts
     required = int(counts[~is_kept].sum())
     k = max((least_rows(model) for model in policy.privacy), default=1)
@@ -65,7 +65,9 @@ def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) 
 
 
 def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolArray:
-    """Tell which tuples can stay, by taking failing ones out until none fails; models of the whole table come last."""
+    """Return which tuples can stay, by taking failing ones out until none fails; models of the whole table come
+    last.
+    """
     by_columns: dict[tuple[int, ...], list[PrivacyModel]] = {}
     for columns, model in policy.judged_sets():
         positions = tuple(sorted(policy.quasi.index(column) for column in columns))
@@ -93,7 +95,7 @@ def _safe_groups(
     left: IntArray,
     policy: Policy,
 ) -> BoolArray:
-    """Tell which groups, by the columns at some positions, satisfy a model with the rows that are left."""
+    """Return which groups, by the columns at some positions, satisfy a model with the rows that are left."""
     if model.asks_population:
         sizes = np.bincount(group_of, left).astype(np.int64)
         codes = np.zeros((len(positions), len(sizes)), np.int64)

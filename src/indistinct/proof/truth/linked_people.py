@@ -35,13 +35,13 @@ def linked_people_checks(mine: PersonTrees, theirs: PersonTrees, numbers: Number
 
 
 def _surplus(mine: IntArray, theirs: IntArray) -> int:
-    """Give how many of these profiles are more than there are people who have them."""
+    """Return how many of these profiles are more than there are people who have them."""
     most = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
     return int(np.maximum(np.bincount(mine, minlength=most) - np.bincount(theirs, minlength=most), 0).sum())
 
 
 def _moved_too_far(mine: PersonTrees, theirs: PersonTrees, profiles: tuple[IntArray, IntArray], days: int) -> int:
-    """Give how many pseudonyms find no person of their own within so many days, among those with the same distances.
+    """Return how many pseudonyms find no person of their own within so many days, among those with the same distances.
 
     Whoever has the earliest date takes the earliest person she can: no other choice leaves more for those after her.
     """

@@ -49,7 +49,7 @@ class Kept(NamedTuple):
 
 @kernel
 def _covers(label: int, rank: int, covers: Labels) -> bool:
-    """Tell whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
+    """Return whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
     low, high, bits_at, bits = covers
     if rank < low[label] or rank > high[label]:
         return False
@@ -96,7 +96,7 @@ def _candidates(labels: Array, originals: Originals, covers: Labels, found: Arra
 def people_that_fit(
     labels: Array, groups: Array, number: int, persons: Array, source: Originals, covers: Labels
 ) -> Array:
-    """Give the different people who have a row that some released tuple of a group generalizes.
+    """Return the different people who have a row that some released tuple of a group generalizes.
 
     IN   labels   (released, columns) int64: the label of each released tuple, those of a group one after the other
     IN   groups   (released,) int64: the group of each
@@ -133,7 +133,7 @@ def _candidates_again(row: int, labels: Array, source: Originals, covers: Labels
 def count_unmatched(
     labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels, most_kept: int
 ) -> int:
-    """Give how many released rows are left when as many as possible have a row of the original of their own.
+    """Return how many released rows are left when as many as possible have a row of the original of their own.
 
     IN  labels  (released, columns) int64: the label of each released tuple
     IN  wanted  (released,) int64: the rows of each

@@ -32,7 +32,7 @@ class Tied(Protocol):
         """The tables."""
 
     def in_order(self) -> tuple[str, ...]:
-        """Give their names, each after those that its rows refer to."""
+        """Return their names, each after those that its rows refer to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class OneTable:
         return cls({"table": Part(policy, policy.person_columns, None, None, None, None, None)})
 
     def in_order(self) -> tuple[str, ...]:
-        """Give its name."""
+        """Return its name."""
         return tuple(self.parts)
 
 
@@ -150,12 +150,12 @@ class PersonTrees:
         return numbers.of_contents("person", _contents([*of_people, np.zeros(self.number, np.int64)]))
 
     def _since_first(self, table: Held, moments: IntArray) -> IntArray:
-        """Give what lies between the first date of a person and each of hers."""
+        """Return what lies between the first date of a person and each of hers."""
         first = self.first_moments[np.maximum(table.persons, 0)] if self.number else moments
         return np.where(moments == NO_DATE, NOBODY, moments - first)
 
     def rows_of(self, is_chosen: NDArray[np.bool_]) -> int:
-        """Give the number of rows of some people in all tables."""
+        """Return the number of rows of some people in all tables."""
         return sum(int(is_chosen[table.persons[table.persons != NOBODY]].sum()) for table in self.tables.values())
 
 
@@ -208,7 +208,7 @@ def _read_held(
 
 
 def _columns(rows: Rows, columns: Sequence[str]) -> tuple[dict[str, list[str | None]], dict[str, IntArray], int]:
-    """Give the distinct texts of some columns, and which one each row has."""
+    """Return the distinct texts of some columns, and which one each row has."""
     table = rows.texts(columns).read_all()
     texts, codes = {}, {}
     for column in columns:
@@ -220,7 +220,7 @@ def _columns(rows: Rows, columns: Sequence[str]) -> tuple[dict[str, list[str | N
 
 
 def _moment(text: str | None, form: str | None) -> int:
-    """Give a date as microseconds; NO_DATE where there is none that can be read."""
+    """Return a date as microseconds; NO_DATE where there is none that can be read."""
     if text is None:
         return int(NO_DATE)
     try:
@@ -234,7 +234,7 @@ def _moment(text: str | None, form: str | None) -> int:
 
 
 def _contents(columns: Sequence[IntArray]) -> list[bytes]:
-    """Give each row of some columns as bytes."""
+    """Return each row of some columns as bytes."""
     stacked = np.ascontiguousarray(np.stack(columns, axis=1))
     return stacked.view(f"V{stacked.shape[1] * 8}").ravel().tolist()
 

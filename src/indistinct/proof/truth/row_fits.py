@@ -39,7 +39,7 @@ class _Column:
 def rows_without_original(
     released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
 ) -> int:
-    """Give how many released rows generalize no row of the original that another does not need.
+    """Return how many released rows generalize no row of the original that another does not need.
 
     ``hierarchies`` are compiled for the values of the eligible rows of the source.
     """
@@ -52,7 +52,7 @@ def rows_without_original(
 def people_behind_groups(
     released: Rows, source: Rows, policy: Policy, hierarchies: Mapping[str, CompiledHierarchy]
 ) -> IntArray:
-    """Give how many different people of the original have a row that a row of each released group could be."""
+    """Return how many different people of the original have a row that a row of each released group could be."""
     columns, found, originals = _both_tables(released, source, policy, hierarchies, policy.person_columns)
     labels, laid_out, covers = _lay_out(columns)
     _, persons = np.unique(np.stack(originals.codes[len(columns) :]), axis=1, return_inverse=True)
@@ -72,7 +72,7 @@ def _both_tables(
     hierarchies: Mapping[str, CompiledHierarchy],
     apart: Sequence[str] = (),
 ) -> tuple[list[_Column], Counts, Counts]:
-    """Give the columns of both tables, and their tuples; those of the original also by what tells its rows apart."""
+    """Return the columns of both tables, and their tuples; those of the original also by what tells its rows apart."""
     quasi, others = policy.quasi, policy.with_role("sensitive", "other")
     names = [*quasi, *others]
     with encode_eligible(source, policy, [*names, *apart]) as encoded:
@@ -98,7 +98,7 @@ def _both_tables(
 
 
 def _order(hierarchy: CompiledHierarchy) -> IntArray:
-    """Give the value codes in an order in which most labels cover a run of neighbours."""
+    """Return the value codes in an order in which most labels cover a run of neighbours."""
     positions = hierarchy.find_positions()
     return np.lexsort(hierarchy.maps) if positions is None else np.argsort(positions, kind="stable")
 
@@ -114,7 +114,7 @@ class Covers:
         self._keys: list[Any] | None = None
 
     def of(self, label: str | None) -> IntArray:
-        """Give the codes of the values that a released label covers; a blank cell says nothing and covers all."""
+        """Return the codes of the values that a released label covers; a blank cell says nothing and covers all."""
         values = self._hierarchy.values
         if label is None:
             return np.arange(len(values))
@@ -135,7 +135,7 @@ class Covers:
         return np.flatnonzero(is_covered)
 
     def _between(self, ends: Sequence[str]) -> BoolArray:
-        """Tell which values lie between the ends of a range; none if they have no order."""
+        """Return which values lie between the ends of a range; none if they have no order."""
         try:
             if self._keys is None:
                 self._keys = self._hierarchy.sort_keys(self._hierarchy.values) or []
@@ -180,7 +180,7 @@ def _lay_out(columns: Sequence[_Column]) -> tuple[IntArray, matching.Originals, 
 
 
 def _bits(ranks: IntArray) -> UIntArray:
-    """Give the ranks as bits, counted from the first of them."""
+    """Return the ranks as bits, counted from the first of them."""
     places = ranks - ranks[0]
     words = np.zeros(int(places[-1]) // 64 + 1, np.uint64)
     np.bitwise_or.at(words, places >> 6, np.uint64(1) << (places & 63).astype(np.uint64))

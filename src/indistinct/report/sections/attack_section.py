@@ -19,7 +19,7 @@ MOST_FINDINGS = 5
 def attack_outcomes(
     subject: Subject, release: Any, external: Any = None, earlier: Sequence[Any] = (), **reading: Any
 ) -> list[dict[str, Any]]:
-    """Give the outcome of each attack, worst first; only an internal edition says what exactly was found.
+    """Return the outcome of each attack, worst first; only an internal edition says what exactly was found.
 
     A sharpened label may be a cell of the private table that is not in the release, so a public edition has counts.
     """

@@ -62,7 +62,7 @@ def _quasi(subject: Subject, name: str, after: Counted) -> dict[str, Any]:
 def bars(
     after: Counted, before: Counted | None = None, order: Mapping[str | None, Any] | None = None
 ) -> dict[str, Any]:
-    """Give the rows of each label, those of the most frequent ones one by one, and of the others together.
+    """Return the rows of each label, those of the most frequent ones one by one, and of the others together.
 
     ``before`` has the rows of the same labels before any was suppressed. ``order`` says what to sort the labels by;
     where there are too many, neighbours are then added up instead of the rare ones.
@@ -121,7 +121,7 @@ def _sort_labels(labels: Sequence[str], rows: BeforeAndAfter, order: Mapping[str
 
 
 def _natural(label: str) -> list[tuple[int, int, str]]:
-    """Give a key by which numbers in texts are sorted as numbers.
+    """Return a key by which numbers in texts are sorted as numbers.
 
     >>> sorted(["100-119", "20-39", "0213*"], key=_natural)
     ['20-39', '100-119', '0213*']
@@ -131,7 +131,7 @@ def _natural(label: str) -> list[tuple[int, int, str]]:
 
 
 def _order(compiled: CompiledHierarchy) -> dict[str | None, Any] | None:
-    """Give the number or date that each value says; None if they have no such order."""
+    """Return the number or date that each value says; None if they have no such order."""
     keys = compiled.sort_keys(compiled.values)
     return None if keys is None else dict(zip(compiled.values, keys, strict=True))
 

@@ -20,7 +20,7 @@ class HasStore(Protocol):
 
 
 def ledger_entries(subject: Subject, ledger: HasStore | str | Path | None) -> dict[str, Any] | None:
-    """Give the entry of a release and those before it of the same source; of all sources if it has no entry.
+    """Return the entry of a release and those before it of the same source; of all sources if it has no entry.
 
     ``ledger`` is a Ledger or its path. A public edition says nothing of other recipients.
     """
@@ -39,7 +39,7 @@ def ledger_entries(subject: Subject, ledger: HasStore | str | Path | None) -> di
 
 
 def _is_entry_of(entry: Entry, subject: Subject) -> bool:
-    """Tell whether an entry is about this release: by its number, or by the digests of its tables."""
+    """Return whether an entry is about this release: by its number, or by the digests of its tables."""
     if subject.released_tables.manifest is None:
         return subject.entry == entry.number
     return bool(subject.said.get("files")) and entry.manifest.get("files") == subject.said["files"]

@@ -45,7 +45,7 @@ SEVERAL_ROWS = (
 
 
 def limits(subject: Subject) -> list[dict[str, str]]:
-    """Give what is not protected, what concerns this policy first."""
+    """Return what is not protected, what concerns this policy first."""
     policy = subject.policy
     found = [("Who is in the tables", subject.said.get("not_protected", NOT_PROTECTED))] if subject.is_apart else []
     found += _of_columns(policy)
@@ -66,7 +66,7 @@ def limits(subject: Subject) -> list[dict[str, str]]:
 
 
 def _of_columns(policy: Policy) -> list[tuple[str, str]]:
-    """Give what follows from the roles of columns and from models that do not ask about them."""
+    """Return what follows from the roles of columns and from models that do not ask about them."""
     found = [("Several rows of a person", SEVERAL_ROWS)] if policy.person_columns and not policy.links_rows else []
     unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
     if unasked:

@@ -20,7 +20,7 @@ PUBLISHED = "others may know it and link by it: published as it is, apart from w
 
 
 def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) -> dict[str, Any]:
-    """Give what a policy asks for; a public edition names no value that a filter compares with.
+    """Return what a policy asks for; a public edition names no value that a filter compares with.
 
     A release of two tables (``is_apart``) has classes for groups, and changes no quasi cell.
     """

@@ -22,7 +22,7 @@ LIBRARIES = ("duckdb", "numpy", "numba", "pyarrow")
 
 
 def reproduce(subject: Subject, ledger: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Give versions, digests and commands; an internal edition also has the policy, whose hierarchies list values."""
+    """Return versions, digests and commands; an internal edition also has the policy, whose hierarchies list values."""
     is_public = subject.edition == "public"
     said = subject.said
     return {
@@ -45,7 +45,7 @@ def reproduce(subject: Subject, ledger: Mapping[str, Any] | None = None) -> dict
 
 
 def _policy_file(policy: Policy) -> str | None:
-    """Give the policy as a file says it; None where no file can, or where it is too long to read."""
+    """Return the policy as a file says it; None where no file can, or where it is too long to read."""
     try:
         text = policy_toml(policy)
     except PolicyError:  # a population that is a table in memory
@@ -70,7 +70,7 @@ def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[s
 
 
 def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
-    """Give the options of the command that name the algorithm as it ran, or the lines of a policy where none can."""
+    """Return the options of the command that name the algorithm as it ran, or the lines of a policy where none can."""
     name, policy = subject.said["algorithm"], subject.policy
     own = options_said(algorithm_of(policy)) if name == policy.algorithm else {}
     ran = dict(subject.said.get("options", own))
@@ -86,7 +86,7 @@ def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
 
 
 def _said_of_run(subject: Subject) -> list[str]:
-    """Give the options of the command that set limits to the run, or lifted one."""
+    """Return the options of the command that set limits to the run, or lifted one."""
     limits = subject.said.get("limits", {})
     said = [text for name, limit in limits.items() for text in (f"--{name.replace('_', '-')}", str(limit))]
     said += ["--engine", "spark"] if subject.released.kind == "spark" else []
@@ -94,7 +94,7 @@ def _said_of_run(subject: Subject) -> list[str]:
 
 
 def _said_of_ledger(ledger: Mapping[str, Any] | None) -> list[str]:
-    """Give the options of the command that entered the release, if it stands in the ledger."""
+    """Return the options of the command that entered the release, if it stands in the ledger."""
     entry = (ledger or {}).get("entry")
     if not entry:
         return []

@@ -30,7 +30,7 @@ Columns = tuple[str, ...]
 
 
 def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict[str, Any]]:
-    """Give the risk by each quasi-identifier, before the release where that is known, and after.
+    """Return the risk by each quasi-identifier, before the release where that is known, and after.
 
     ``population`` is the number of people that the table was drawn from, or a table of them. Figures count rows; where
     the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
@@ -59,7 +59,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
 
 
 def release_unicity(subject: Subject) -> dict[str, Any]:
-    """Give how many released rows stand alone to whoever knows any few cells, whatever their columns."""
+    """Return how many released rows stand alone to whoever knows any few cells, whatever their columns."""
     if subject.is_apart:
         return {"left_out": "quasi-identifiers are published as they are, so whoever knows them finds a person's class"}
     hidden = subject.policy.pseudonym_columns
@@ -73,7 +73,7 @@ def release_unicity(subject: Subject) -> dict[str, Any]:
 
 
 def figures(sizes: IntArray | None) -> dict[str, Any] | None:
-    """Give the risk figures of groups of these sizes.
+    """Return the risk figures of groups of these sizes.
 
     Prosecutor: somebody knows that a person is in the table and looks for the row; one over the group's size.
     Marketer: somebody links all rows and is glad of every right one; the average over rows, groups over rows.
@@ -105,7 +105,7 @@ def _with(
 
 
 def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
-    """Give what the groups of the private table are in people; None where nobody has several rows."""
+    """Return what the groups of the private table are in people; None where nobody has several rows."""
     groups = _groups_before(subject, columns)
     if groups is None or groups.people is None:
         return None
@@ -115,7 +115,7 @@ def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
 
 
 def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
-    """Give what hides people after the release: by pseudonyms it is counted, else the release says how few they are.
+    """Return what hides people after the release: by pseudonyms it is counted, else the release says how few they are.
 
     Linked rows are found together, so what people share is all of them.
     """
@@ -131,7 +131,7 @@ def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
 
 
 def _journalist(rows: Rows | None, columns: Columns, subject: Subject, population: Any, reading: Any) -> float | None:
-    """Give the highest chance of somebody who does not know whether a person is in the table."""
+    """Return the highest chance of somebody who does not know whether a person is in the table."""
     if rows is None:
         return None
     found = risk(rows, columns, policy=subject.policy, population=population, most=0, **reading).journalist
@@ -151,7 +151,7 @@ def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
 
 
 def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
-    """Give the smallest sets of columns by which nearly all rows, or people, of the private table stand alone."""
+    """Return the smallest sets of columns by which nearly all rows, or people, of the private table stand alone."""
     before = subject.before
     if before is None or len(before.base) > MOST_TUPLES:
         return []
@@ -162,14 +162,14 @@ def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
 
 
 def _rows_by_size(sizes: IntArray) -> dict[str, int]:
-    """Give how many rows stand in groups of each size, in steps that grow."""
+    """Return how many rows stand in groups of each size, in steps that grow."""
     places = np.searchsorted(STEPS, sizes, side="right") - 1
     rows = np.bincount(places, sizes, len(STEPS)).astype(int).tolist()
     return {name: number for name, number in zip(step_names(), rows, strict=True) if number}
 
 
 def step_names() -> list[str]:
-    """Give the names of all bars, smallest groups first."""
+    """Return the names of all bars, smallest groups first."""
     ends = [*STEPS[1:], None]
     return [
         f"{start} or more" if end is None else str(start) if end == start + 1 else f"{start}-{end - 1}"

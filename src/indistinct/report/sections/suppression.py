@@ -18,7 +18,7 @@ MOST_LABELS = 8
 
 
 def suppression(subject: Subject) -> dict[str, Any]:
-    """Give what was left out; for a full-domain release also why, if the private table is at hand."""
+    """Return what was left out; for a full-domain release also why, if the private table is at hand."""
     said = subject.said
     rows = int(said["suppressed"])
     described: dict[str, Any] = {
@@ -42,7 +42,7 @@ def suppression(subject: Subject) -> dict[str, Any]:
 
 
 def _why(before: FrequencyList, task: Task, subject: Subject) -> dict[str, Any]:
-    """Give what each column forces: the rows to leave out were it higher, lower, or not there at all."""
+    """Return what each column forces: the rows to leave out were it higher, lower, or not there at all."""
     assert subject.node is not None  # asked for releases with levels only
     node = tuple(subject.node[name] for name in before.columns)
     groups, _ = before.roll_up(node)
@@ -73,7 +73,7 @@ def _why(before: FrequencyList, task: Task, subject: Subject) -> dict[str, Any]:
 
 
 def _forced_by(columns: Sequence[Mapping[str, Any]], required: int) -> list[dict[str, Any]]:
-    """Give the columns without which fewer rows would have to go, those that cost most rows first."""
+    """Return the columns without which fewer rows would have to go, those that cost most rows first."""
     saved = [(required - column["not_there"], column["name"]) for column in columns if column["not_there"] is not None]
     return [{"name": name, "rows": rows} for rows, name in sorted(saved, key=lambda one: -one[0]) if rows > 0]
 
@@ -83,7 +83,7 @@ def _left_out(task: Task, groups: Groups) -> int:
 
 
 def _hit_labels(before: FrequencyList, groups: Groups, lost_rows: IntArray) -> list[dict[str, Any]]:
-    """Give the labels that lost the largest shares of their rows; whoever uses the release should know."""
+    """Return the labels that lost the largest shares of their rows; whoever uses the release should know."""
     found: list[dict[str, Any]] = []
     for column, (name, level) in enumerate(zip(before.columns, groups.node, strict=True)):
         labels = before.hierarchies[column].labels[level]

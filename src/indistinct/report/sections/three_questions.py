@@ -44,14 +44,14 @@ def three_questions(
     *,
     is_public: bool,
 ) -> list[dict[str, Any]]:
-    """Give a row for each question: what was measured, both rates with intervals, what remains, and the clauses."""
+    """Return a row for each question: what was measured, both rates with intervals, what remains, and the clauses."""
     missing = NOT_HERE if is_public else NOT_GIVEN
     found = [_singling_out(attacks, unicity, missing), _linking(risk, rows), _inference(attacks, missing)]
     return [{**one, "clauses": list(CLAUSES[one["question"]])} for one in found]
 
 
 def _guess(attacks: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
-    """Give the guess of an attack that is the most above its control."""
+    """Return the guess of an attack that is the most above its control."""
     guesses = [guess for one in attacks if one["attack"] == name for guess in one.get("guesses", ())]
     return max(guesses, key=lambda guess: guess["interval"][0], default=None)
 
@@ -76,7 +76,7 @@ def _singling_out(attacks: Sequence[Mapping[str, Any]], unicity: Mapping[str, An
 
 
 def _linking(risk: Sequence[Mapping[str, Any]], rows: int) -> dict[str, Any]:
-    """Give how often whoever has everybody's quasi cells links a row right, and by chance."""
+    """Return how often whoever has everybody's quasi cells links a row right, and by chance."""
     after = max((one["after"] for one in risk), key=lambda after: after["average"])
     right = round(after["average"] * rows)
     low, high = difference(right, rows, min(1, rows), rows)

@@ -21,7 +21,7 @@ USUAL_MEASURE = "precision"
 
 
 def tradeoff(subject: Subject, watch: Watch) -> dict[str, Any]:
-    """Give the best figure for each k and limit, and the curve at the release's own k; or why there is none."""
+    """Return the best figure for each k and limit, and the curve at the release's own k; or why there is none."""
     reason = _why_not(subject)
     if reason is not None:
         return {"left_out": reason}
@@ -66,18 +66,18 @@ def _why_not(subject: Subject) -> str | None:
 
 
 def _measure(subject: Subject) -> str:
-    """Give the measure that the policy's search minimizes, if it names one and the release tells it."""
+    """Return the measure that the policy's search minimizes, if it names one and the release tells it."""
     asked = exact_measure_of(subject.policy) or USUAL_MEASURE
     return asked if asked in subject.said["measures"] else USUAL_MEASURE
 
 
 def _limits(policy: Policy) -> list[float | int]:
-    """Give the usual limits and the policy's own, shares before numbers of rows."""
+    """Return the usual limits and the policy's own, shares before numbers of rows."""
     own = policy.max_suppression or 0.0
     return sorted({*LIMITS, own}, key=lambda limit: (isinstance(limit, int), limit))
 
 
 def _line(found: Frontier, limit: float | int, measure: str) -> dict[str, Any]:
-    """Give the best figure over k for one suppression limit."""
+    """Return the best figure over k for one suppression limit."""
     points = [(k, found.best(k, limit, measure)) for k in found.ks]
     return {"limit": limit, "points": [[k, point.value] for k, point in points if point is not None]}

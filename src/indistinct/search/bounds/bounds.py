@@ -47,7 +47,7 @@ def cell_bound(
     visits: int | None = None,
     shares: ValueShares | None = None,
 ) -> float:
-    """Give a loss that no local recoding by such labels with groups of at least k rows gets below.
+    """Return a loss that no local recoding by such labels with groups of at least k rows gets below.
 
     It may suppress as many rows as it likes: no row is charged more than a suppressed one loses. A row that no label
     joins to k - 1 others counts as lost. With ``visits`` it takes about as long as so many points are looked at, else
@@ -65,7 +65,7 @@ def cell_bound(
 
 
 def least_cost(space: Space, k: int, watch: Watch, shares: ValueShares | None = None) -> float:
-    """Give a cost that no grouping of a space's rows into groups of at least k gets below.
+    """Return a cost that no grouping of a space's rows into groups of at least k gets below.
 
     It is raised as long as that gains more than a little, or until time is up.
     """
@@ -80,7 +80,7 @@ def least_cost(space: Space, k: int, watch: Watch, shares: ValueShares | None = 
 def least_cost_of_space(
     space: Space, k: int, watch: Watch, visits: int = MOST_VISITS, shares: ValueShares | None = None
 ) -> float:
-    """Give such a cost that takes about so many visits, and is not raised afterwards."""
+    """Return such a cost that takes about so many visits, and is not raised afterwards."""
     return _total(space, duals_by_nodes(space, k, watch, visits, shares))
 
 

@@ -80,7 +80,7 @@ class Ladders:
         return int(self.counts.sum())
 
     def run_costs(self) -> FloatArray:
-        """Give the cost of the lowest label over each two values, by column."""
+        """Return the cost of the lowest label over each two values, by column."""
         columns, levels, values = self.labels.shape
         table = np.full((columns, values, values), np.inf)
         for column in range(columns):
@@ -104,7 +104,7 @@ class Ladders:
         )
 
     def group_costs(self, pieces: Pieces) -> FloatArray:
-        """Give what each group of points costs a row."""
+        """Return what each group of points costs a row."""
         groups = int(pieces.groups.max(initial=-1)) + 1
         ranks = self.space.ranks[pieces.tuples].astype(np.int64)
         low = np.full((groups, ranks.shape[1]), np.iinfo(np.int64).max)
@@ -114,12 +114,12 @@ class Ladders:
         return self.space.run_costs(low, high)
 
     def cost(self, pieces: Pieces) -> float:
-        """Give what all groups of points cost together."""
+        """Return what all groups of points cost together."""
         return float(self.group_costs(pieces)[pieces.groups] @ pieces.rows)
 
 
 def values_at_hand(space: Space, column: int) -> tuple[IntArray, IntArray]:
-    """Give the ranks that points of a space have in a column, and the place of each point's rank among them."""
+    """Return the ranks that points of a space have in a column, and the place of each point's rank among them."""
     is_there = np.bincount(space.ranks[:, column], minlength=1) > 0
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[space.ranks[:, column]]
 
@@ -135,7 +135,7 @@ class ColumnLabels:
 
     @classmethod
     def of(cls, space: Space, column: int) -> ColumnLabels:
-        """Give the labels of a column that carries labels of its hierarchy.
+        """Return the labels of a column that carries labels of its hierarchy.
 
         Values stand in an order in which every label covers a run of them, so what separates two neighbours, the cost
         of their lowest common label, says everything. Labels one level up form where neighbours are separated least.
@@ -162,13 +162,13 @@ class ColumnLabels:
 
     @property
     def is_new(self) -> NDArray[np.bool_]:
-        """Tell which labels, by level and value, cover more values than the one below."""
+        """Return which labels, by level and value, cover more values than the one below."""
         covered = np.stack([np.bincount(level)[level] for level in self.labels])
         return np.diff(covered, axis=0, prepend=0) > 0
 
 
 def _least_gaps(gaps: FloatArray) -> NDArray[np.bool_]:
-    """Tell which gaps are smaller than the nearest different ones on both sides.
+    """Return which gaps are smaller than the nearest different ones on both sides.
 
     >>> _least_gaps(np.array([1.0, 1.0, 2.0, 1.0, 3.0, 2.0]))
     array([ True,  True, False,  True, False,  True])

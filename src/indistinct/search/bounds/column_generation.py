@@ -41,7 +41,7 @@ FEWEST_A_POINT = 4
 
 
 def linear_duals(boxes: Boxes, k: int, watch: Watch) -> FloatArray:
-    """Give charges for the points that no group exceeds and that add up to nearly the linear program's value.
+    """Return charges for the points that no group exceeds and that add up to nearly the linear program's value.
 
     Each round prices half-way between the master's duals, which jump about, and the best feasible ones so far; what
     is feasible near there is a bound. When the watch says stop, the best so far is valid too.
@@ -139,7 +139,7 @@ class Effort:
 def best_assignment(
     ladders: Ladders, boxes: Boxes, duals: FloatArray, start: Pieces, k: int, effort: Effort, watch: Watch
 ) -> Found:
-    """Give the best grouping of points that integer programs find, never worse than the start, and a bound.
+    """Return the best grouping of points that integer programs find, never worse than the start, and a bound.
 
     A partition with a row in a box costs at least the bound and what the best group with that row there costs beyond
     its charges. So the program may leave out every row and box for which that exceeds the best known cost. First it
@@ -185,7 +185,7 @@ class _Assignment:
         self.costs = np.concatenate([boxes.costs[used], ladders.group_costs(start)])
 
     def best_grouping(self, nodes: int, watch: Watch) -> tuple[Pieces, float]:
-        """Give the best grouping found, and a bound on the cost of every grouping that the program covers."""
+        """Return the best grouping found, and a bound on the cost of every grouping that the program covers."""
         solver = _solver()
         self._pass_to(solver)
         solver.setOptionValue("mip_rel_gap", 0.0)
@@ -233,7 +233,7 @@ class _Assignment:
         solver.setSolution(known)
 
     def _start_values(self) -> FloatArray:
-        """Give the values of all variables in the known grouping, whose places and boxes are the last ones."""
+        """Return the values of all variables in the known grouping, whose places and boxes are the last ones."""
         values = np.zeros(len(self.points) + len(self.costs))
         values[len(self.points) - len(self.start.rows) : len(self.points)] = self.start.rows
         values[len(values) - int(self.start.groups.max()) - 1 :] = 1.0
@@ -290,7 +290,7 @@ class _Interruption:
 
 
 def _solver() -> highspy.Highs:
-    """Give a silent solver that works the same way every time."""
+    """Return a silent solver that works the same way every time."""
     import highspy
 
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
@@ -300,7 +300,7 @@ def _solver() -> highspy.Highs:
 
 
 def _program(entries: list[tuple[IntArray, IntArray, FloatArray]], columns: int, rows: int) -> highspy.HighsLp:
-    """Give a program with this matrix: entries are rows, columns and values."""
+    """Return a program with this matrix: entries are rows, columns and values."""
     import highspy
 
     row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))

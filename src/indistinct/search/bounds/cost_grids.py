@@ -65,7 +65,8 @@ class _Column:
 
 
 def _of_ranges(space: Space, column: int, ranks: IntArray) -> tuple[list[IntArray], list[float]]:
-    """Give the cells of grids that hold ranges, by value, and what a range costs at the least that needs so wide ones.
+    """Return the cells of grids that hold ranges, by value, and what a range costs at the least that needs so wide
+    ones.
 
     A range from a to b, at most w = 1, 2, 4 … apart, lies in a cell of width 2w of a grid that starts at 0 or at w.
     """
@@ -85,7 +86,7 @@ def _of_ranges(space: Space, column: int, ranks: IntArray) -> tuple[list[IntArra
 
 
 def _of_sets(space: Space, column: int) -> tuple[list[IntArray], list[float]]:
-    """Give one cell for all values, and what two of them cost."""
+    """Return one cell for all values, and what two of them cost."""
     cost = float(space.starts[column] + 2 * space.slopes[column])
     return [np.zeros(int(space.sizes[column]), np.int64)], [cost]
 
@@ -116,7 +117,7 @@ class ValueShares:
         return cls(np.zeros(points, np.int32), np.zeros(0))
 
     def most_of(self, k: int) -> FloatArray:
-        """Give how many of k rows may have each value; rounding never makes it fewer."""
+        """Return how many of k rows may have each value; rounding never makes it fewer."""
         return self.limits * k * (1.0 + ROUNDING)
 
 
@@ -175,7 +176,7 @@ class Covers:
         self._places.append(grid)
 
     def cheapest_first(self) -> Iterator[tuple[float, Node]]:
-        """Give every node after all that cost less, with the least that its cells cost which no earlier node has."""
+        """Return every node after all that cost less, with the least that its cells cost which no earlier node has."""
         least = [column.least for column in self.columns]
         waiting = [(sum(costs[0] for costs in least), (0,) * len(least), 0)]
         while waiting:
@@ -187,7 +188,7 @@ class Covers:
                     heapq.heappush(waiting, (cost + step, with_level(node, column, node[column] + 1), column))
 
     def tables_at(self, nodes: list[Node]) -> IntArray:
-        """Give where the tables of each part start, for each node; (nodes, parts)."""
+        """Return where the tables of each part start, for each node; (nodes, parts)."""
         found = [[self._table(part, node) for part in range(len(self.parts))] for node in nodes]
         return np.array(found, np.int64).reshape(len(nodes), len(self.parts))
 
@@ -210,14 +211,14 @@ class Covers:
         return self._offsets[part, own]
 
     def _small_keys(self, part: int, keys: IntArray) -> IntArray:
-        """Give keys below the number of a part's places: as they are, unless only some combinations have a place."""
+        """Return keys below the number of a part's places: as they are, unless only some combinations have a place."""
         whole = math.prod(self.columns[column].cells.shape[1] for column in self.parts[part])
         if self._places[part].shape[1] == whole:
             return keys
         return np.unique(keys, return_inverse=True)[1].ravel()
 
     def cells(self, k: int) -> Cells:
-        """Give the tables of all nodes that were asked for, as kernels take them, for groups of k rows."""
+        """Return the tables of all nodes that were asked for, as kernels take them, for groups of k rows."""
         self._keys, self._costs = [np.concatenate(self._keys)], [np.concatenate(self._costs)]
         codes = np.stack(self.codes).astype(np.int32)
         return Cells(codes, self._keys[0], self._costs[0], self.counts, self.shares.values, self.shares.most_of(k))

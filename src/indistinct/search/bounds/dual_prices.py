@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 
 
 def raise_charges(covers: Covers, duals: FloatArray, k: int, most: float, watch: Watch) -> FloatArray:
-    """Give charges that no group of at least k rows exceeds, of a larger sum if there is one, none above ``most``.
+    """Return charges that no group of at least k rows exceeds, of a larger sum if there is one, none above ``most``.
 
     It ends when little is gained, or when time is up: then the best of what was proven by then is given.
     """
@@ -74,7 +74,7 @@ class _Nodes:
         self._tables: list[IntArray] = []
 
     def batch(self, number: int) -> tuple[FloatArray, IntArray] | None:
-        """Give what the nodes of a batch cost at the least, and where their tables start; None if there are none."""
+        """Return what the nodes of a batch cost at the least, and where their tables start; None if there are none."""
         if number == len(self._least):
             waiting = list(islice(self._coming, 1 + AT_ONCE // len(self.covers.counts)))
             if not waiting:
@@ -85,7 +85,7 @@ class _Nodes:
 
 
 def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[FloatArray, Tight]:
-    """Give charges near some values that no group exceeds, and the cells that limit them.
+    """Return charges near some values that no group exceeds, and the cells that limit them.
 
     When time is up, no charge is above what the next node costs at the least, so no group of it is charged too much.
     """
@@ -122,7 +122,7 @@ class _Moving:
     watch: Watch
 
     def run(self, tight: Tight, start: FloatArray, highest: FloatArray) -> FloatArray:
-        """Give charges of a larger sum that the tight cells allow, none above ``highest``."""
+        """Return charges of a larger sum that the tight cells allow, none above ``highest``."""
         values = best = start
         total, average = 0.0, np.zeros(len(start))
         for step in range(self.steps if tight.counters[CELLS] else 0):

@@ -38,7 +38,7 @@ Table = frozenset[tuple[tuple[int, ...], int, int]]
 
 
 def least_cost_partition(space: Space, k: int, watch: Watch, effort: Effort | None = None) -> Partition:
-    """Give the partition of a space's rows into groups of at least k that costs least, or the best found and a bound.
+    """Return the partition of a space's rows into groups of at least k that costs least, or the best found and a bound.
 
     What is tried depends on the size of the table alone, so the answer repeats; only a time limit can cut it short.
 
@@ -58,7 +58,7 @@ def least_cost_partition(space: Space, k: int, watch: Watch, effort: Effort | No
 
 
 def least_cost_tables(space: Space, k: int) -> list[Partition] | None:
-    """Give a grouping for every table of least cost, in a fixed order; None if the table is large or they are many.
+    """Return a grouping for every table of least cost, in a fixed order; None if the table is large or they are many.
 
     Groupings that give every tuple the same labels are one table. Where labels of different levels cost the same, only
     the lowest ones count.
@@ -74,7 +74,7 @@ def least_cost_tables(space: Space, k: int) -> list[Partition] | None:
 
 
 def steps(ladders: Ladders, k: int) -> float:
-    """Give about how many groups dynamic programming would try; infinite if it would need too much memory."""
+    """Return about how many groups dynamic programming would try; infinite if it would need too much memory."""
     rows = ladders.number_of_rows
     if rows > MOST_ROWS:
         return math.inf
@@ -89,7 +89,7 @@ def steps(ladders: Ladders, k: int) -> float:
 
 
 def by_choices(ladders: Ladders, k: int) -> Partition:
-    """Give the least-cost partition of a small table; of several the one that dynamic programming meets first."""
+    """Return the least-cost partition of a small table; of several the one that dynamic programming meets first."""
     dynamic = _Choices(ladders, k)
     choice, groups = dynamic.all, []
     while choice:
@@ -102,7 +102,7 @@ def by_choices(ladders: Ladders, k: int) -> Partition:
 
 
 def by_boxes(ladders: Ladders, k: int, watch: Watch, effort: Effort) -> Partition:
-    """Give the least-cost partition, or the best found, by column generation from a heuristic grouping."""
+    """Return the least-cost partition, or the best found, by column generation from a heuristic grouping."""
     from indistinct.search.local.regroup import group_tuples
 
     start = group_tuples(ladders.space, k, watch)
@@ -139,7 +139,7 @@ class _Choices:
         self._tables: dict[int, set[Table] | None] = {0: {frozenset()}}
 
     def rests(self, choice: int) -> list[int]:
-        """Give what can be left of a choice when one group of a least-cost grouping is taken away."""
+        """Return what can be left of a choice when one group of a least-cost grouping is taken away."""
         within = self.least[choice] + TOLERANCE * max(1.0, self.least[self.all])
         found = np.empty(16, np.int64)
         while True:
@@ -150,7 +150,7 @@ class _Choices:
             found = np.empty(number, np.int64)
 
     def between(self, choice: int, rest: int) -> IntArray:
-        """Give the rows of each point in the group that leaves ``rest`` of ``choice``."""
+        """Return the rows of each point in the group that leaves ``rest`` of ``choice``."""
         rows = np.empty(len(self.radix), np.int64)
         taken = choice - rest
         for point, place in enumerate(self.radix.tolist()):
@@ -158,7 +158,7 @@ class _Choices:
         return rows
 
     def tables(self, choice: int) -> set[Table] | None:
-        """Give every least-cost table of a choice of rows; None if they are too many."""
+        """Return every least-cost table of a choice of rows; None if they are too many."""
         if choice not in self._tables:
             found: set[Table] = set()
             for rest in self.rests(choice):
@@ -172,7 +172,7 @@ class _Choices:
         return self._tables[choice]
 
     def _labels(self, rows: IntArray) -> tuple[int, ...]:
-        """Give the lowest labels over a group, each by its level and first value."""
+        """Return the lowest labels over a group, each by its level and first value."""
         labels, points = self.ladders.labels, self.points[rows > 0]
         low, high = points.min(axis=0), points.max(axis=0)
         found: list[int] = []
@@ -183,7 +183,7 @@ class _Choices:
 
 
 def _with_group(table: Table, labels: tuple[int, ...], rows: IntArray) -> Table:
-    """Give a table with one group more; groups that carry the same labels are one."""
+    """Return a table with one group more; groups that carry the same labels are one."""
     places = {(carried, point): number for carried, point, number in table}
     for point in np.flatnonzero(rows).tolist():
         places[labels, point] = places.get((labels, point), 0) + int(rows[point])

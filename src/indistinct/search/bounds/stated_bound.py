@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Recoding:
-    """Give a recoding that takes one with a bound on what every such recoding loses, if nothing better is known of it.
+    """Return a recoding that takes one with a bound on what every such recoding loses, if nothing better is known of
+    it.
 
     By the measure that the algorithm is after, or else by NCP, no release of these rows in groups of as many rows as
     the policy asks for, with labels of this kind, has a loss below the bound, however many rows it suppresses. It takes
@@ -52,14 +53,15 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
 
 
 def rows_of_every_group(task: Task) -> int:
-    """Give the rows that every group over all quasi columns must have; 1 where only some columns are asked about."""
+    """Return the rows that every group over all quasi columns must have; 1 where only some columns are asked about."""
     everything = len(task.frequencies.columns)
     asked = [one.models for one in task.requirements if len(one.columns) == everything]
     return max((least_rows(model) for models in asked for model in models), default=1)
 
 
 def value_shares(task: Task) -> ValueShares | None:
-    """Give what every value of one sensitive column may make up of a group over all quasi columns, if that is limited.
+    """Return what every value of one sensitive column may make up of a group over all quasi columns, if that is
+    limited.
 
     Of several columns it is the one whose values are limited most. Where people are counted, shares are not of rows.
     """

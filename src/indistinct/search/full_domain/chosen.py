@@ -43,7 +43,7 @@ class Chosen(Algorithm):
         return True
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
-        """Give the recoding at the chosen levels."""
+        """Return the recoding at the chosen levels."""
         frequencies = task.frequencies
         heights = dict(zip(frequencies.columns, frequencies.heights, strict=True))
         start = dict(zip(frequencies.columns, frequencies.start, strict=True))

@@ -62,7 +62,7 @@ class Datafly(ClimbsLevels):
             raise PolicyError(mistakes)
 
     def allowed_suppression(self, task: Task) -> int:
-        """Give the policy's limit, or k rows where it leaves that open."""
+        """Return the policy's limit, or k rows where it leaves that open."""
         return task.largest_k() if task.policy.max_suppression is None else task.budget
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
@@ -70,7 +70,7 @@ class Datafly(ClimbsLevels):
         return ()
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
-        """Give the recoding at which Datafly's walk up the lattice ends."""
+        """Return the recoding at which Datafly's walk up the lattice ends."""
         weights = self._weights(task)
         limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
         stop_at = min(limit, self._stop_at(task))
@@ -118,7 +118,7 @@ class Datafly(ClimbsLevels):
         return [float(self.likelihood.get(c, 1)) * float(self.preference.get(c, 1)) for c in columns]
 
     def _next_column(self, task: Task, groups: Groups, weights: list[float]) -> int | None:
-        """Give the column with most distinct values, by weight, that can still be generalized (step 2.1)."""
+        """Return the column with most distinct values, by weight, that can still be generalized (step 2.1)."""
         best, most = None, 0.0
         for column, weight in enumerate(weights):
             if groups.node[column] < task.frequencies.heights[column]:
@@ -143,5 +143,5 @@ class Datafly(ClimbsLevels):
 
 
 def _unsafe_without(task: Task, groups: Groups, suppressed: BoolArray) -> BoolArray:
-    """Tell which groups are unsafe once some are suppressed."""
+    """Return which groups are unsafe once some are suppressed."""
     return task.unsafe(groups.without(suppressed))

@@ -75,7 +75,7 @@ class DistanceMatrix:
         return cls(vectors, frequencies.heights, base.sizes, outliers, codes, k)
 
     def in_order_of(self, rows: NDArray[np.int64]) -> DistanceMatrix:
-        """Give the same matrix with the tuples in the order of these rows, each tuple's first in the table."""
+        """Return the same matrix with the tuples in the order of these rows, each tuple's first in the table."""
         order = np.argsort(rows, kind="stable")
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
@@ -86,13 +86,13 @@ class DistanceMatrix:
         return DistanceMatrix(vectors, self.heights, *moved, self.k, rows[order])
 
     def required_suppression(self, node: Node) -> int:
-        """Give the rows that must be suppressed at a node: those of outliers that meet fewer than k rows there."""
+        """Return the rows that must be suppressed at a node: those of outliers that meet fewer than k rows there."""
         meets = (self.vectors <= np.array(node, np.int16)).all(axis=2)
         is_left = meets @ self.counts < self.k
         return int(self.counts[self.outliers][is_left].sum())
 
     def minimal_vectors(self, outlier: int) -> list[Node]:
-        """Give the least vectors at which an outlier (a row of the matrix) meets any other tuple."""
+        """Return the least vectors at which an outlier (a row of the matrix) meets any other tuple."""
         row = np.unique(np.delete(self.vectors[outlier], self.outliers[outlier], axis=0), axis=0)
         return [
             tuple(int(level) for level in vector)
@@ -101,12 +101,12 @@ class DistanceMatrix:
         ]
 
     def lower_bounds(self, max_suppressed: int) -> list[list[Node]]:
-        """Give for each outlier that may not be suppressed its minimal vectors: a solution dominates one of each."""
+        """Return for each outlier that may not be suppressed its minimal vectors: a solution dominates one of each."""
         rows = np.flatnonzero(self.counts[self.outliers] > max_suppressed)
         return [self.minimal_vectors(int(row)) for row in rows]
 
     def upper_bound(self) -> Node:
-        """Give the least upper bound of all vectors: no minimal generalization lies above it.
+        """Return the least upper bound of all vectors: no minimal generalization lies above it.
 
         Example 5.1 prints [1,3,2,2,2] for Figure 11; its own matrix gives [1,3,1,2,2].
         """
@@ -116,5 +116,5 @@ class DistanceMatrix:
         return tuple(highest)
 
     def occurring_levels(self) -> list[NDArray[np.int16]]:
-        """Give the levels that occur for each column; a minimal generalization has no others."""
+        """Return the levels that occur for each column; a minimal generalization has no others."""
         return [np.unique(self.vectors[:, :, column]) for column in range(self.vectors.shape[2])]

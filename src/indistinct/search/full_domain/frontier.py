@@ -66,7 +66,7 @@ class Frontier:
     """The figure that people quote, (nodes, ks)."""
 
     def best(self, k: int, max_suppression: float | int = 0, measure: str = "precision") -> Point | None:
-        """Give the release of least loss for a k and a suppression limit, as ``anonymize`` finds it; None if none.
+        """Return the release of least loss for a k and a suppression limit, as ``anonymize`` finds it; None if none.
 
         Of equal ones it is the one with fewest suppressed rows, then fewest steps, then the first in order.
         """
@@ -80,7 +80,7 @@ class Frontier:
         return self._point(int(passing[order[0]]), column, measure)
 
     def curve(self, k: int, measure: str = "precision") -> list[Point]:
-        """Give the trade-off at one k: every release that is better than all which suppress no more rows."""
+        """Return the trade-off at one k: every release that is better than all which suppress no more rows."""
         column = self._column(k)
         losses = np.round(self._losses(measure)[:, column], DIGITS)
         order = np.lexsort((self.nodes.sum(axis=1), losses, self.suppressed[:, column]))
@@ -92,7 +92,7 @@ class Frontier:
         return points
 
     def pareto(self, measure: str = "precision") -> list[Point]:
-        """Give the releases that no other beats in k, suppressed rows and loss together."""
+        """Return the releases that no other beats in k, suppressed rows and loss together."""
         points: list[Point] = []
         for k in sorted(self.ks, reverse=True):  # a point of a larger k can only be beaten by such
             for point in self.curve(k, measure):
@@ -101,7 +101,7 @@ class Frontier:
         return sorted(points, key=lambda point: (point.k, point.suppressed))
 
     def to_arrow(self) -> Any:
-        """Give one row per node and k, with the levels, the rows to suppress and each measure's figure."""
+        """Return one row per node and k, with the levels, the rows to suppress and each measure's figure."""
         import pyarrow as pa
 
         nodes, ks = self.suppressed.shape
@@ -113,7 +113,7 @@ class Frontier:
         return pa.table(data | {name: values.ravel() for name, values in self.values.items()})
 
     def to_dict(self, limits: Sequence[float | int] = (0.0, 0.01, 0.02, 0.05, 0.1)) -> dict[str, Any]:
-        """Give the best release for each k and limit, and the front of each measure, as JSON takes them."""
+        """Return the best release for each k and limit, and the front of each measure, as JSON takes them."""
 
         def point_facts(point: Point) -> dict[str, Any]:
             return {"k": point.k, "node": point.node, "suppressed": point.suppressed, "value": point.value}
@@ -141,7 +141,7 @@ class Frontier:
         return goal
 
     def _repr_html_(self) -> str:
-        """Give the best figures as a notebook shows them: k by suppression limit, for the first measure."""
+        """Return the best figures as a notebook shows them: k by suppression limit, for the first measure."""
         from indistinct.showing.notebook import card, table
 
         measure = next(iter(self.losses))
@@ -204,7 +204,9 @@ def sweep(
 def _one_by_one(
     task: Task, watch: Watch, ks: Sequence[int], scale: QualityMeasure, nodes: NDArray[np.int16]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the loss and the figure of every node and k by a measure that asks more than counts: it needs recodings."""
+    """Return the loss and the figure of every node and k by a measure that asks more than counts: it needs
+    recodings.
+    """
     losses, values = np.empty((len(nodes), len(ks))), np.empty((len(nodes), len(ks)))
     for place, node in enumerate(nodes.tolist()):
         watch.report(scale.name, place, len(nodes))
@@ -220,7 +222,7 @@ def _one_by_one(
 
 
 def _asks_by_sets(task: Task) -> bool:
-    """Tell whether k rows are asked for by every few columns, and nothing else."""
+    """Return whether k rows are asked for by every few columns, and nothing else."""
     is_one = len(task.models) == 1 and task.models[0].known is not None and len(task.requirements) > 1
     return is_one and task.asks_rows_only and SetCounts.serves(task.ks_by_columns(), task.frequencies.heights)
 
@@ -266,7 +268,7 @@ class Swept:
         every: tuple[Any, Any],
         kept: list[tuple[LabelValues, Any]],
     ) -> Swept:
-        """Give the outcomes from rows, groups and squares of what is suppressed, and groups and squares of all."""
+        """Return the outcomes from rows, groups and squares of what is suppressed, and groups and squares of all."""
         rows, groups, squares = suppressed
         levels = [nodes[:, [column]] for column in range(nodes.shape[1])]
         released = every[0] - groups, every[1] - squares
@@ -282,7 +284,7 @@ class Swept:
         )
 
     def spread(self, numbers: Any) -> NDArray[np.float64]:
-        """Give numbers as an array of all nodes and ks, also if they depend on the node alone."""
+        """Return numbers as an array of all nodes and ks, also if they depend on the node alone."""
         return np.ascontiguousarray(np.broadcast_to(numbers, self.suppressed_rows.shape), np.float64)
 
 
@@ -345,14 +347,14 @@ def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Quality
 
 
 def _numbers_of_levels(frequencies: FrequencyList) -> list[int]:
-    """Give how many levels of each column may be released."""
+    """Return how many levels of each column may be released."""
     return [height - low + 1 for low, height in zip(frequencies.start, frequencies.heights, strict=True)]
 
 
 def visit(
     counter: TupleCounter, frequencies: FrequencyList, levels: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Node, Source]]:
-    """Give every node with a short source: one column after the other climbs, those with most levels last.
+    """Return every node with a short source: one column after the other climbs, those with most levels last.
 
     ``levels`` are those of each column that are wanted, in ascending order; all that may be released if not given.
     """

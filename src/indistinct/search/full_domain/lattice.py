@@ -54,7 +54,7 @@ class Lattice(ClimbsLevels):
         return () if may_suppress else ("minimal",)
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
-        """Give the recoding of least loss that satisfies the policy."""
+        """Return the recoding of least loss that satisfies the policy."""
         assert not isinstance(self.measure, str)  # resolved when made
         found = Search(task, watch).optimum(self.measure)
         if found is None:
@@ -71,7 +71,7 @@ class Optimum:
     bound: float
 
     def proven_or_not(self) -> FullDomainRecoding:
-        """Give the recoding with the word whether it is the optimum, and if not, how far it can be from it."""
+        """Return the recoding with the word whether it is the optimum, and if not, how far it can be from it."""
         gap = round(self.loss - self.bound, DIGITS)
         return replace(self.recoding, is_proven=gap <= 0, gap=max(0.0, gap))
 
@@ -102,12 +102,12 @@ class Search:
         return product(*(range(low, high + 1) for low, high in zip(self.bottom, self.heights, strict=True)))
 
     def recoding(self, node: Node) -> FullDomainRecoding:
-        """Give the recoding to a node, with the least suppression that satisfies the policy."""
+        """Return the recoding to a node, with the least suppression that satisfies the policy."""
         groups, _ = self.frequencies.roll_up(node)
         return self.task.recoding(groups)
 
     def passes(self, node: Node) -> bool:
-        """Tell whether a node satisfies the policy within the budget: Samarati's ``satisfies``.
+        """Return whether a node satisfies the policy within the budget: Samarati's ``satisfies``.
 
         Below the bottom none does: the table was not counted there, or the policy demands a higher level.
         """
@@ -138,7 +138,7 @@ class Search:
         return sorted(_without_dominated(found), key=lambda node: (sum(node), node))
 
     def _lowest_passing(self) -> list[Node]:
-        """Give passing nodes, all minimal ones among them, by halving boxes whose upper node passes."""
+        """Return passing nodes, all minimal ones among them, by halving boxes whose upper node passes."""
         found, failed = _Nodes(len(self.heights)), _Nodes(len(self.heights))
         boxes = [(self.bottom, self.heights)]
         while boxes:
@@ -166,7 +166,7 @@ class Search:
     def optimum(
         self, measure: QualityMeasure, rank: Callable[[FullDomainRecoding], Any] | None = None
     ) -> Optimum | None:
-        """Give the passing node of least loss. None if no node passes.
+        """Return the passing node of least loss. None if no node passes.
 
         Of equal ones it is the one that ``rank`` puts first; without a rank the one with fewest suppressed rows, then
         fewest steps, then the first in lexicographic order. The answer is exact for any measure: one that bounds

@@ -66,7 +66,7 @@ class MinGen(ClimbsLevels):
         check_some_node_passes(task, watch, 0)
 
     def run(self, task: Task, watch: Watch) -> Recoding:
-        """Give the recoding of greatest precision with no row suppressed."""
+        """Return the recoding of greatest precision with no row suppressed."""
         prefer = preference_named(self.preference)
         found = Search(task, watch, budget=0).optimum(
             self.precision, lambda recoding: (prefer(Solution.of(recoding)), sum(recoding.node), recoding.node)
@@ -124,7 +124,7 @@ class MinGenCell(MinGen):
         blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the local recoding of greatest precision."""
+        """Return the local recoding of greatest precision."""
         equals = self._every_best(task, watch)
         if equals is not None:
             prefer = preference_named(self.preference)
@@ -132,7 +132,7 @@ class MinGenCell(MinGen):
         return partition_tuples(task, watch, self.precision, "hierarchy", self._group)
 
     def all_minimal(self, task: Task, watch: Watch) -> list[LocalRecoding]:
-        """Give every table of greatest precision, for tables of some 15 to 20 rows."""
+        """Return every table of greatest precision, for tables of some 15 to 20 rows."""
         equals = self._every_best(task, watch)
         if equals is None:
             raise PolicyError(
@@ -148,7 +148,7 @@ class MinGenCell(MinGen):
         return least_cost_partition(space, k, watch, Effort(members=self.program_size))
 
     def _every_best(self, task: Task, watch: Watch) -> list[LocalRecoding] | None:
-        """Give all recodings of greatest precision; None where they are not all known."""
+        """Return all recodings of greatest precision; None where they are not all known."""
         from indistinct.search.bounds.exact_partition import MOST_TABLES, least_cost_tables
 
         tables: list[list[Partition]] = []
@@ -170,7 +170,7 @@ class MinGenCell(MinGen):
         return recodings if all(recoding.is_proven for recoding in recodings) else None
 
     def _of(self, task: Task, watch: Watch, chosen: Iterator[Partition]) -> LocalRecoding:
-        """Give the recoding of one grouping for each block."""
+        """Return the recoding of one grouping for each block."""
         return partition_tuples(task, watch, self.precision, "hierarchy", lambda *_: next(chosen))
 
 
@@ -191,7 +191,7 @@ def _as_solution(recoding: LocalRecoding) -> Solution:
 
 
 def _as_table(recoding: LocalRecoding) -> list[tuple[int, tuple[str, ...], int]]:
-    """Give the labels and rows of each tuple's pieces, in an order that makes equal tables equal lists."""
+    """Return the labels and rows of each tuple's pieces, in an order that makes equal tables equal lists."""
     columns = list(zip(recoding.labels, recoding.codes.tolist(), strict=True))
     carried = [
         tuple(labels.texts[codes[group]] or "" for labels, codes in columns) for group in range(len(recoding.sizes))
@@ -204,7 +204,7 @@ def _as_table(recoding: LocalRecoding) -> list[tuple[int, tuple[str, ...], int]]
 
 
 def generalizations_by_attribute(heights: Node) -> int:
-    """Give the number of generalizations that MinGen at attribute level considers: Sweeney's Equation 1.
+    """Return the number of generalizations that MinGen at attribute level considers: Sweeney's Equation 1.
 
     >>> generalizations_by_attribute((2, 3))
     12
@@ -213,7 +213,7 @@ def generalizations_by_attribute(heights: Node) -> int:
 
 
 def generalizations_by_cell(heights: Node, rows: int) -> int:
-    """Give the number of generalizations that MinGen at cell level considers: Sweeney's Equation 2.
+    """Return the number of generalizations that MinGen at cell level considers: Sweeney's Equation 2.
 
     >>> generalizations_by_cell((2, 3), 8)
     429981696

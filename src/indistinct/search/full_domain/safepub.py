@@ -76,7 +76,7 @@ class SafePub(ClimbsLevels):
 
 
 def model_of(task: Task) -> DifferentialPrivacy:
-    """Give the model that says how to draw."""
+    """Return the model that says how to draw."""
     found = [model for model in task.models if isinstance(model, DifferentialPrivacy)]
     if len(found) != 1:
         raise PolicyError("safepub: the policy must have one model differential-privacy, which says how rows are drawn")
@@ -84,7 +84,7 @@ def model_of(task: Task) -> DifferentialPrivacy:
 
 
 def candidate_levels(frequencies: FrequencyList) -> list[list[int]]:
-    """Give the levels of each column among which a node is drawn; they follow from heights and demands alone.
+    """Return the levels of each column among which a node is drawn; they follow from heights and demands alone.
 
     All of them, unless that makes too many nodes: then columns with most levels lose every other one, but for the
     lowest and the highest.
@@ -119,7 +119,7 @@ def draw_node(task: Task, model: DifferentialPrivacy, candidates: Sequence[Seque
 def node_scores(
     task: Task, model: DifferentialPrivacy, candidates: Sequence[Sequence[int]], watch: Watch
 ) -> tuple[list[Node], list[int], int]:
-    """Give each candidate, its score, and the most that one person can change of a score: whole numbers all.
+    """Return each candidate, its score, and the most that one person can change of a score: whole numbers all.
 
     The score is the number of rows that are expected to be released, times the share of precision that the levels keep.
     """
@@ -146,7 +146,7 @@ def node_scores(
 
 
 def released_rows(k: int, share: float) -> tuple[IntArray, int]:
-    """Give the rows that are expected to be released of a group of 0, 1, … people, and the most that one more adds.
+    """Return the rows that are expected to be released of a group of 0, 1, … people, and the most that one more adds.
 
     Of n people X = Bin(n, share) are drawn, and released if X >= k: E[X; X >= k] = share · n · P[Bin(n - 1, share) >=
     k - 1] rows. Both are in whole units and never fall; beyond the last two numbers the rise stays the same. However
@@ -170,13 +170,13 @@ def released_rows(k: int, share: float) -> tuple[IntArray, int]:
 
 
 def _binomial(tries: int, hits: int, share: float) -> float:
-    """Give the probability of so many hits."""
+    """Return the probability of so many hits."""
     ways = math.lgamma(tries + 1) - math.lgamma(hits + 1) - math.lgamma(tries - hits + 1)
     return math.exp(ways + hits * math.log(share) + (tries - hits) * math.log1p(-share))
 
 
 def _kept_parts(frequencies: FrequencyList) -> list[list[int]]:
-    """Give the parts of precision that each level of each column keeps; those of all columns at level 0 are PARTS."""
+    """Return the parts of precision that each level of each column keeps; those of all columns at level 0 are PARTS."""
     whole = sum(map(Fraction, frequencies.weights))
     shares = [PARTS * Fraction(weight) / whole for weight in frequencies.weights]
     return [

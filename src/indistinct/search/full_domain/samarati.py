@@ -62,7 +62,7 @@ class Samarati(Algorithm):
         check_some_node_passes(task, watch, task.budget)
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
-        """Give the recoding to a k-minimal generalization."""
+        """Return the recoding to a k-minimal generalization."""
         if self.preference is not None:
             solutions = minimal_solutions(task, watch)
             if not solutions:
@@ -85,7 +85,7 @@ class Samarati(Algorithm):
 
 
 def _lowest(search: Search, task: Task) -> Node:
-    """Give a passing vector of least height where models are not monotone, by trying every one."""
+    """Return a passing vector of least height where models are not monotone, by trying every one."""
     found = search.minimal()
     if not found:
         raise task.infeasible(task.budget)
@@ -115,7 +115,7 @@ def find_vector(top: Node, heights: Node, satisfies: Callable[[Node], bool], wat
 
 
 def vectors_of_height(wanted: int, top: Node, heights: Node) -> list[Node]:
-    """Give all vectors of a height up to ``top``, fewest relative steps first, then in lexicographic order.
+    """Return all vectors of a height up to ``top``, fewest relative steps first, then in lexicographic order.
 
     >>> vectors_of_height(1, (1, 2), (1, 2))
     [(0, 1), (1, 0)]
@@ -166,7 +166,7 @@ def find_vector_by_matrix(task: Task, watch: Watch) -> Node | None:
 
 
 def strategies(top: Node) -> list[list[Node]]:
-    """Give every generalization strategy: every path from the bottom of the lattice to its top.
+    """Return every generalization strategy: every path from the bottom of the lattice to its top.
 
     There are (h1 + … + hn)! / (h1! … hn!) of them. Source: Samarati 2001, Figure 5 and section 5.
 

@@ -69,7 +69,7 @@ PREFERENCES: dict[str, Preference] = {
 
 
 def preference_named(preference: str | Preference) -> Preference:
-    """Give the preference of this name, or the user's own function itself."""
+    """Return the preference of this name, or the user's own function itself."""
     if callable(preference):
         return preference
     if not isinstance(preference, str) or preference not in PREFERENCES:
@@ -80,7 +80,7 @@ def preference_named(preference: str | Preference) -> Preference:
 
 
 def preferred_solution(solutions: list[Solution], preference: str | Preference) -> Solution:
-    """Give the one solution that a preference puts first; equals are settled by fewer relative steps and fewer rows.
+    """Return the one solution that a preference puts first; equals are settled by fewer relative steps and fewer rows.
 
     Exactly one is chosen, always the same: later releases are checked against it.
     """
@@ -91,6 +91,6 @@ def preferred_solution(solutions: list[Solution], preference: str | Preference) 
 
 
 def minimal_solutions(task: Task, watch: Watch) -> list[Solution]:
-    """Give every k-minimal generalization of a task, lowest first; empty if no node satisfies the policy."""
+    """Return every k-minimal generalization of a task, lowest first; empty if no node satisfies the policy."""
     search = Search(task, watch)
     return [Solution.of(search.recoding(node)) for node in search.minimal()]

@@ -50,7 +50,7 @@ class Aligning(Algorithm):
 
     @abstractmethod
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the recoding to groups of rows."""
+        """Return the recoding to groups of rows."""
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         if task.policy.links_rows:
@@ -59,7 +59,7 @@ class Aligning(Algorithm):
             blocks_of(task)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the recoding to groups of rows, or of people whose rows are linked, with some labels raised."""
+        """Return the recoding to groups of rows, or of people whose rows are linked, with some labels raised."""
 
         def make() -> LocalRecoding:
             if task.policy.links_rows:
@@ -132,13 +132,13 @@ class _Rows:
         return cls(each, np.cumsum(number) - number, number, codes)
 
     def laid_out(self, members: IntArray, length: int) -> IntArray:
-        """Give the codes of the first so many rows of some people, row beside row: (columns times rows, people)."""
+        """Return the codes of the first so many rows of some people, row beside row: (columns times rows, people)."""
         places = self.first[members][:, None] + np.arange(length)
         return np.moveaxis(self.codes[:, places], 2, 1).reshape(-1, len(members))
 
 
 def _lengths_to_keep(rows: _Rows, task: Task) -> IntArray:
-    """Give how many rows each person keeps, 0 for none."""
+    """Return how many rows each person keeps, 0 for none."""
     k, lengths = task.largest_k(), rows.number.copy()
     for length in range(int(lengths.max(initial=0)), 0, -1):  # those who lose a row join those with one fewer
         is_own = lengths == length
@@ -148,7 +148,7 @@ def _lengths_to_keep(rows: _Rows, task: Task) -> IntArray:
 
 
 def _classes(task: Task, watch: Watch, codes: IntArray, group: GroupPeople) -> IntArray:
-    """Give the class of each of some people, who are laid out as long rows; SUPPRESSED for who is in none."""
+    """Return the class of each of some people, who are laid out as long rows; SUPPRESSED for who is in none."""
     frequencies = task.frequencies
     times = len(codes) // len(frequencies.columns)
     vectors, vector_of, people = np.unique(codes, axis=1, return_inverse=True, return_counts=True)

@@ -57,7 +57,7 @@ class KSimilar(WithinBlocks):
         return () if self.doubt else ("lowest-labels",)
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the best local recoding found, and how far from the optimum it can be."""
+        """Return the best local recoding found, and how far from the optimum it can be."""
         measure = self.measure
         assert isinstance(measure, CellMeasure)  # checked when made
         return with_doubt(task, self.doubt, lambda: partition_tuples(task, watch, measure, "hierarchy", self._group))

@@ -29,7 +29,7 @@ MOST_PASSES = 4
 
 
 def sharpen_labels(task: Task, recoding: LocalRecoding) -> LocalRecoding:
-    """Give the recoding with lower labels, where a task asks for k rows by every few columns and nothing else."""
+    """Return the recoding with lower labels, where a task asks for k rows by every few columns and nothing else."""
     ks = task.ks_by_columns()
     frequencies, pieces = recoding.frequencies, recoding.pieces
     everything = len(frequencies.columns)
@@ -83,7 +83,7 @@ def _candidates(
     rows: IntArray,
     starts: IntArray,
 ) -> IntArray:
-    """Give the pieces, from each start on, and the columns that could be lower, those first whose cells cost most."""
+    """Return the pieces, from each start on, and the columns that could be lower, those first whose cells cost most."""
     ids, at = of_pieces
     ends = np.append(starts[1:], len(rows))
     sizes = np.add.reduceat(rows, starts) if len(starts) else rows
@@ -116,7 +116,7 @@ def _pad_sets(sets: list[tuple[int, ...]]) -> IntArray:
 def _offers(
     frequencies: FrequencyList, places: list[IntArray], of_pieces: tuple[Any, Any], sets: list[tuple[int, ...]]
 ) -> Any:
-    """Give the label of each value at each level, and the sets that have each column, as the kernel takes them."""
+    """Return the label of each value at each level, and the sets that have each column, as the kernel takes them."""
     owners = [[number for number, columns in enumerate(sets) if column in columns] for column in range(len(places))]
     lengths = [own.size for own in places]
     return (

@@ -96,13 +96,13 @@ class Mondrian(Aligning):
         return ("lowest-labels",) if self.labels == "ranges" else ("minimal",)
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
+        """Return the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
         pieces, is_cut_short = self.cut(task, watch)
         recoding = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), self.labels)
         return replace(recoding, is_cut_short=is_cut_short)
 
     def cut(self, task: Task, watch: Watch) -> tuple[Pieces, bool]:
-        """Give the rows of each part that is cut no further, and whether the time limit came before that."""
+        """Return the rows of each part that is cut no further, and whether the time limit came before that."""
         frequencies = task.frequencies
         block_of, blocks = blocks_of(task)
         task = task.without(block_of == SUPPRESSED)
@@ -137,7 +137,7 @@ class _Parts:
 
     @classmethod
     def of_blocks(cls, block_of: IntArray, blocks: int, counts: IntArray, ranks: NDArray[np.int32]) -> _Parts:
-        """Give each block as one group; what is in none is left out."""
+        """Return each block as one group; what is in none is left out."""
         entries = np.arange(len(block_of))
         released = entries[block_of != SUPPRESSED]
         whole = cls(entries, counts, ranks, np.array([0, len(entries)]))
@@ -152,13 +152,13 @@ class _Parts:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def cut_to(self, source: IntArray, rows: IntArray, parts: IntArray, number: int) -> _Parts:
-        """Give so many groups, made of these rows of these pieces."""
+        """Return so many groups, made of these rows of these pieces."""
         order, starts = cutting.arrange(parts, number)
         source = source[order]
         return _Parts(self.entries[source], rows[order], np.take(self.ranks, source, axis=1), starts)
 
     def only(self, is_chosen: BoolArray) -> _Parts:
-        """Give some of the groups."""
+        """Return some of the groups."""
         lengths = np.diff(self.starts)
         pieces = np.flatnonzero(np.repeat(is_chosen, lengths))
         starts = np.append(0, np.cumsum(lengths[is_chosen]))
@@ -225,7 +225,7 @@ def _unite_unsafe_parts(
 
 
 def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, number: int) -> BoolArray:
-    """Tell which parts satisfy every model; that they have k rows is certain, as no other cuts are listed."""
+    """Return which parts satisfy every model; that they have k rows is certain, as no other cuts are listed."""
     if not task.counts_people and all(type(model) is KAnonymity for model in task.models):
         return np.ones(number, np.bool_)
     return task.safe_parts(entries, rows, part_of, number)
@@ -276,7 +276,7 @@ class _Axis:
 
 
 def _depth_first(hierarchy: CompiledHierarchy, positions: IntArray | None) -> IntArray:
-    """Give the values in an order in which every label covers a run; children in the order of their first values."""
+    """Return the values in an order in which every label covers a run; children in the order of their first values."""
     positions = np.arange(len(hierarchy.values)) if positions is None else positions
     keys = []
     for codes, labels in zip(hierarchy.maps, hierarchy.labels, strict=True):

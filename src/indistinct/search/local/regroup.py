@@ -90,7 +90,7 @@ class Regroup(Aligning):
         return () if self.doubt else ("lowest-labels", "whole-tuples")
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the recoding to groups that no pass improved much."""
+        """Return the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         annealing = Annealing.of(self.effort, watch)
         asks_sensitive = any(model.asks_sensitive for model in task.models)
@@ -104,7 +104,7 @@ class Regroup(Aligning):
 
 
 def cell_measure(measure: QualityMeasure | str) -> CellMeasure:
-    """Give the measure, or refuse one that does not add up over cells."""
+    """Return the measure, or refuse one that does not add up over cells."""
     found = measure_named(measure)
     if not isinstance(found, CellMeasure):
         raise PolicyError(
@@ -150,7 +150,7 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
 
 
 def _loose_rows(space: Space, k: int) -> IntArray:
-    """Give the rows of each tuple that need company: all of a tuple with fewer than k, none of the others.
+    """Return the rows of each tuple that need company: all of a tuple with fewer than k, none of the others.
 
     If they are fewer than k in all, the tuple nearest to them gives what they lack, or all if too few would remain.
     """
@@ -251,7 +251,7 @@ def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> NDArray[np.int32]
 
 
 def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> Groups:
-    """Give a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed.
+    """Return a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed.
 
     Each thread that works on it needs one more than that.
     """
@@ -270,7 +270,7 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
 
 
 def _pieces(home_rows: IntArray, members: IntArray, groups: Groups, k: int) -> Pieces:
-    """Give the groups as pieces: homes less what they lent, then the parcels, then what was lent to them."""
+    """Return the groups as pieces: homes less what they lent, then the parcels, then what was lent to them."""
     rows, lenders = groups.facts[:, ROWS], groups.facts[:, LENDER]
     short = np.flatnonzero((lenders != NOBODY) & (rows > 0) & (rows < k))
     lent_by, lent = members[lenders[short]], k - rows[short]

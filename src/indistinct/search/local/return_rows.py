@@ -41,7 +41,7 @@ class Kinds:
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        """Tell the entries of a task's frequency list apart."""
+        """Return the entries of a task's frequency list apart."""
         frequencies = task.frequencies
         entries, number = frequencies.entries, len(frequencies.entries)
         persons = [] if entries.persons is None else [entries.persons]
@@ -146,11 +146,11 @@ class PullingBack:
             is_open &= ~is_lost
 
     def branches(self) -> IntArray:
-        """Give the children of each case that are left."""
+        """Return the children of each case that are left."""
         return np.bincount(self._case_of_child, self._child_rows > 0, self._number).astype(np.int64)
 
     def back(self) -> IntArray:
-        """Give the rows of each piece that are back."""
+        """Return the rows of each piece that are back."""
         cases, cell_of = self._cases, self._cell_of_piece
         inside = np.flatnonzero(~cases.is_back)
         order = np.lexsort((self._kinds.places[cases.entries[inside]], cell_of))
@@ -189,11 +189,11 @@ class PullingBack:
         return chosen, np.clip(wanted.astype(np.int64), 1, can_give)
 
     def _rows_to_grow_by(self, cases: IntArray) -> FloatArray:
-        """Give how many rows remainders are to grow by until they are looked at anew."""
+        """Return how many rows remainders are to grow by until they are looked at anew."""
         return np.maximum(self._k - self._back_rows[cases], self._back_rows[cases] / GROWTH)
 
     def _frequencies(self, shares: IntArray) -> FloatArray:
-        """Give how frequent kinds are in their remainders: as much as the most frequent of their values."""
+        """Return how frequent kinds are in their remainders: as much as the most frequent of their values."""
         frequency = np.zeros(len(shares))
         for value_of, rows, weights in zip(self._value_of_share, self._value_rows, self._value_weight, strict=True):
             values = value_of[shares]
@@ -201,7 +201,7 @@ class PullingBack:
         return frequency
 
     def _next_frequency(self, cases: IntArray, least: FloatArray) -> FloatArray:
-        """Give how frequent the rarest kind is in each remainder that is more frequent than the least."""
+        """Return how frequent the rarest kind is in each remainder that is more frequent than the least."""
         inside, case_of = spans(self._first_share[cases], self._first_share[cases + 1])
         frequency = self._frequencies(inside)
         more = np.where(frequency > least[case_of], frequency, np.inf)
@@ -218,7 +218,7 @@ class PullingBack:
         return case_of
 
     def _children_stay_safe(self, cells: IntArray, amounts: IntArray) -> BoolArray:
-        """Tell which children, one for each of these cells, are safe when it has given so many rows."""
+        """Return which children, one for each of these cells, are safe when it has given so many rows."""
         children = self._child_of_cell[cells]
         inside, part_of = spans(self._first_cell[children], self._first_cell[children + 1])
         rows = self._cell_rows[inside] - np.where(inside == cells[part_of], amounts[part_of], 0)
@@ -226,7 +226,7 @@ class PullingBack:
         return self._task.safe_parts(examples, rows, part_of, len(cells))
 
     def _remainders_are_safe(self, cases: IntArray) -> BoolArray:
-        """Tell which of these cases have a safe remainder."""
+        """Return which of these cases have a safe remainder."""
         inside, part_of = spans(self._first_share[cases], self._first_share[cases + 1])
         examples = self._kinds.examples[self._kind_of_share[inside]]
         return self._task.safe_parts(examples, self._share_rows[inside], part_of, len(cases))
@@ -271,7 +271,7 @@ def number_pairs(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray, 
 
 
 def spans(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Give all positions from each start to before its end, and which span each lies in.
+    """Return all positions from each start to before its end, and which span each lies in.
 
     >>> spans(np.array([3, 9]), np.array([5, 10]))
     (array([3, 4, 9]), array([0, 0, 1]))

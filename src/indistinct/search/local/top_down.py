@@ -64,7 +64,7 @@ class TopDown(WithinBlocks):
         return ("minimal",) if self.tighten else ()
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the classes at which specialisation ends."""
+        """Return the classes at which specialisation ends."""
         frequencies = task.frequencies
         trees = [_Tree.of(frequencies, column) for column in range(len(frequencies.columns))]
         block_of, blocks = blocks_of(task)
@@ -126,7 +126,7 @@ class _Classes:
 
     @classmethod
     def of_blocks(cls, frequencies: FrequencyList, block_of: IntArray, blocks: int) -> Self:
-        """Give one class at the top for each block."""
+        """Return one class at the top for each block."""
         order = np.argsort(block_of, kind="stable")
         entries = order[int((block_of == SUPPRESSED).sum()) :]
         levels = np.repeat(np.array(frequencies.heights, np.int64)[:, None], blocks, axis=1)
@@ -134,7 +134,7 @@ class _Classes:
 
     @classmethod
     def all_of(cls, several: list[_Classes]) -> Self:
-        """Give the classes of all, numbered on."""
+        """Return the classes of all, numbered on."""
         starts = np.cumsum([0, *(len(classes) for classes in several)])
         return cls(
             np.concatenate([classes.entries for classes in several]),
@@ -167,7 +167,7 @@ class _Classes:
         return self.with_rows(np.where(is_kept[self.class_of], self.rows, 0))
 
     def children(self, columns: IntArray, labels: IntArray, rows: IntArray) -> _Classes:
-        """Give the classes into which so many rows of each piece divide by their label one level down a column."""
+        """Return the classes into which so many rows of each piece divide by their label one level down a column."""
         goes_on = np.flatnonzero(rows)
         parent_of, child_of, _ = number_pairs(self.class_of[goes_on], labels[goes_on])
         order = np.argsort(child_of, kind="stable")
@@ -232,7 +232,7 @@ class _Trial:
         return cls(classes, child, back, kept, branches, is_settled.astype(np.bool_))
 
     def best_columns(self, task: Task, kinds: Kinds) -> IntArray:
-        """Give the column of each class that leaves most rows specialised, and pull rows back where that decides."""
+        """Return the column of each class that leaves most rows specialised, and pull rows back where that decides."""
         each = np.arange(len(self.classes))
         more_than_branches = int(self.branches.max()) + 1
         while True:
@@ -281,7 +281,7 @@ def _try_column(task: Task, tree: _Tree, classes: _Classes, levels: IntArray) ->
 
 
 def _labels(frequencies: FrequencyList, trees: list[_Tree], classes: _Classes) -> tuple[tuple[Labels, ...], IntArray]:
-    """Give the labels of each column that classes carry, and which one each class carries.
+    """Return the labels of each column that classes carry, and which one each class carries.
 
     Where labels of two levels read the same nobody can tell them apart: it is the one that covers more, then the lower.
     """

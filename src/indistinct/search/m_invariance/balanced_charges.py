@@ -99,7 +99,7 @@ class Boxes:
 
 
 def _cut(found: Listed) -> Listed:
-    """Give what is listed without the room beyond it."""
+    """Return what is listed without the room beyond it."""
     boxes, members = int(found.counters[BOXES]), int(found.counters[MEMBERS])
     return Listed(
         members=found.members[:members].copy(),
@@ -112,7 +112,7 @@ def _cut(found: Listed) -> Listed:
 
 
 def _join_parts(parts: Sequence[Listed]) -> Listed:
-    """Give all boxes in one list."""
+    """Return all boxes in one list."""
     sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.starts) for part in parts)])
     return Listed(
         members=np.concatenate([np.zeros(0, np.int32), *(part.members for part in parts)]),
@@ -127,7 +127,7 @@ def _join_parts(parts: Sequence[Listed]) -> Listed:
 def _ladders(
     frequencies: FrequencyList, measure: CellMeasure, names: Names, values: IntArray, order: IntArray
 ) -> Ladders | None:
-    """Give keys and costs of labels; None if a text stands for other values at another level."""
+    """Return keys and costs of labels; None if a text stands for other values at another level."""
     hierarchies = frequencies.hierarchies
     shape = len(hierarchies), max(len(p) for _, p in names.columns), max(len(own.values) for own in hierarchies)
     keys, costs = np.full(shape, NOWHERE, np.int64), np.zeros(shape)
@@ -153,7 +153,7 @@ def _ladders(
 
 
 def _nodes(ladders: Ladders, levels: Sequence[range]) -> tuple[IntArray, FloatArray]:
-    """Give the nodes by what their labels cost at the least, and that."""
+    """Return the nodes by what their labels cost at the least, and that."""
     cheapest = np.where(ladders.keys == NOWHERE, np.inf, ladders.costs).min(axis=2)
     nodes = np.array(list(product(*levels)), np.int64).reshape(-1, len(levels))
     least = np.sum([cheapest[column, nodes[:, column]] for column in range(len(levels))], axis=0)
@@ -192,7 +192,7 @@ class Charging:
         return cls(boxes, boxes.listed, m, rows, most, bench, np.zeros(entries), np.zeros(len(boxes.listed.costs)))
 
     def weigh(self, which: IntArray) -> float:
-        """Give what some boxes gain together."""
+        """Return what some boxes gain together."""
         own = np.zeros(len(which))
         total = float(balanced_boxes.weigh(which, self.listed, self.rows, self.m, self.bench, own))
         self.gains[which] = own
@@ -206,7 +206,7 @@ class Charging:
         self.listed = listed._replace(members=listed.members[is_kept], starts=before[listed.starts])
 
     def note_bound(self, gained: float) -> float:
-        """Give the bound, and remember the charges if it is the highest so far; all boxes together gain so much."""
+        """Return the bound, and remember the charges if it is the highest so far; all boxes together gain so much."""
         whole = float(np.abs(self.rows.charges) @ self.rows.left)
         bound = float(self.rows.charges @ self.rows.left) - gained - ROUNDING * (whole + gained)
         if bound > self.best:

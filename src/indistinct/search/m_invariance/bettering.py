@@ -59,7 +59,7 @@ class Seated:
 
     @classmethod
     def of(cls, pieces: Pieces, labels: IntArray, people: People, number: int) -> Seated:
-        """Give the rows of pieces of so many entries, and the groups that have some; groups have labels by number."""
+        """Return the rows of pieces of so many entries, and the groups that have some; groups have labels by number."""
         entries, group_of = np.repeat(pieces.tuples, pieces.rows), np.repeat(pieces.groups, pieces.rows)
         is_placed = group_of != SUPPRESSED
         used, dense = np.unique(group_of[is_placed], return_inverse=True)
@@ -70,7 +70,7 @@ class Seated:
         return cls(entries, seats, labels[used], values, told)
 
     def span(self, space: Space) -> tuple[IntArray, IntArray]:
-        """Give the lowest and the highest rank of each group in each column."""
+        """Return the lowest and the highest rank of each group in each column."""
         is_placed = self.group_of != NOBODY
         return span(space, self.entries[is_placed], self.group_of[is_placed], len(self.labels))
 
@@ -90,7 +90,9 @@ class Seated:
         return replace(self, group_of=layered, labels=self.labels[found // most])
 
     def signs(self) -> IntArray:
-        """Give a number for the values of each group, which has each once; groups of the same values have the same."""
+        """Return a number for the values of each group, which has each once; groups of the same values have the
+        same.
+        """
         is_placed = self.group_of != NOBODY
         values = self.values[self.entries[is_placed]]
         with np.errstate(over="ignore"):  # hashing wraps around
@@ -103,7 +105,7 @@ class Seated:
 def better_groups(
     space: Space, names: Names, seated: Seated, fewest: int, annealing: Annealing, watch: Watch
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Give the entries of rows, their groups and the labels of those after moves; the same rows give the same groups.
+    """Return the entries of rows, their groups and the labels of those after moves; the same rows give the same groups.
 
     A group has at least so many rows. All together never cost more than before, and no more rows are in none.
     """
@@ -155,7 +157,9 @@ def better_groups(
 
 
 def is_alone(task: Task, m: int) -> bool:
-    """Tell whether nothing is asked of groups but that they have m values, each equally often, and keep signatures."""
+    """Return whether nothing is asked of groups but that they have m values, each equally often, and keep
+    signatures.
+    """
     everything = len(task.frequencies.columns)
     return all(
         len(one.columns) == everything
@@ -169,7 +173,7 @@ def is_alone(task: Task, m: int) -> bool:
 
 
 def _lower_labels(labels: IntArray, lowest: IntArray, signs: IntArray) -> IntArray:
-    """Give groups their lowest labels, unless groups of other values have them."""
+    """Return groups their lowest labels, unless groups of other values have them."""
     found, numbers = labels.copy(), signs.tolist()
     owner = {row.tobytes(): number for row, number in zip(labels, numbers, strict=True)}
     for group in np.flatnonzero((lowest != labels).any(axis=1)).tolist():

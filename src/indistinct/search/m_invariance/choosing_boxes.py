@@ -53,7 +53,7 @@ class Chosen:
 
 
 def choose_boxes(charging: Charging, left: IntArray, scale: float, watch: Watch, until: float) -> Chosen:
-    """Give groups of most of the rows that are left of each entry; the same rows give the same groups.
+    """Return groups of most of the rows that are left of each entry; the same rows give the same groups.
 
     ``scale`` is what a row costs in a known release. It ends early after a share of the time limit.
     """
@@ -92,7 +92,7 @@ def choose_boxes(charging: Charging, left: IntArray, scale: float, watch: Watch,
 
 
 def _nothing(charging: Charging) -> Placed:
-    """Give room for groups of all rows."""
+    """Return room for groups of all rows."""
     rows = int(charging.rows.left.sum())
     totals = np.bincount(charging.rows.values, charging.rows.left).astype(np.int64)
     return Placed(

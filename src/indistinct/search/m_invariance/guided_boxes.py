@@ -74,21 +74,21 @@ class Guide:
         return choose_boxes(self.charging, left, self.scale, watch, CHOSEN)
 
     def least_loss(self) -> float:
-        """Give a loss that no release gets below in which every combination of labels has m values equally often."""
+        """Return a loss that no release gets below in which every combination of labels has m values equally often."""
         lost = self.charging.best
         whole = self.measure.prepare(self.frequencies).whole
         return within_unit(1.0 - (self.whole_row * self.frequencies.rows - lost) / whole)
 
 
 def steps_for(annealing: Annealing) -> int:
-    """Give how often charges move before boxes are chosen."""
+    """Return how often charges move before boxes are chosen."""
     return min(MOST_STEPS, FEWEST_STEPS + STEPS_A_TRY * annealing.tries)
 
 
 def balanced_bound(
     frequencies: FrequencyList, measure: CellMeasure, column: str, m: int, known: float, watch: Watch
 ) -> float:
-    """Give a loss that no m-invariant release of one table gets below, however many rows it suppresses.
+    """Return a loss that no m-invariant release of one table gets below, however many rows it suppresses.
 
     In it every combination of labels has m or more values of a column, each equally often. ``known`` is the loss of a
     release, or a guess: it says only by how much charges move. 0 where labels cannot be told apart.

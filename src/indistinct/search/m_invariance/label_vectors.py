@@ -53,7 +53,7 @@ class Boxed:
         return cls(np.full(rows, NOBODY), np.zeros((0, columns), np.int64))
 
     def only_safe(self, task: Task, entries: IntArray) -> Boxed:
-        """Give the groups that satisfy every model; ``entries`` is that of each row."""
+        """Return the groups that satisfy every model; ``entries`` is that of each row."""
         is_placed = self.group_of != NOBODY
         if not len(self.labels):
             return self
@@ -106,7 +106,7 @@ def fill_boxes(
 
 
 def _rows_by_pool(people: People, pools: Sequence[Pools], m: int, k: int) -> tuple[IntArray, box_filling.People]:
-    """Give the rows by pool and value, in no order beyond that, and what is known of them."""
+    """Return the rows by pool and value, in no order beyond that, and what is known of them."""
     lines = [lines for one in pools for lines in one.told.values()]
     pool_of = np.zeros(len(people.entries), np.int64)
     for number, own in enumerate(lines, 1):
@@ -126,7 +126,7 @@ def _rows_by_pool(people: People, pools: Sequence[Pools], m: int, k: int) -> tup
 
 
 def _ladders(frequencies: FrequencyList, measure: CellMeasure, names: Names) -> Ladders:
-    """Give keys of labels, and the nodes by what a row costs there on average."""
+    """Return keys of labels, and the nodes by what a row costs there on average."""
     hierarchies = frequencies.hierarchies
     levels = max(len(places) for _, places in names.columns)
     keys = np.zeros((len(hierarchies), levels, max(len(own.values) for own in hierarchies)), np.int64)
@@ -144,7 +144,7 @@ def _ladders(frequencies: FrequencyList, measure: CellMeasure, names: Names) -> 
 
 
 def _nodes(levels: Sequence[range]) -> IntArray:
-    """Give all nodes of a lattice, or of a large one some, among them the top."""
+    """Return all nodes of a lattice, or of a large one some, among them the top."""
     if math.prod(map(len, levels)) <= MOST_NODES:
         return np.array(list(product(*levels)), np.int64).reshape(-1, len(levels))
     dice = np.random.default_rng(SEED)
@@ -156,7 +156,7 @@ def _nodes(levels: Sequence[range]) -> IntArray:
 
 
 def _empty(rows: int, values: int, groups: int) -> Filled:
-    """Give room for so many groups, and none yet."""
+    """Return room for so many groups, and none yet."""
     slots = 1 << (4 * groups).bit_length()
     return Filled(
         group_of=np.full(rows, NOBODY),
@@ -191,7 +191,7 @@ def _seat_chosen(chosen: Chosen, entries: IntArray, first_node: int, left: IntAr
 def _lowered_labels(
     space: Space, names: Names, entries: IntArray, is_placed: BoolArray, filled: Filled, nodes: IntArray
 ) -> IntArray:
-    """Give the labels of each group: the lowest over its rows, unless another group has them."""
+    """Return the labels of each group: the lowest over its rows, unless another group has them."""
     number, group_of = int(filled.number[0]), filled.group_of[is_placed]
     lowest = names.labels(*span(space, entries[is_placed], group_of, number))
     examples = np.zeros(number, np.int64)

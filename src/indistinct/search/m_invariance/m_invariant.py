@@ -84,7 +84,7 @@ class MInvariant(Algorithm):
         return "hierarchy"
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding | Classes:
-        """Give the groups, or raise InfeasibleError if too many rows find no place."""
+        """Return the groups, or raise InfeasibleError if too many rows find no place."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         frequencies = task.frequencies
         if self.two_tables:
@@ -122,7 +122,7 @@ class MInvariant(Algorithm):
         return replace(best, is_cut_short=watch.time_is_up())
 
     def _boxed_rows(self, search: _Search) -> Iterator[Boxed]:
-        """Give who has a place before buckets are divided; if too many rows are lost by it, nobody."""
+        """Return who has a place before buckets are divided; if too many rows are lost by it, nobody."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         task, pools = search.task, search.pools
         if search.names is not None:
@@ -133,7 +133,7 @@ class MInvariant(Algorithm):
     def _better_answer(
         self, search: _Search, names: Names, column: str, found: list[_Found], annealing: Annealing
     ) -> LocalRecoding:
-        """Give the best groups after more work: boxes that are chosen by charges, then moves; and state a bound."""
+        """Return the best groups after more work: boxes that are chosen by charges, then moves; and state a bound."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         measure, task, pools, m, watch = self.measure, search.task, search.pools, search.m, search.watch
         made = [(answer.recoding(task, names), answer) for answer in found]
@@ -168,7 +168,7 @@ class _Search:
     watch: Watch
 
     def answers(self, boxed: Boxed) -> Iterator[tuple[_Found, Counter[str]]]:
-        """Give groups of all rows, some of which have boxes, and count who is left out by the reason."""
+        """Return groups of all rows, some of which have boxes, and count who is left out by the reason."""
         lost = self.lost.copy()
         is_placed = boxed.group_of != NOBODY
         rest = _Rest.of(self.space, [one.without(is_placed, self.m, lost) for one in self.pools], self.m, self.watch)
@@ -210,7 +210,7 @@ class _Rest:
         return cls(space, people, entries, np.repeat(np.arange(len(groups)), sizes), np.array(signatures, np.int64))
 
     def seatings(self, is_labelled: bool, watch: Watch) -> Iterator[IntArray]:
-        """Give the group of each row, and once more after exchanges, which matter where groups have labels."""
+        """Return the group of each row, and once more after exchanges, which matter where groups have labels."""
         yield self.group_of
         if is_labelled and len(self.entries) and not watch.time_is_up():
             yield seat_rows(self.space, self.entries, self.group_of, _kinds(self.people, self.entries), watch)
@@ -227,14 +227,14 @@ class _Found:
     """(groups, columns) where groups have labels."""
 
     def pieces(self, task: Task) -> Pieces:
-        """Give the groups of all rows; those that were left out before are in none."""
+        """Return the groups of all rows; those that were left out before are in none."""
         missing = task.frequencies.entries.counts - np.bincount(self.entries, minlength=len(task.frequencies.entries))
         left_out = np.repeat(np.arange(len(missing)), missing)
         entries = np.concatenate([self.entries, left_out])
         return added_up(entries, np.concatenate([self.group_of, np.full(len(left_out), SUPPRESSED)]))
 
     def recoding(self, task: Task, names: Names) -> LocalRecoding:
-        """Give every group its labels."""
+        """Return every group its labels."""
         pieces, numbers = self.pieces(task).number_groups()
         found = [used_labels(labels, self.labels[numbers, column]) for column, (labels, _) in enumerate(names.columns)]
         codes = np.stack([codes for _, codes in found])
@@ -268,7 +268,7 @@ def _with_the_rest(task: Task, names: Names | None, boxed: Boxed, rest: _Rest, g
 
 
 def _releasing(task: Task, entries: IntArray) -> Task:
-    """Give the task of judging groups where just these rows are released."""
+    """Return the task of judging groups where just these rows are released."""
     frequencies = task.frequencies
     totals = {
         name: np.bincount(codes[entries], minlength=len(frequencies.sensitive[name].values))
@@ -278,7 +278,7 @@ def _releasing(task: Task, entries: IntArray) -> Task:
 
 
 def _placed_in_what_is_left(placing: Placing, others: IntArray) -> IntArray:
-    """Give the group of each row; what is suppressed changes the table with which some models compare.
+    """Return the group of each row; what is suppressed changes the table with which some models compare.
 
     ``others`` are the entries of rows that are released besides.
     """
@@ -300,7 +300,7 @@ def _placed_in_what_is_left(placing: Placing, others: IntArray) -> IntArray:
 
 
 def _asked_column(task: Task) -> tuple[str, int]:
-    """Give the sensitive column whose values are balanced, and how many of them a group must have."""
+    """Return the sensitive column whose values are balanced, and how many of them a group must have."""
     models = [model for model in task.models if isinstance(model, MInvariance)]
     if not models:
         raise PolicyError("privacy: the algorithm m-invariance needs the model m-invariance, MInvariance(m)")
@@ -325,7 +325,7 @@ def _check_two_tables(task: Task) -> None:
 
 
 def _kinds(people: People, entries: IntArray) -> IntArray:
-    """Give each row its kind: new people of one block and value may stand for each other in every group.
+    """Return each row its kind: new people of one block and value may stand for each other in every group.
 
     Those who were released before stand for others of their value and signature only.
     """

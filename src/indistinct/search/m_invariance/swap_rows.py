@@ -28,7 +28,7 @@ SEED = 1
 
 
 def seat_rows(space: Space, entries: IntArray, group_of: IntArray, kinds: IntArray, watch: Watch) -> IntArray:
-    """Give the group of each row after rows of the same kind have changed places; the same rows give the same groups.
+    """Return the group of each row after rows of the same kind have changed places; the same rows give the same groups.
 
     ``entries`` is the entry of each row, ``kinds`` its kind: an exchange never changes how many rows of a kind a group
     has. No group's labels need be cheaper than before, but all together never cost more.

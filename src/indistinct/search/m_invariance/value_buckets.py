@@ -61,7 +61,7 @@ class People:
 
 
 def _read_signature(text: str, code_of: dict[str, int]) -> Signature | None:
-    """Give the signature that the ledger wrote as a JSON list of values; None if one of them has no row."""
+    """Return the signature that the ledger wrote as a JSON list of values; None if one of them has no row."""
     values = json.loads(text)
     return tuple(sorted(code_of[value] for value in values)) if all(value in code_of for value in values) else None
 
@@ -99,7 +99,7 @@ class Pools:
         return cls(people, block, told, _up_to_the_limit(free.rows, m, lost))
 
     def without(self, is_placed: BoolArray, m: int, lost: Counter[str]) -> Pools:
-        """Give what balanced groups have left of these rows; new people of a value too frequent are lost."""
+        """Return what balanced groups have left of these rows; new people of a value too frequent are lost."""
         told = {
             signature: np.stack([line[~is_placed[line]] for line in lines]) for signature, lines in self.told.items()
         }
@@ -107,7 +107,7 @@ class Pools:
         return replace(self, told=told, free=_up_to_the_limit(free, m, lost))
 
     def buckets(self, m: int) -> dict[Signature, IntArray]:
-        """Give the rows of each signature, a line for each value; new people get one."""
+        """Return the rows of each signature, a line for each value; new people get one."""
         found = {signature: [lines] for signature, lines in self.told.items() if lines.size}
         for signature, bucket in _dealt(self.free, m):
             found.setdefault(signature, []).append(bucket)
@@ -115,7 +115,7 @@ class Pools:
 
 
 def _up_to_the_limit(rows: list[IntArray], m: int, lost: Counter[str]) -> list[IntArray]:
-    """Give so many people of each value, evenly over the walk, as can share groups of ``m``."""
+    """Return so many people of each value, evenly over the walk, as can share groups of ``m``."""
     counts = np.array([len(own) for own in rows], np.int64)
     limit = largest_limit(counts, m)
     lost[f"have values too frequent among new people for groups of {m}"] += int(np.maximum(counts - limit, 0).sum())
@@ -152,7 +152,7 @@ class _Free:
 def _balance_bucket(
     people: People, signature: Signature, own: IntArray, m: int, free: _Free
 ) -> tuple[IntArray, dict[str, int]]:
-    """Give as many rows of each value of a signature as can be, and count those that are left out by the reason."""
+    """Return as many rows of each value of a signature as can be, and count those that are left out by the reason."""
     is_apt = np.isin(people.values[own], signature)
     reasons = {"have other values now than when they were released": int((~is_apt).sum())}
     own = own[is_apt]
@@ -192,7 +192,7 @@ def _spread(available: int, number: int) -> IntArray:
 
 
 def _dealt(rows: list[IntArray], m: int) -> list[tuple[Signature, IntArray]]:
-    """Give buckets of new people, of which no value may have more than one in ``m``.
+    """Return buckets of new people, of which no value may have more than one in ``m``.
 
     The rows of a value go to its buckets in turn, so that each bucket has rows from everywhere.
     """
@@ -211,7 +211,7 @@ def _dealt(rows: list[IntArray], m: int) -> list[tuple[Signature, IntArray]]:
 
 
 def _numbers(counts: IntArray, m: int) -> dict[Signature, int]:
-    """Give how many rows of each of its values the buckets of new people get.
+    """Return how many rows of each of its values the buckets of new people get.
 
     The ``m`` most frequent values form a bucket, of so many rows each that no other value then has more than one in
     ``m`` of what is left. Few rows are left in the end; they are dealt one by one, as Anatomy does.

@@ -47,7 +47,7 @@ def divide_bucket(space: Space, bucket: IntArray, watch: Watch) -> Iterator[IntA
 
 
 def _best_cut(space: Space, group: IntArray) -> tuple[IntArray, IntArray]:
-    """Give the two parts that cost least together."""
+    """Return the two parts that cost least together."""
     values, number = group.shape
     ranks = space.ranks[group].astype(np.int64)  # (values, rows, columns)
     columns = ranks.shape[2]
@@ -68,7 +68,7 @@ def _best_cut(space: Space, group: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _costs_of_cuts(space: Space, low: IntArray, high: IntArray) -> FloatArray:
-    """Give what both parts cost when cut after each row but the last; (rows - 1, sorted by)."""
+    """Return what both parts cost when cut after each row but the last; (rows - 1, sorted by)."""
     number, sorted_by, columns = low.shape
 
     def costs(lowest: IntArray, highest: IntArray) -> FloatArray:
@@ -104,7 +104,7 @@ class Placing:
     taken: IntArray
 
     def group_of_each_row(self) -> IntArray:
-        """Give the group of each row, SUPPRESSED where there is no place.
+        """Return the group of each row, SUPPRESSED where there is no place.
 
         Of groups with the same labels the largest stays. The others, and those that fail another model, are joined
         with one of their signature, the cheapest that gives free labels and satisfies every model.
@@ -168,13 +168,13 @@ class Placing:
         return span(self.space, self.entries, self.group_of, len(self.signatures))
 
     def _rows_of_groups(self) -> list[IntArray]:
-        """Give the entries of each group's rows."""
+        """Return the entries of each group's rows."""
         order = np.argsort(self.group_of, kind="stable")
         ends = np.searchsorted(self.group_of[order], np.arange(1, len(self.signatures)))
         return np.split(self.entries[order], ends)
 
     def _is_safe(self, entries: IntArray) -> bool:
-        """Tell whether a group of these rows satisfies every model."""
+        """Return whether a group of these rows satisfies every model."""
         ones, zeros = np.ones(len(entries), np.int64), np.zeros(len(entries), np.int64)
         return bool(self.task.safe_parts(entries, ones, zeros, 1)[0])
 
@@ -190,17 +190,17 @@ class Names:
         self._known: dict[bytes, int] = {}
 
     def numbers(self, labels: IntArray) -> IntArray:
-        """Give a number for each combination of labels, the same for all that read the same."""
+        """Return a number for each combination of labels, the same for all that read the same."""
         known = self._known
         return np.array([known.setdefault(row.tobytes(), len(known)) for row in labels], np.int64)
 
     def known_numbers(self, labels: IntArray) -> IntArray:
-        """Give the number of each combination, -1 for those that no group has had yet."""
+        """Return the number of each combination, -1 for those that no group has had yet."""
         known = self._known
         return np.array([known.get(row.tobytes(), -1) for row in labels], np.int64)
 
     def labels(self, low: IntArray, high: IntArray) -> IntArray:
-        """Give the places of the lowest labels over groups, from the lowest and highest rank in each column."""
+        """Return the places of the lowest labels over groups, from the lowest and highest rank in each column."""
         found = np.full(low.shape, -1)
         for column, (_, places) in enumerate(self.columns):
             for level in range(self._frequencies.hierarchies[column].lowest, len(places)):
@@ -211,7 +211,7 @@ class Names:
         return found
 
     def by_rank(self, columns: IntArray) -> NDArray[np.int32]:
-        """Give the places of labels by rank, level by level from the lowest that may be carried: as many of each.
+        """Return the places of labels by rank, level by level from the lowest that may be carried: as many of each.
 
         (columns, levels, ranks), in this order of columns; where a column has fewer levels the last one stands again.
         """
@@ -225,7 +225,7 @@ class Names:
         return found
 
     def at(self, nodes: IntArray, entries: IntArray) -> IntArray:
-        """Give the places of the labels of entries, each at a node of its own: (entries, columns)."""
+        """Return the places of the labels of entries, each at a node of its own: (entries, columns)."""
         found = [
             places[nodes[:, column], self._frequencies.entry_codes(column)[entries]]
             for column, (_, places) in enumerate(self.columns)
@@ -234,7 +234,7 @@ class Names:
 
 
 def span(space: Space, entries: IntArray, group_of: IntArray, number: int) -> tuple[IntArray, IntArray]:
-    """Give the lowest and the highest rank of each group in each column; no group is empty."""
+    """Return the lowest and the highest rank of each group in each column; no group is empty."""
     order = np.argsort(group_of, kind="stable")
     starts = np.searchsorted(group_of[order], np.arange(number))
     ranks = space.ranks[entries[order]].astype(np.int64)

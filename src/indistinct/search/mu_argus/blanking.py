@@ -22,7 +22,7 @@ class Rule(Protocol):
     """Chooses the cells to blank."""
 
     def blanks(self, unsafe: BoolArray) -> BoolArray:
-        """Tell which cells to blank, (tuples, columns), where (tuples, combinations) are unsafe."""
+        """Return which cells to blank, (tuples, columns), where (tuples, combinations) are unsafe."""
 
 
 class Greedy:
@@ -78,7 +78,7 @@ class LeastLoss:
 
 
 def least_hitting_set(sets: Sequence[Combination], losses: Sequence[float]) -> Combination:
-    """Give the columns of least loss of which every set has one; of equal ones the fewest, then the first.
+    """Return the columns of least loss of which every set has one; of equal ones the fewest, then the first.
 
     Branch and bound: some column of a set that is not hit must be chosen, and sets without a common column each cost
     at least their cheapest one. Every loss must be above 0.

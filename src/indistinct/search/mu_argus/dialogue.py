@@ -141,7 +141,7 @@ class MuArgusDialogue:
         self._nodes.pop()
 
     def unsafe(self) -> Unsafe:
-        """Give the combinations of values that fewer than k rows have (step 3)."""
+        """Return the combinations of values that fewer than k rows have (step 3)."""
         tested = self._tested_combinations()
         has_outliers = tested.bits.any(axis=1)
         return Unsafe(
@@ -159,7 +159,7 @@ class MuArgusDialogue:
         )
 
     def outliers(self) -> list[Outlier]:
-        """Give every tuple that has unsafe combinations, with them: freq in Figure 14."""
+        """Return every tuple that has unsafe combinations, with them: freq in Figure 14."""
         tested = self._tested_combinations()
         tuples = np.flatnonzero(tested.bits.any(axis=1))
         labels = [
@@ -178,7 +178,7 @@ class MuArgusDialogue:
         ]
 
     def suppressions(self) -> Suppressions:
-        """Give what ``finish()`` would blank, without doing it."""
+        """Return what ``finish()`` would blank, without doing it."""
         tested, is_blank = self._tested_combinations(), self._blanks()
         sizes = self._recoding(tested, is_blank).sizes
         return Suppressions(
@@ -189,14 +189,14 @@ class MuArgusDialogue:
         )
 
     def finish(self) -> LocalRecoding:
-        """Give the recoding: every column at its level, and single cells blank (step 6)."""
+        """Return the recoding: every column at its level, and single cells blank (step 6)."""
         return self._recoding(self._tested_combinations(), self._blanks())
 
     def _names(self, columns: Combination) -> tuple[str, ...]:
         return tuple(self._columns[column] for column in columns)
 
     def _start(self) -> Node:
-        """Give the levels to begin with: the holder's, and with ``automatic`` as far up as step 2 takes them."""
+        """Return the levels to begin with: the holder's, and with ``automatic`` as far up as step 2 takes them."""
         frequencies = self.task.frequencies
         node = []
         for column, name in enumerate(self._columns):
@@ -208,7 +208,7 @@ class MuArgusDialogue:
         return tuple(node)
 
     def _has_k_each(self, column: int, level: int) -> bool:
-        """Tell whether each label of a column that is not blank has k rows."""
+        """Return whether each label of a column that is not blank has k rows."""
         labels = Labels.at_level(self.task.frequencies, column, level)
         return all(rows >= self.k for text, rows in zip(labels.texts, labels.rows, strict=True) if text is not None)
 
@@ -221,7 +221,7 @@ class MuArgusDialogue:
         return self._known[node]
 
     def _combinations(self, node: Node) -> list[Combination]:
-        """Give the combinations to test at a node, fewer columns first.
+        """Return the combinations to test at a node, fewer columns first.
 
         A column with one label for all tells nobody from anybody, so the test goes on without it.
         """
@@ -231,7 +231,7 @@ class MuArgusDialogue:
         return sorted(found, key=lambda columns: (len(columns), columns))
 
     def _all_wanted(self) -> Iterator[Combination]:
-        """Give the combinations that the options ask for; a quasi-identifier is protected for itself."""
+        """Return the combinations that the options ask for; a quasi-identifier is protected for itself."""
         yield from ((column,) for column in self._in_tests)
         asked = self.options.combinations
         if not isinstance(asked, str):
@@ -253,7 +253,7 @@ class MuArgusDialogue:
         )
 
     def _blanks(self) -> BoolArray:
-        """Tell which cells suppression blanks, by column and group."""
+        """Return which cells suppression blanks, by column and group."""
         node = self._nodes[-1]
         if node not in self._blank:
             self._blank[node] = self._suppress(self._tested_combinations())
@@ -275,7 +275,7 @@ class MuArgusDialogue:
         return is_blank
 
     def _losses(self, tested: TestedCombinations) -> list[float]:
-        """Give what it costs to blank a cell of each column."""
+        """Return what it costs to blank a cell of each column."""
         frequencies = self.task.frequencies
         if self.options.suppression == "priorities":
             losses = [self.options.priorities.get(name, 1.0) for name in self._columns]
@@ -299,7 +299,7 @@ class MuArgusDialogue:
 
 
 def _is_tested_type(kinds: Sequence[int]) -> bool:
-    """Tell whether combinations of columns of these kinds are tested: one of the ten types of Figure 12.
+    """Return whether combinations of columns of these kinds are tested: one of the ten types of Figure 12.
 
     Statistics Netherlands' rule for files under contract: a most identifying column, a second that is more identifying
     or most, and any third; and whatever remains of such a combination without one of its columns.
@@ -309,7 +309,7 @@ def _is_tested_type(kinds: Sequence[int]) -> bool:
 
 
 def _entropy(frequencies: FrequencyList, column: int, level: int) -> float:
-    """Give the entropy of a column's labels in bits."""
+    """Return the entropy of a column's labels in bits."""
     rows = Labels.at_level(frequencies, column, level).rows
     shares = rows[rows > 0] / frequencies.rows
     return float(-(shares * np.log2(shares)).sum())
@@ -333,7 +333,7 @@ def _with_blank(frequencies: FrequencyList, column: int, labels: Labels) -> tupl
 
 
 def _by_dimension(counts: IntArray) -> dict[int, int]:
-    """Give counts by number of columns, without those that are 0."""
+    """Return counts by number of columns, without those that are 0."""
     return {dimension: int(counts[dimension]) for dimension in np.flatnonzero(counts).tolist()}
 
 
@@ -359,7 +359,7 @@ def _refuse_unknown(task: Task, options: MuArgus) -> None:
 
 
 def _not_too_many(wanted: Iterator[Combination]) -> set[Combination]:
-    """Give each combination once; raise if they are more than can be tested."""
+    """Return each combination once; raise if they are more than can be tested."""
     found = set()
     for columns in wanted:
         found.add(columns)

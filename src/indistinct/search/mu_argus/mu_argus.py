@@ -87,7 +87,7 @@ class MuArgus(Algorithm):
         return ()
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
-        """Give the recoding without a dialogue: what the options say, then suppression."""
+        """Return the recoding without a dialogue: what the options say, then suppression."""
         return self.session(task, watch).finish()
 
 

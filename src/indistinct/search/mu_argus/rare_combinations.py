@@ -59,7 +59,7 @@ class TestedCombinations:
         return cls(groups, group_of, tuple(combinations), tuple(values), tuple(rows), bits, per_label)
 
     def unsafe_combinations(self, groups: IntArray) -> BoolArray:
-        """Tell which combinations are unsafe in some groups: (groups, combinations)."""
+        """Return which combinations are unsafe in some groups: (groups, combinations)."""
         return np.unpackbits(self.bits[groups], axis=1, count=len(self.combinations)).astype(np.bool_)
 
 

@@ -65,7 +65,7 @@ class Anatomy(Algorithm):
             check_whole("seed", self.seed, least=0)
 
     def run(self, task: Task, watch: Watch) -> Classes:
-        """Give the classes, or raise InfeasibleError if a value is too frequent."""
+        """Return the classes, or raise InfeasibleError if a value is too frequent."""
         check_link(task.policy)
         frequencies = task.frequencies
         values = frequencies.entries.codes[self._column(task)]
@@ -96,7 +96,7 @@ class Anatomy(Algorithm):
 
 
 def _most_values_asked(task: Task) -> int:
-    """Give the largest number of different values that the models ask for."""
+    """Return the largest number of different values that the models ask for."""
     numbers = [2]
     for model in task.models:
         if isinstance(model, LDiversity):
@@ -111,7 +111,7 @@ def _most_values_asked(task: Task) -> int:
 
 
 def _asks_for_company(task: Task) -> bool:
-    """Tell whether somebody must be hidden among several people, not only among several values."""
+    """Return whether somebody must be hidden among several people, not only among several values."""
     return any(model.least_rows > 1 for model in task.models)
 
 
@@ -126,14 +126,14 @@ def _seeded_keys(seed: int) -> Keys:
 
 
 def _shuffled_by_value(values: IntArray, counts: IntArray, keys: Keys) -> IntArray:
-    """Give the entry of each row: sorted by value, in random order within a value."""
+    """Return the entry of each row: sorted by value, in random order within a value."""
     entries = np.repeat(np.arange(len(values)), counts)
     order: IntArray = np.lexsort((keys(len(entries)), values[entries]))
     return entries[order]
 
 
 def _rows_that_stay(task: Task, values: IntArray, number: int) -> IntArray:
-    """Give the places of the rows to release, as many as classes of so many different values can take."""
+    """Return the places of the rows to release, as many as classes of so many different values can take."""
     counts = np.bincount(values)
     low = largest_limit(counts, number)
     place = np.arange(len(values)) - (np.cumsum(counts) - counts)[values]
@@ -149,7 +149,7 @@ def _rows_that_stay(task: Task, values: IntArray, number: int) -> IntArray:
 
 
 def largest_limit(counts: IntArray, number: int) -> int:
-    """Give how many rows of each value there can be in classes of so many different values.
+    """Return how many rows of each value there can be in classes of so many different values.
 
     Such classes exist if and only if no value has more than one in ``number`` of the rows. A limit on the rows of each
     value leaves the more rows the higher it is, and the highest that can be is found by halving: what it leaves rises
@@ -166,7 +166,7 @@ def largest_limit(counts: IntArray, number: int) -> int:
 
 
 def _dealt(values: IntArray, number: int, keys: Keys) -> IntArray:
-    """Give the class of each row: one row of each of the most frequent values left, again and again.
+    """Return the class of each row: one row of each of the most frequent values left, again and again.
 
     ``values`` are sorted. In the end each value has one row left at most, and fewer than ``number`` have one: a value
     with two, had it ever been passed over, would have seen ``number`` others with at least as many, which would still
@@ -189,7 +189,7 @@ def _dealt(values: IntArray, number: int, keys: Keys) -> IntArray:
 
 
 def hands(counts: IntArray, number: int) -> IntArray:
-    """Give the values of each class, (classes, number): those of which most rows are left, the first of equals."""
+    """Return the values of each class, (classes, number): those of which most rows are left, the first of equals."""
     different = len(counts)
     # one whole number says how many rows of which value are left, most first
     heap = [value - int(rows) * different for value, rows in enumerate(counts) if rows]
@@ -205,7 +205,7 @@ def hands(counts: IntArray, number: int) -> IntArray:
 
 
 def _releasing(task: Task, entries: IntArray) -> Task:
-    """Give the task of judging classes of these rows, where a model compares with the whole of what is released."""
+    """Return the task of judging classes of these rows, where a model compares with the whole of what is released."""
     frequencies = task.frequencies
     tallies = {
         name: replace(tally, totals=np.bincount(frequencies.entries.codes[name][entries], minlength=len(tally.totals)))
@@ -223,7 +223,7 @@ class _Judge:
     class_of: IntArray
 
     def safe(self, goals: IntArray, asked: IntArray) -> BoolArray:
-        """Tell which of the asked goals are safe."""
+        """Return which of the asked goals are safe."""
         number_of = np.full(len(goals), SUPPRESSED)
         number_of[asked] = np.arange(len(asked))
         parts = number_of[goals[self.class_of]]
@@ -270,7 +270,7 @@ def _with_safe_ones(judge: _Judge, goals: IntArray, failing: IntArray) -> IntArr
 
 
 def added_up(entries: IntArray, classes: IntArray) -> Pieces:
-    """Give the rows of each entry in each class."""
+    """Return the rows of each entry in each class."""
     lowest = SUPPRESSED
     width = int(classes.max()) - lowest + 1
     pairs, rows = np.unique(entries * width + (classes - lowest), return_counts=True)

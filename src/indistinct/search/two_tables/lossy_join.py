@@ -44,7 +44,7 @@ class LossyJoin(Algorithm):
             raise PolicyError(f"grouping: {name!r} makes no safe groups; choose one of {', '.join(safe)}")
 
     def grouping_of(self, task: Task) -> tuple[Algorithm, Task]:
-        """Give the algorithm that makes the groups, and its task: every model on all columns."""
+        """Return the algorithm that makes the groups, and its task: every model on all columns."""
         check_link(task.policy)
         everything = tuple(range(len(task.frequencies.columns)))
         on_all_columns = replace(task, requirements=(Requirement(everything, task.models),))
@@ -55,7 +55,7 @@ class LossyJoin(Algorithm):
         declaration_of(algorithm).check_feasible(on_all_columns, watch)
 
     def run(self, task: Task, watch: Watch) -> Classes:
-        """Give the classes, or raise InfeasibleError if the grouping finds none."""
+        """Return the classes, or raise InfeasibleError if the grouping finds none."""
         algorithm, on_all_columns = self.grouping_of(task)
         found = algorithm.run(on_all_columns, watch)
         return Classes.of_pieces(task.frequencies, together(task, found.as_pieces()))

@@ -77,7 +77,7 @@ def _folder(work: Work, desk: Desk) -> None:
 
 
 def command_lines(table: str) -> str:
-    """Give the commands that make and prove the same release."""
+    """Return the commands that make and prove the same release."""
     name = shlex.quote(table)
     return (
         f"indistinct anonymize policy.toml {name} -o release\nindistinct verify policy.toml release --original {name}"
@@ -85,7 +85,7 @@ def command_lines(table: str) -> str:
 
 
 def python_lines(table: str) -> str:
-    """Give the same in Python."""
+    """Return the same in Python."""
     return (
         "import indistinct as ix\n\n"
         'policy = ix.read_policy("policy.toml")\n'

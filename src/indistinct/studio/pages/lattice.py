@@ -84,7 +84,7 @@ class Outline:
 
     @classmethod
     def of(cls, ordered: Sequence[Solution]) -> Outline:
-        """Give the outline around the best solutions; they come in the order of their quality."""
+        """Return the outline around the best solutions; they come in the order of their quality."""
         drawn = tuple(ordered[:MOST_SOLUTIONS])
         tops = tuple(ordered[0].heights.values())
         nodes = {tuple(solution.node.values()) for solution in drawn}
@@ -160,7 +160,7 @@ def outline_picture(
 
 
 def _places(nodes: Sequence[Node]) -> dict[Node, tuple[float, int]]:
-    """Give each node a place: its height upwards, and those of one height side by side."""
+    """Return each node a place: its height upwards, and those of one height side by side."""
     rows: dict[int, list[Node]] = defaultdict(list)
     for node in nodes:
         rows[sum(node)].append(node)
@@ -168,7 +168,7 @@ def _places(nodes: Sequence[Node]) -> dict[Node, tuple[float, int]]:
 
 
 def _edges(nodes: Sequence[Node], places: Mapping[Node, tuple[float, int]]) -> list[Any]:
-    """Give the lines from each node to those one level higher, if they are not too many to see anything."""
+    """Return the lines from each node to those one level higher, if they are not too many to see anything."""
     lines = []
     for node in nodes:
         for column in range(len(node)):
@@ -181,7 +181,7 @@ def _edges(nodes: Sequence[Node], places: Mapping[Node, tuple[float, int]]) -> l
 def _point(
     name: str, place: tuple[float, int], colour: str, ring: str, is_released: bool, is_large: bool
 ) -> dict[str, Any]:
-    """Give a node as the chart takes it."""
+    """Return a node as the chart takes it."""
     return {
         "name": name,
         "value": place,

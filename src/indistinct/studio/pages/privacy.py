@@ -194,7 +194,7 @@ def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
 
 
 def read_number(text: str) -> int | float | str:
-    """Give what was written as a number if it is one, else as it is: the policy then says what is wrong.
+    """Return what was written as a number if it is one, else as it is: the policy then says what is wrong.
 
     >>> read_number("5"), read_number("0.5"), read_number("many")
     (5, 0.5, 'many')

@@ -114,7 +114,7 @@ def _summary(work: Work) -> None:
 
 
 def _people(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Give what the release says of its people, where those have several rows."""
+    """Return what the release says of its people, where those have several rows."""
     people = facts.get("people")
     if people is None:
         return {}
@@ -219,7 +219,7 @@ def _draw_lattice(work: Work, desk: Desk, measure: str) -> None:
 
 
 def _sort_solutions(work: Work, measure: str) -> list[Solution]:
-    """Give the solutions, the best by a measure first."""
+    """Return the solutions, the best by a measure first."""
     return sorted(work.solutions, key=lambda one: one.measures[measure], reverse=measure in HIGHER_IS_BETTER)
 
 

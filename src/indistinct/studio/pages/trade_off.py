@@ -115,7 +115,7 @@ class Explorer:
         self.chart.update()
 
     def _options(self) -> dict[str, Any]:
-        """Give the curves: the loss of the best release for every k, a curve for each limit."""
+        """Return the curves: the loss of the best release for every k, a curve for each limit."""
         shown = [0, 2, 3, 4, 5]
         if self.limit not in shown:
             shown = sorted({*shown, self.limit})

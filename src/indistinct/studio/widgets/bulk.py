@@ -28,7 +28,7 @@ class Change:
 
 
 def hierarchy_choices(work: Work) -> dict[str, str]:
-    """Give the hierarchies that can be set for many columns, with what they are called."""
+    """Return the hierarchies that can be set for many columns, with what they are called."""
     kinds = {kind: words for kind, words in KINDS.items() if kind not in BY_HAND}
     quasi = [name for name, choice in work.columns.items() if choice.role == "quasi" and choice.hierarchy]
     return kinds | {f"{AS_COLUMN}{name}": f"as {name} has it" for name in quasi}
@@ -54,7 +54,7 @@ def change_columns(work: Work, names: Sequence[str], change: Change) -> list[str
 
 
 def fitting_spec(work: Work, name: str, wanted: str) -> Spec:
-    """Give a hierarchy of a kind, or like that of another column, for the values of a column; raise if none fits."""
+    """Return a hierarchy of a kind, or like that of another column, for the values of a column; raise if none fits."""
     if wanted.startswith(AS_COLUMN):
         spec: Spec = dict(work.columns[wanted.removeprefix(AS_COLUMN)].hierarchy or {"keep": True})
     else:

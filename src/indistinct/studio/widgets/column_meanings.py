@@ -14,7 +14,7 @@ MEANINGS = (
 
 
 def pair_by_meaning(ours: Iterable[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Give the column of another table that seems to say the same as each of ours, the first of several.
+    """Return the column of another table that seems to say the same as each of ours, the first of several.
 
     >>> pair_by_meaning(["DOB", "job"], ["name", "DateOfBirth"])
     {'DOB': 'DateOfBirth'}
@@ -24,7 +24,7 @@ def pair_by_meaning(ours: Iterable[str], theirs: Sequence[str]) -> dict[str, str
 
 
 def _meaning(name: str) -> str:
-    """Give what a column's name says, whatever its spelling.
+    """Return what a column's name says, whatever its spelling.
 
     >>> _meaning("DateOfBirth") == _meaning("DOB"), _meaning("Party")
     (True, 'party')

@@ -107,7 +107,7 @@ class Row:
 
 
 def read_weight(text: str) -> float:
-    """Give the weight that was written; 0, which a policy refuses, if it is no number.
+    """Return the weight that was written; 0, which a policy refuses, if it is no number.
 
     >>> read_weight("2.5"), read_weight("much")
     (2.5, 0.0)

@@ -31,7 +31,7 @@ class Distribution:
     after: dict[str, Any] | None
 
     def small(self) -> list[tuple[str, str]]:
-        """Give a small picture of each, with what it is of."""
+        """Return a small picture of each, with what it is of."""
         made = []
         if self.before is not None:
             made.append(("before", _small(self.before, "before", BEFORE_COLOUR)))
@@ -40,13 +40,13 @@ class Distribution:
         return made
 
     def large(self) -> list[str]:
-        """Give a picture of each with every name and number."""
+        """Return a picture of each with every name and number."""
         made = [] if self.before is None else [values_before({"before": self.before})]
         return made if self.after is None else [*made, labels_after({"after": self.after, "role": "quasi"})]
 
 
 def distributions(work: Work, names: Iterable[str]) -> dict[str, Distribution]:
-    """Give the distributions of some columns; each is counted once for a table and once for a release.
+    """Return the distributions of some columns; each is counted once for a table and once for a release.
 
     Identifiers, and columns with too many values, are left out.
     """
@@ -73,7 +73,7 @@ def _can_be_shown(choice: Choice) -> bool:
 
 
 def _hierarchy(choice: Choice) -> Hierarchy:
-    """Give the hierarchy of a column, as far as it is one."""
+    """Return the hierarchy of a column, as far as it is one."""
     try:
         return from_spec(choice.hierarchy or {"keep": True}, Path())
     except IndistinctError:
@@ -81,7 +81,7 @@ def _hierarchy(choice: Choice) -> Hierarchy:
 
 
 def _order(choice: Choice, values: Counted) -> Mapping[str | None, Any] | None:
-    """Give the number or date that each value says, if all say one."""
+    """Return the number or date that each value says, if all say one."""
     try:
         compiled = _hierarchy(choice).compile(list(values))
     except IndistinctError:

@@ -150,7 +150,7 @@ def _steps(work: Work, address: str) -> None:
 
 
 def _steps_done(work: Work) -> set[str]:
-    """Give the steps that have a result."""
+    """Return the steps that have a result."""
     found = {
         "/": work.table is not None,
         "/release": work.is_current,

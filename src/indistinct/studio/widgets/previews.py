@@ -57,7 +57,7 @@ class Preview:
 
 
 def _in_order(values: Sequence[str | None], keys: Sequence[Any] | None) -> list[int]:
-    """Give the places of the values from the lowest to the highest, or by their text; missing ones last."""
+    """Return the places of the values from the lowest to the highest, or by their text; missing ones last."""
     by: Sequence[Any] = values if keys is None else keys
     present = [place for place, value in enumerate(values) if value is not None]
     return [*sorted(present, key=lambda place: by[place]), *(p for p, value in enumerate(values) if value is None)]
@@ -66,7 +66,7 @@ def _in_order(values: Sequence[str | None], keys: Sequence[Any] | None) -> list[
 def _reasons(
     values: Sequence[str | None], order: Sequence[int], has_order: bool, counts: Mapping[str | None, int]
 ) -> Iterator[tuple[int, str]]:
-    """Give the places that tell most about a hierarchy, and why; a later reason replaces an earlier one."""
+    """Return the places that tell most about a hierarchy, and why; a later reason replaces an earlier one."""
     present = [place for place in order if values[place] is not None]
     if counts:
         rows = {place: counts.get(values[place], 0) for place in present}
@@ -82,6 +82,6 @@ def _reasons(
 
 
 def text_cells(table: Any) -> list[list[str]]:
-    """Give the rows of an Arrow table as texts; a missing cell is empty."""
+    """Return the rows of an Arrow table as texts; a missing cell is empty."""
     columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]

@@ -91,7 +91,7 @@ def closed_boxes(
 
 @kernel
 def _lowest_labels(points: Any, group: Any, labels: Any, costs: FloatArray, levels: Any) -> float:
-    """Give the cost of the lowest labels over a group of points; their levels go to ``levels``."""
+    """Return the cost of the lowest labels over a group of points; their levels go to ``levels``."""
     cost = 0.0
     for column in range(points.shape[1]):
         low = high = points[group[0], column]
@@ -109,7 +109,7 @@ def _lowest_labels(points: Any, group: Any, labels: Any, costs: FloatArray, leve
 
 @kernel(allocates=True)
 def double(numbers: Any) -> Any:
-    """Give an array with twice the room."""
+    """Return an array with twice the room."""
     found = np.zeros(2 * len(numbers), numbers.dtype)
     for place in range(len(numbers)):
         found[place] = numbers[place]
@@ -118,7 +118,7 @@ def double(numbers: Any) -> Any:
 
 @kernel(allocates=True)
 def double_rows(table: Any) -> Any:
-    """Give a table with twice the rows."""
+    """Return a table with twice the rows."""
     found = np.zeros((2 * table.shape[0], table.shape[1]), table.dtype)
     for row in range(table.shape[0]):
         for column in range(table.shape[1]):

@@ -72,7 +72,7 @@ class Spent(NamedTuple):
 
     @classmethod
     def of(cls, points: int, values: int) -> Spent:
-        """Give room for so many points; where no values are told apart there is nothing to note."""
+        """Return room for so many points; where no values are told apart there is nothing to note."""
         room = 1 << (2 * points).bit_length() if values else 1
         return cls(np.full(room, NOWHERE), np.empty(room), np.zeros(1 + points if values else 1, np.int64))
 
@@ -177,7 +177,7 @@ def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: in
 
 @kernel
 def spend(cell: Any, value: Any, asked: float, most: Any, spent: Spent) -> float:
-    """Give how many of so many rows of a value may pay in a cell besides those that do, and note it."""
+    """Return how many of so many rows of a value may pay in a cell besides those that do, and note it."""
     if len(most) == 0:
         return asked
     pairs, rows, taken = spent
@@ -205,7 +205,7 @@ def forget(spent: Spent) -> None:
 
 @kernel
 def find(key: Any, slots: Any, cell_keys: Any) -> int:
-    """Give the slot of a cell, or the free one where it would stand."""
+    """Return the slot of a cell, or the free one where it would stand."""
     mask = len(slots) - 1
     slot = ((key * np.int64(-7046029254386353131)) >> np.int64(32)) & mask
     while slots[slot] != NOWHERE and cell_keys[slots[slot]] != key:

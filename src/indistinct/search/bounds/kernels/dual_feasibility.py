@@ -75,7 +75,7 @@ class Work(NamedTuple):
 
     @classmethod
     def of(cls, points: int, k: int, values: int) -> Work:
-        """Give room for so many points, of so many values that are told apart."""
+        """Return room for so many points, of so many values that are told apart."""
         slots = np.full(1 << max(1, (4 * points - 1).bit_length()), NOWHERE)
         members = np.empty((points, 3 * k), np.int32)
         numbers, sums = np.empty((6, points), np.int64), np.empty((4, points))
@@ -191,7 +191,7 @@ class Weights(NamedTuple):
 
     @classmethod
     def of(cls, points: int, cells: int, values: int) -> Weights:
-        """Give room for so many points and cells, before anything is weighed."""
+        """Return room for so many points and cells, before anything is weighed."""
         found = np.full(points, np.inf), np.zeros(points), np.full(points, NOWHERE)
         return cls._make([*found, *np.zeros((2, cells)), np.zeros(values)])
 
@@ -232,7 +232,7 @@ def weigh(tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> No
 
 @kernel
 def pass_on(cell: int, weight: float, tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> float:
-    """Give what k rows of a cell are charged that may share a group; with a weight, put it on each of them."""
+    """Return what k rows of a cell are charged that may share a group; with a weight, put it on each of them."""
     alike, most, spent = cells.values, cells.most, found.spent
     start, end = tight.starts[cell], tight.starts[cell + 1]
     left, charged = float(k), 0.0

@@ -19,7 +19,7 @@ NEARLY = 1e-12
 
 @kernel(allocates=True)
 def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
-    """Give each point a charge such that no group of k rows in a box is charged more than it costs.
+    """Return each point a charge such that no group of k rows in a box is charged more than it costs.
 
     All charges rise together; where a box is charged to the full, those of its points stop. Boxes wait in a heap for
     the level at which that happens, which only rises while points stop below it, so it is settled when its turn comes.
@@ -97,7 +97,7 @@ def insert(top: FloatArray, filled: int, room: int, value: float, times: int) ->
 def reduced_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
-    """Give for each box the least of what a group of k to 2k - 1 of its rows costs beyond the charges of its rows.
+    """Return for each box the least of what a group of k to 2k - 1 of its rows costs beyond the charges of its rows.
 
     IN   duals    (points,) float64
     OUT  reduced  (boxes,) float64
@@ -145,7 +145,7 @@ def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: F
 def best_groups(
     boxes: IntArray, members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Give the groups of least reduced cost in some boxes, leaving out those whose points all have one already.
+    """Return the groups of least reduced cost in some boxes, leaving out those whose points all have one already.
 
     IN   boxes   int64, best first
     OUT  chosen  the boxes that were taken; group_starts (groups + 1,); group_points and group_rows, one entry a point
@@ -191,7 +191,7 @@ def best_groups(
 def member_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
-    """Give for each member of each box the least reduced cost of a group there that has a row of it.
+    """Return for each member of each box the least reduced cost of a group there that has a row of it.
 
     IN   duals  (points,) float64, feasible
     OUT  least  (members,) float64

@@ -15,7 +15,7 @@ from indistinct.kernels.kernel import kernel
 
 @kernel(allocates=True)
 def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) -> FloatArray:
-    """Give the least cost of grouping every choice of rows, by dynamic programming.
+    """Return the least cost of grouping every choice of rows, by dynamic programming.
 
     A choice is the number of rows left of each point, read as the digits of a mixed-radix number, the first point's
     digit the most significant.
@@ -37,7 +37,7 @@ def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) ->
 
 @kernel(allocates=True)
 def place_values(counts: IntArray) -> IntArray:
-    """Give what one row of each point adds to the number of a choice.
+    """Return what one row of each point adds to the number of a choice.
 
     IN   counts  (points,) int64
     OUT  radix   (points,) int64
@@ -52,7 +52,7 @@ def place_values(counts: IntArray) -> IntArray:
 def least_of(
     choice: int, radix: IntArray, space: Any, least: FloatArray, k: int, within: float, found: IntArray
 ) -> tuple[float, int]:
-    """Give the least cost of grouping one choice of rows, from those of all smaller choices.
+    """Return the least cost of grouping one choice of rows, from those of all smaller choices.
 
     The group of the first row left is tried in every way, with k to 2k - 1 rows: larger ones split at no cost.
 

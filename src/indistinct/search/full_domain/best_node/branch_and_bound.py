@@ -122,7 +122,7 @@ class BranchAndBound:
         self.cached_tuples = 0
 
     def run(self) -> tuple[list[Node], float, float]:
-        """Give the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
+        """Return the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
         incumbent = self.incumbent
         heap: Heap = []
         top = self._see_least(0, self.frequencies.heights, self.counter.base, self.budget)
@@ -159,7 +159,7 @@ class BranchAndBound:
         return self._answer(math.inf, descents)
 
     def _answer(self, bound: float, descents: Descents) -> tuple[list[Node], float, float]:
-        """Give the best nodes, their loss, and the bound; an infinite one says that nothing is left to look at."""
+        """Return the best nodes, their loss, and the bound; an infinite one says that nothing is left to look at."""
         descents.stop()
         best = self.incumbent.best
         if best is None:
@@ -181,7 +181,7 @@ class BranchAndBound:
         return self._answer(search.run(may_go_on), descents)
 
     def _wait_for_descents(self) -> float:
-        """Give the seconds after which descents begin: most searches end sooner, and do not pay for them.
+        """Return the seconds after which descents begin: most searches end sooner, and do not pay for them.
 
         Without a time limit a proven answer comes in any case; a good node then only keeps the queue short.
         """
@@ -215,7 +215,7 @@ class BranchAndBound:
         self.blocks = ColumnBlocks(made, self.level_losses)
 
     def descent(self, seed: int) -> Descent:
-        """Give a descent over the same nodes, with a counter of its own."""
+        """Return a descent over the same nodes, with a counter of its own."""
         task, ends = self.task, (self.frequencies.start, self.frequencies.heights)
         is_served = self.is_monotone or isinstance(self.counter, ValueCounter)
         counter = counter_for(task, self.measure, self.budget) if is_served else GroupCounter(task, self.budget)
@@ -249,7 +249,7 @@ class BranchAndBound:
         return self._see_within(judge.outcome_within(node, source, most), most)
 
     def _useful_rows(self, node: Node) -> int:
-        """Give the rows that a node, or any above it, may suppress and still be no worse than the best one found.
+        """Return the rows that a node, or any above it, may suppress and still be no worse than the best one found.
 
         What is suppressed would have kept at least so much a row here, and released rows keep no more above than here.
         """
@@ -336,7 +336,7 @@ class BranchAndBound:
         return Box(low, high.node, high.suppression_loss, high.suppressed_rows, trail)
 
     def _key(self, box: Box, above: float) -> Key:
-        """Give what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
+        """Return what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
         by_rows = 0.0
         if self.least_kept is not None:
             kept = sum([numbers[level] for numbers, level in zip(self.least_kept, box.low, strict=True)])
@@ -356,7 +356,7 @@ class BranchAndBound:
         return sum([losses[level] for losses, level in zip(self.level_losses, node, strict=True)])
 
     def _split(self, box: Box) -> tuple[int, int]:
-        """Give the column whose levels cost most between the box's ends, and the level that halves that best."""
+        """Return the column whose levels cost most between the box's ends, and the level that halves that best."""
         spans = [
             (losses[high] - losses[low], high - low)
             for losses, low, high in zip(self.split_by, box.low, box.high, strict=True)
@@ -367,7 +367,7 @@ class BranchAndBound:
         return column, min(range(low, high), key=lambda level: abs((losses[level] + losses[level + 1]) / 2 - middle))
 
     def _nearest(self, box: Box) -> tuple[Source, Any]:
-        """Give the shortest source at hand for the nodes of a box, and the trail that leads to it."""
+        """Return the shortest source at hand for the nodes of a box, and the trail that leads to it."""
         trail = box.trail
         while trail is not None and trail[0] not in self.sources:
             trail = trail[1]
@@ -396,7 +396,7 @@ class BranchAndBound:
 
 
 def counter_for(task: Task, measure: QualityMeasure | None = None, at_most: int | None = None) -> Counter:
-    """Give the quickest counter for a task and a measure; more than ``at_most`` suppressed rows are too many."""
+    """Return the quickest counter for a task and a measure; more than ``at_most`` suppressed rows are too many."""
     asks_counts = measure is None or measure.asks_counts_only
     if TupleCounter.serves(task) and asks_counts:
         return TupleCounter(task, measure)

@@ -43,7 +43,7 @@ class Block:
     """What one row more that is suppressed loses besides, at the least."""
 
     def least_loss(self, low: Node, high: Node, suppressed_rows: int) -> float:
-        """Give what they lose at the least at any node of a box in which at least so many rows are suppressed."""
+        """Return what they lose at the least at any node of a box in which at least so many rows are suppressed."""
         part = tuple(
             [slice(low[c] - start, high[c] - start + 1) for c, start in zip(self.columns, self.start, strict=True)]
         )
@@ -62,7 +62,7 @@ class ColumnBlocks:
         self.others = [(column, own) for column, own in enumerate(level_losses) if column not in within]
 
     def least_loss(self, low: Node, high: Node, suppressed_rows: int) -> float:
-        """Give a loss that no node of a box gets below in which at least so many rows are suppressed.
+        """Return a loss that no node of a box gets below in which at least so many rows are suppressed.
 
         It is infinite if none of the nodes passes.
         """
@@ -71,12 +71,12 @@ class ColumnBlocks:
 
 
 def serves(task: Task) -> bool:
-    """Tell whether blocks can be made for a task: one for which tuples are counted by rows."""
+    """Return whether blocks can be made for a task: one for which tuples are counted by rows."""
     return most_columns(task) > 0 and task.frequencies.base.people is None
 
 
 def most_columns(task: Task) -> int:
-    """Give how many columns a block may have: all of a single quasi-identifier, or as many as somebody may know.
+    """Return how many columns a block may have: all of a single quasi-identifier, or as many as somebody may know.
 
     Where k rows are asked for by each set of so many columns, so they are by fewer. Blocks of other sets are not made.
     """
@@ -146,7 +146,7 @@ def _join(task: Task, measure: CellMeasure, budget: int, blocks: tuple[Block, Bl
 
 
 def _empty_block(part: Task, measure: CellMeasure, whole: float, columns: Sequence[int]) -> Block:
-    """Give the block of some columns, of which no node is known to pass."""
+    """Return the block of some columns, of which no node is known to pass."""
     frequencies, retained = part.frequencies, measure.prepare(part.frequencies)
     start, high = frequencies.start, frequencies.heights
     shape = [most - least + 1 for least, most in zip(start, high, strict=True)]
@@ -186,7 +186,7 @@ def _passing_nodes(counter: TupleCounter, start: Node, high: Node, budget: int) 
 
 
 def only_columns(task: Task, columns: Sequence[int]) -> Task:
-    """Give the task of some columns alone."""
+    """Return the task of some columns alone."""
     frequencies = task.frequencies
     codes = np.stack([frequencies.tuple_codes(column) for column in columns])
     order = np.lexsort(codes)

@@ -49,13 +49,13 @@ class Counter(Protocol):
     base: Source
 
     def outcome(self, node: Node, source: Source) -> Outcome:
-        """Give what a measure may ask of a node, with the least suppression that satisfies the policy.
+        """Return what a measure may ask of a node, with the least suppression that satisfies the policy.
 
         Of a node that suppresses too many rows it need only be right that they are too many.
         """
 
     def reduce_source(self, node: Node, source: Source) -> Source:
-        """Give the groups at a node as a source for the nodes above it."""
+        """Return the groups at a node as a source for the nodes above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ class Stairs:
         self._room = most_tuples
 
     def outcome(self, node: Node) -> Outcome:
-        """Give what a measure may ask of a node."""
+        """Return what a measure may ask of a node."""
         return self.counter.outcome(node, self.source_for(node))
 
     def source_for(self, node: Node) -> Source:
-        """Give the groups at the node below in which only the last column has not climbed."""
+        """Return the groups at the node below in which only the last column has not climbed."""
         source = self.counter.base
         for column in self._order[:-1]:
             step = with_level(source.node, column, node[column])
@@ -198,7 +198,7 @@ class TupleCounter:
 
     @staticmethod
     def serves(task: Task) -> bool:
-        """Tell whether a task asks for k-anonymity on one quasi-identifier and nothing else."""
+        """Return whether a task asks for k-anonymity on one quasi-identifier and nothing else."""
         return (
             len(task.requirements) == 1
             and len(task.requirements[0].columns) == len(task.frequencies.columns)
@@ -207,7 +207,7 @@ class TupleCounter:
         )
 
     def outcome(self, node: Node, source: Any) -> Outcome:
-        """Give the numbers of a node."""
+        """Return the numbers of a node."""
         wants_tuples = source.entries is not None or (self._values is not None and not self._is_plain)
         chunks, places = self._locate_tuples(node, source, wants_tuples=wants_tuples)
         sizes, crowds = self._work[2], self._crowds(source, places)
@@ -224,7 +224,7 @@ class TupleCounter:
         return Counted(self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, crowds, places, self.k))
 
     def _crowds(self, source: Any, places: int) -> Any:
-        """Give what is compared with k at each place: its rows, or its people where those have several."""
+        """Return what is compared with k at each place: its rows, or its people where those have several."""
         if source.entries is None:
             return self._work[2]
         people, last = self._people
@@ -232,7 +232,7 @@ class TupleCounter:
         return people
 
     def reduce_source(self, node: Node, source: Any) -> Source:
-        """Give one tuple for each group at a node."""
+        """Return one tuple for each group at a node."""
         if source.node == node:
             return source  # type: ignore[no-any-return]
         _, places = self._locate_tuples(node, source)
@@ -282,7 +282,7 @@ class TupleCounter:
         return chunks, int(counting.locate(source.keys, source.sizes, chunks, self._tables, dense, self._work))
 
     def _table(self, position: int, levels: tuple[int, ...]) -> tuple[int, int]:
-        """Give where the table of a chunk at some levels starts, and how many indices it has."""
+        """Return where the table of a chunk at some levels starts, and how many indices it has."""
         found = self._known.get((position, levels))
         if found is not None:
             return found
@@ -309,7 +309,7 @@ class TupleCounter:
         return self._known[position, levels]
 
     def _padded_codes(self, column: int, level: int) -> NDArray[np.uint32]:
-        """Give the label code of each code of a column in the list, and of those that its field could hold beyond."""
+        """Return the label code of each code of a column in the list, and of those that its field could hold beyond."""
 
         def pad() -> NDArray[np.uint32]:
             padded = np.zeros(int(self.frequencies.base.layout.masks[column]) + 1, np.uint32)
@@ -321,7 +321,8 @@ class TupleCounter:
 
 
 def _entries_by_person(frequencies: FrequencyList, enough: int) -> tuple[Any, Any, Any] | None:
-    """Give the people who stand in each tuple alone, and the tuples of all others; None where nobody has several rows.
+    """Return the people who stand in each tuple alone, and the tuples of all others; None where nobody has several
+    rows.
 
     Whoever stands in one tuple need not be looked up: nowhere above is she counted twice. Nor need the people of a
     full tuple, which has ``enough``: so has every group above. Whoever stands in one tuple besides full ones counts as
@@ -346,17 +347,17 @@ def _entries_by_person(frequencies: FrequencyList, enough: int) -> tuple[Any, An
 
 
 def is_plain(values: LabelValues) -> bool:
-    """Tell whether all labels of a level have the same number, so that sums over rows need no labels."""
+    """Return whether all labels of a level have the same number, so that sums over rows need no labels."""
     return all((numbers == numbers[0]).all() for levels in values for numbers in levels if len(numbers))
 
 
 def possible_groups(frequencies: FrequencyList, node: Node) -> int:
-    """Give the number of label combinations at a node: no more groups can be there."""
+    """Return the number of label combinations at a node: no more groups can be there."""
     return math.prod([len(h.labels[level]) for h, level in zip(frequencies.hierarchies, node, strict=True)])
 
 
 def _chunks(frequencies: FrequencyList) -> list[Chunk]:
-    """Give the chunks with the smallest tables of which there are few enough."""
+    """Return the chunks with the smallest tables of which there are few enough."""
     layout = frequencies.base.layout
     fields = zip(layout.words.tolist(), layout.masks.tolist(), layout.shifts.tolist(), strict=True)
     columns = [Chunk((column,), word, shift, mask.bit_length()) for column, (word, mask, shift) in enumerate(fields)]
@@ -381,7 +382,7 @@ def _join_neighbours(columns: Sequence[Chunk], most_bits: int) -> list[Chunk]:
 
 
 def _out_words(frequencies: FrequencyList, chunks: Sequence[Chunk]) -> list[int]:
-    """Give each chunk a word of the group index, so that no word's index space exceeds 63 bits."""
+    """Return each chunk a word of the group index, so that no word's index space exceeds 63 bits."""
     words, word, space = [], 0, 1
     for chunk in chunks:
         indices = math.prod(len(frequencies.hierarchies[column].values) for column in chunk.columns)

@@ -48,7 +48,7 @@ class Slope:
         return sum([losses[level] for losses, level in zip(self.level_losses, node, strict=True)])
 
     def steps_down(self, node: Node) -> list[tuple[int, Node]]:
-        """Give each column that can be lower, and the node with it one level lower."""
+        """Return each column that can be lower, and the node with it one level lower."""
         return [
             (column, with_level(node, column, level - 1))
             for column, level in enumerate(node)
@@ -56,7 +56,7 @@ class Slope:
         ]
 
     def steps_up(self, node: Node) -> list[tuple[int, Node]]:
-        """Give each column that can be higher, and the node with it one level higher."""
+        """Return each column that can be higher, and the node with it one level higher."""
         return [
             (column, with_level(node, column, level + 1))
             for column, level in enumerate(node)
@@ -108,7 +108,7 @@ class Descent:
         return [self._chance.uniform(1 - UNEVEN, 1 + UNEVEN) for _ in self.slope.high]
 
     def _first(self) -> Seen:
-        """Give a node that passes: the top; or any, where that fails because models are not monotone."""
+        """Return a node that passes: the top; or any, where that fails because models are not monotone."""
         seen = self._see(self.slope.high)
         while seen.loss == FAILED:
             self._heed_stop()
@@ -164,7 +164,7 @@ class Descent:
             at = best
 
     def _exchange(self, at: Seen) -> Seen | None:
-        """Give a better node with one column lower and up to a few others higher; None if none is found.
+        """Return a better node with one column lower and up to a few others higher; None if none is found.
 
         All such nodes lie above the one with the column lowered, so they are counted from its groups.
         """
@@ -211,7 +211,7 @@ class Descent:
         return seen
 
     def _nearest(self, node: Node) -> Source:
-        """Give the groups at the ground for nodes above it, and for others all tuples."""
+        """Return the groups at the ground for nodes above it, and for others all tuples."""
         if not all(map(le, self._ground, node)):
             return self.counter.base
         if self._source.node != self._ground:

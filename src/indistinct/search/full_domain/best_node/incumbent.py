@@ -70,11 +70,11 @@ class Incumbent:
         self._known = {}
 
     def recall(self, node: Node) -> Seen | None:
-        """Give what is known of a node, if it was counted before."""
+        """Return what is known of a node, if it was counted before."""
         return None if self._known is None else self._known.get(node)
 
     def see(self, outcome: Outcome) -> Seen:
-        """Give what a search needs to know of a counted node."""
+        """Return what a search needs to know of a counted node."""
         if outcome.suppressed_rows > self.budget:
             return Seen(outcome.node, FAILED, FAILED, outcome.suppressed_rows)
         loss = round(self.measure.loss(outcome), DIGITS)
@@ -103,7 +103,7 @@ class Incumbent:
             self.best, self.found_at = key, time.monotonic()
 
     def is_worse(self, key: Key) -> bool:
-        """Tell whether nodes that are no better than this key cannot be chosen any more."""
+        """Return whether nodes that are no better than this key cannot be chosen any more."""
         best = self.best
         if best is None:
             return False

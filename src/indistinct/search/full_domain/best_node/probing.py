@@ -42,7 +42,7 @@ SLIGHT = 1e-3
 
 
 def serves(task: Task, measure: object) -> bool:
-    """Tell whether boxes can be probed: k-anonymity of rows on one quasi-identifier, by a measure of cells."""
+    """Return whether boxes can be probed: k-anonymity of rows on one quasi-identifier, by a measure of cells."""
     frequencies = task.frequencies
     return (
         isinstance(measure, CellMeasure)
@@ -140,7 +140,7 @@ class Probing:
         return boxes
 
     def _bound_left(self) -> float:
-        """Give the least bound of the boxes that were just taken and those that are queued."""
+        """Return the least bound of the boxes that were just taken and those that are queued."""
         queued = [self.heap[0][0][0]] if self.heap else []
         return min(self._taken + queued)
 
@@ -205,29 +205,31 @@ class Probing:
             heapq.heappush(self.heap, (key, self._number(), queued))
 
     def _number(self) -> int:
-        """Give each box a number, so that boxes of the same key are never compared."""
+        """Return each box a number, so that boxes of the same key are never compared."""
         self.pushed += 1
         return self.pushed
 
     def _key(self, box: ProbedBox, bound: float) -> Key:
-        """Give what no node of a box can be better than; what differs from the best loss by rounding is equal to it."""
+        """Return what no node of a box can be better than; what differs from the best loss by rounding is equal to
+        it.
+        """
         best = self.incumbent.best
         if best is not None and abs(bound - best[0]) <= ROUNDING:
             bound = best[0]
         return bound, box.gone, sum(box.low), box.low
 
     def _enough(self) -> float:
-        """Give what a node must keep to be of use."""
+        """Return what a node must keep to be of use."""
         best = self.incumbent.best
         return -1.0 if best is None else (1.0 - best[0] - ROUNDING) * self.whole
 
     def _may_be_best(self, box: ProbedBox) -> bool:
-        """Tell whether the upper node of a box may be the best one."""
+        """Return whether the upper node of a box may be the best one."""
         kept = sum(float(own[level]) for own, level in zip(box.known.kept, box.high, strict=True))
         return kept >= self._enough()
 
     def _passing_low(self, box: ProbedBox) -> Node:
-        """Give the lowest levels that no probe has ruled out."""
+        """Return the lowest levels that no probe has ruled out."""
         low = list(box.low)
         for column, gone in enumerate(box.known.gone):
             for level in range(box.high[column], box.low[column] - 1, -1):
@@ -237,7 +239,7 @@ class Probing:
         return tuple(low)
 
     def _split(self, box: ProbedBox) -> tuple[int, int]:
-        """Give the column and level at which both halves of a box lose most.
+        """Return the column and level at which both halves of a box lose most.
 
         The upper half loses what the column keeps more at its pick than above the level. What the lower half loses is
         not known before it is probed, but the more the column's labels tell there, the more groups become small.
@@ -252,7 +254,7 @@ class Probing:
         return best[1], best[2]
 
     def _nearest(self, box: ProbedBox) -> tuple[ShorterList, Any]:
-        """Give the shortest list at hand for the nodes of a box, and the trail that leads to it."""
+        """Return the shortest list at hand for the nodes of a box, and the trail that leads to it."""
         trail = box.trail
         while trail is not None and trail[0] not in self.lists:
             trail = trail[1]
@@ -277,7 +279,7 @@ class Probing:
         return 2 * possible <= number or (shrinks and possible <= SPARSE * number)
 
     def _codes_of(self, tuples: Tuples) -> box_probes.Tuples:
-        """Give the codes of tuples column by column."""
+        """Return the codes of tuples column by column."""
         layout = self.frequencies.base.layout
         codes = np.empty((len(self.frequencies.columns), len(tuples.sizes)), np.int32)
         for column, own in enumerate(codes):
@@ -315,7 +317,7 @@ def labels_of(frequencies: FrequencyList, retained: Retained) -> box_probes.Labe
 
 
 def _nothing_suppressed(labels: box_probes.Labels, frequencies: FrequencyList) -> box_probes.Known:
-    """Give what columns keep at each level with nothing suppressed: no probe is needed for that."""
+    """Return what columns keep at each level with nothing suppressed: no probe is needed for that."""
     kept = np.zeros(labels.numbers.shape)
     for column, (lowest, height) in enumerate(zip(frequencies.lowest, frequencies.heights, strict=True)):
         for level in range(lowest, height + 1):

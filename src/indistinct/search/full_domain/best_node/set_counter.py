@@ -39,7 +39,7 @@ class SetCounter:
 
     @staticmethod
     def serves(task: Task, measure: QualityMeasure | None) -> bool:
-        """Tell whether a task asks for k-anonymity in rows and nothing else, and a measure for sums over labels."""
+        """Return whether a task asks for k-anonymity in rows and nothing else, and a measure for sums over labels."""
         asks_sums = measure is None or (
             measure.asks_counts_only
             and (isinstance(measure, CellMeasure) or measure.level_losses(task.frequencies) is not None)
@@ -52,7 +52,7 @@ class SetCounter:
         )
 
     def outcome(self, node: Node, source: Any) -> Outcome:
-        """Give the numbers of a node."""
+        """Return the numbers of a node."""
         gone, lost = self._sets.taken_out(steps_above(node, self.frequencies.lowest), self._at_most)
         kept = 0.0
         if lost and lost <= self._at_most and self._values is not None:

@@ -31,7 +31,7 @@ are compared with the table, and counted anew as it loses rows."""
 
 
 def pays(nodes: int, halves: int, ruled_out: int, gain: float) -> bool:
-    """Tell whether to sweep a box of so many nodes is quicker than to halve it, by how many halves were ruled out.
+    """Return whether to sweep a box of so many nodes is quicker than to halve it, by how many halves were ruled out.
 
     Where a share p of the lower halves is ruled out, about n to the power of log2(2 - p) of n nodes are counted.
 
@@ -77,13 +77,13 @@ class Sweep:
         self._slots = np.empty(0, np.int32)
 
     def fits(self, groups: int) -> bool:
-        """Tell whether a table of so many groups is small enough."""
+        """Return whether a table of so many groups is small enough."""
         return groups * int(self._width) <= MOST_CELLS
 
     def walk(
         self, low: Node, high: Node, source: Any, useful_rows: Callable[[Node], int]
     ) -> Iterator[tuple[ValuedGroups, int]]:
-        """Give the groups at each node of a box, once, and how many rows it may suppress to be of use.
+        """Return the groups at each node of a box, once, and how many rows it may suppress to be of use.
 
         Where these are less than none, neither the node nor any above it is.
         """
@@ -118,7 +118,7 @@ class Sweep:
         return ValuedGroups(node, *climbed)
 
     def _begin(self, node: Node, source: Any, most: int) -> ValuedGroups:
-        """Give the groups at the lowest node, and judge them."""
+        """Return the groups at the lowest node, and judge them."""
         source = self.counter.reduce_source(node, source)
         frequencies, layout = self.counter.frequencies, self.counter.frequencies.base.layout
         codes = []

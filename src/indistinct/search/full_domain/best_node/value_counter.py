@@ -120,7 +120,7 @@ class ValueCounter(TupleCounter):
 
     @staticmethod
     def serves(task: Task) -> bool:
-        """Tell whether a task asks for k-anonymity and rules that compiled code judges, in rows, on all columns."""
+        """Return whether a task asks for k-anonymity and rules that compiled code judges, in rows, on all columns."""
         return (
             len(task.requirements) == 1
             and len(task.requirements[0].columns) == len(task.frequencies.columns)
@@ -129,11 +129,11 @@ class ValueCounter(TupleCounter):
         )
 
     def outcome(self, node: Node, source: Any) -> Outcome:
-        """Give the numbers of a node."""
+        """Return the numbers of a node."""
         return self.outcome_within(node, source, self.at_most)
 
     def outcome_within(self, node: Node, source: Any, most: int) -> Outcome:
-        """Give the numbers of a node; if more than ``most`` rows are suppressed, only so much is right about it."""
+        """Return the numbers of a node; if more than ``most`` rows are suppressed, only so much is right about it."""
         if self._in_cells is not None and not self._is_at(node, source):
             return self._judge_in_cells(node, source, most, self._in_cells)
         at = self._groups_at(node, source, most)
@@ -165,7 +165,7 @@ class ValueCounter(TupleCounter):
         return self._count_lost(at, rows, work[2][: int(work[3][0])].astype(np.float64))
 
     def least_outcome(self, node: Node, source: Any, most: int) -> Outcome:
-        """Give numbers that neither the node nor any below it gets below, if it suppresses at most ``most`` rows.
+        """Return numbers that neither the node nor any below it gets below, if it suppresses at most ``most`` rows.
 
         If these are more than that, only so much is right about it.
         """
@@ -183,7 +183,7 @@ class ValueCounter(TupleCounter):
         return self._count_lost(at, rows, lost / at.groups[0][0])
 
     def reduce_source(self, node: Node, source: Any) -> Source:
-        """Give one tuple for each group at a node, with the values of the group."""
+        """Return one tuple for each group at a node, with the values of the group."""
         if source.node == node:
             return source  # type: ignore[no-any-return]
         self._at = None
@@ -193,7 +193,7 @@ class ValueCounter(TupleCounter):
         return ValuedTuples(node, keys, sizes, tuple((starts, *values) for _, _, starts, *values in merged))
 
     def _groups_at(self, node: Node, source: Any, most: int) -> _AtNode:
-        """Give the groups at a node; none of them if those that are too small have more than ``most`` rows."""
+        """Return the groups at a node; none of them if those that are too small have more than ``most`` rows."""
         at = self._at
         if at is None or not self._is_at(node, source) or (not at.groups and at.small_rows <= most):
             chunks, places = self._locate_tuples(node, source)
@@ -204,7 +204,7 @@ class ValueCounter(TupleCounter):
         return at
 
     def _is_at(self, node: Node, source: Any) -> bool:
-        """Tell whether the groups at a node were merged just now."""
+        """Return whether the groups at a node were merged just now."""
         return self._at is not None and self._at.node == node and self._at.source is source
 
     def _merge_values(self, values: Any, places: int, least: int) -> Any:
@@ -239,7 +239,7 @@ class ValueCounter(TupleCounter):
         return lost, int(rows)
 
     def _count_lost(self, at: _AtNode, rows: int, lost: FloatArray) -> Outcome:
-        """Give what a measure asks, where these shares of the groups are suppressed and all of smaller ones."""
+        """Return what a measure asks, where these shares of the groups are suppressed and all of smaller ones."""
         if not self._wants_tally and (self._values is None or self._is_plain or not rows):
             kept = 0.0
             if self._values is not None:
@@ -260,7 +260,7 @@ class ValueCounter(TupleCounter):
 
 
 def _beside_each_other(aspects: Sequence[Aspect]) -> tuple[tuple[FloatArray, FloatArray], list[int]]:
-    """Give rules and limits of all aspects as ``value_tables`` takes them, and where the cells of each begin."""
+    """Return rules and limits of all aspects as ``value_tables`` takes them, and where the cells of each begin."""
     ends = np.cumsum([1, *(aspect.limits.shape[1] for aspect in aspects)]).tolist()
     rules: list[tuple[float, ...]] = []
     limits = np.ones((sum(len(aspect.rules) for aspect in aspects), ends[-1]))
@@ -271,7 +271,7 @@ def _beside_each_other(aspects: Sequence[Aspect]) -> tuple[tuple[FloatArray, Flo
 
 
 def has_rules(task: Task) -> bool:
-    """Tell whether models ask about sensitive values, and all can be judged by compiled code, counted in rows."""
+    """Return whether models ask about sensitive values, and all can be judged by compiled code, counted in rows."""
     return (
         not task.counts_people
         and any(model.asks_sensitive for model in task.models)
@@ -280,12 +280,12 @@ def has_rules(task: Task) -> bool:
 
 
 def _asks_rows_alone(model: PrivacyModel) -> bool:
-    """Tell whether a model is k-anonymity, and none that was derived from it and judges otherwise."""
+    """Return whether a model is k-anonymity, and none that was derived from it and judges otherwise."""
     return isinstance(model, KAnonymity) and type(model).satisfied is KAnonymity.satisfied
 
 
 def _speaks_for_itself(model: PrivacyModel) -> bool:
-    """Tell whether a model's rule is as young as its verdict: a class that changes the latter changes both."""
+    """Return whether a model's rule is as young as its verdict: a class that changes the latter changes both."""
     kinds = type(model).__mro__
     places = [
         next(place for place, kind in enumerate(kinds) if name in vars(kind)) for name in ("value_rule", "satisfied")
@@ -294,7 +294,7 @@ def _speaks_for_itself(model: PrivacyModel) -> bool:
 
 
 def rules_of(task: Task, model: PrivacyModel) -> list[tuple[str, ValueRule]] | None:
-    """Give the rule that a model has for each column that it asks about; None if it has none for one of them."""
+    """Return the rule that a model has for each column that it asks about; None if it has none for one of them."""
     if not _speaks_for_itself(model):
         return None
     columns = task.frequencies.sensitive
@@ -308,7 +308,7 @@ def rules_of(task: Task, model: PrivacyModel) -> list[tuple[str, ValueRule]] | N
 
 
 def rules_by_codes(task: Task) -> list[tuple[str, list[ValueRule]]]:
-    """Give the rules on each column, those that count it under the same codes together."""
+    """Return the rules on each column, those that count it under the same codes together."""
     sorted_out: dict[tuple[str, bytes], list[ValueRule]] = {}
     for model in task.models:
         for name, rule in rules_of(task, model) or []:

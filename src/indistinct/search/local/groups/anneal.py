@@ -67,7 +67,7 @@ class Annealing:
 
     @classmethod
     def of(cls, effort: int, watch: Watch) -> Annealing | None:
-        """Give what was asked for: an effort, or a time limit; None if neither was."""
+        """Return what was asked for: an effort, or a time limit; None if neither was."""
         if effort:
             return cls(effort)
         return None if watch.time_limit is None else cls(MOST_TRIES, min(os.cpu_count() or 1, MOST_THREADS))
@@ -105,7 +105,7 @@ class Annealing:
 
 
 def heat(number: int, passes: int, share: float) -> float:
-    """Give what is kept in a pass, as a share of an average group, by the passes and by the time that have passed.
+    """Return what is kept in a pass, as a share of an average group, by the passes and by the time that have passed.
 
     >>> [round(heat(number, 7 * 40, 0.0), 3) for number in (0, 140, 280)]
     [0.4, 0.063, 0.01]
@@ -134,14 +134,14 @@ class Parts:
 
     @classmethod
     def of(cls, groups: Groups, work: Work, number: int) -> Parts:
-        """Give so many parts; a single one is the whole."""
+        """Return so many parts; a single one is the whole."""
         each = [(groups, work)]
         if number > 1:
             each = [(_own(groups, thread), Work(*(part.copy() for part in work))) for thread in range(number)]
         return cls(groups, each, np.random.default_rng(SEED))
 
     def divide(self, k: int, ranks: IntArray) -> None:
-        """Give each thread groups that lie together, by other columns each time, and room for as many as they may be.
+        """Return each thread groups that lie together, by other columns each time, and room for as many as they may be.
 
         Groups are put in the order of some columns, and cut where each thread gets as many rows.
         """
@@ -178,7 +178,7 @@ class Parts:
 
 
 def _own(groups: Groups, thread: int) -> Groups:
-    """Give the groups as a thread takes them: all of it is free and spare for the first one."""
+    """Return the groups as a thread takes them: all of it is free and spare for the first one."""
     spare, free, counters = groups.spare.copy(), groups.free.copy(), groups.counters.copy()
     counters[RANDOM] += thread
     counters[THREAD] = thread

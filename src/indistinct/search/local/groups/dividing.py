@@ -57,14 +57,14 @@ def divide_tuples(task: Task, recoding: LocalRecoding) -> tuple[Pieces, IntArray
 
 
 def example_entries(pieces: Pieces, groups: int) -> IntArray:
-    """Give one entry of each group."""
+    """Return one entry of each group."""
     found = np.zeros(groups, np.int64)
     found[pieces.groups[pieces.is_released]] = pieces.tuples[pieces.is_released]
     return found
 
 
 def _are_alike(recoding: LocalRecoding) -> BoolArray:
-    """Tell of which groups all rows have the same labels on the lowest levels that may be released."""
+    """Return of which groups all rows have the same labels on the lowest levels that may be released."""
     frequencies, pieces = recoding.frequencies, recoding.pieces
     entries, groups = pieces.tuples[pieces.is_released], pieces.groups[pieces.is_released]
     examples = example_entries(pieces, recoding.number_of_groups)[groups]
@@ -76,7 +76,7 @@ def _are_alike(recoding: LocalRecoding) -> BoolArray:
 
 
 def _suppressed_entries(recoding: LocalRecoding) -> BoolArray:
-    """Tell which entries are suppressed; they are so with all their rows."""
+    """Return which entries are suppressed; they are so with all their rows."""
     is_suppressed = np.zeros(len(recoding.frequencies.entries), np.bool_)
     is_suppressed[recoding.pieces.tuples[~recoding.pieces.is_released]] = True
     return is_suppressed

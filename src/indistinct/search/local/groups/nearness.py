@@ -43,7 +43,7 @@ def lay_out_prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
 
 
 def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
-    """Give the kind and the costs of one column, see ``Prices``."""
+    """Return the kind and the costs of one column, see ``Prices``."""
     at, slope, start = int(space.table_at[column]), float(space.slopes[column]), float(space.starts[column])
     kind = int(space.kinds[column])
     if kind == SET:
@@ -66,7 +66,7 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
 
 
 def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArray]:
-    """Give what each rank costs alone, and what it costs together with the next."""
+    """Return what each rank costs alone, and what it costs together with the next."""
     at = int(space.table_at[column])
     if at >= 0:
         table = space.table[at : at + values * values].reshape(values, values)
@@ -89,7 +89,7 @@ class Finder:
     near: int = NEAR
 
     def orders(self, ranks: Ranks) -> Iterator[IntArray]:
-        """Give orders of the tuples by shuffled columns, each in turn the least significant, while there is time."""
+        """Return orders of the tuples by shuffled columns, each in turn the least significant, while there is time."""
         columns = ranks.shape[1]
         generator = np.random.default_rng(SEED)
         for turn in range(max(LEAST_ORDERS, columns)):
@@ -100,7 +100,7 @@ class Finder:
             yield np.argsort(sort_keys(ranks, self.sizes, [*shuffled[shuffled != last].tolist(), last]), kind="stable")
 
     def nearest(self, ranks: Ranks) -> tuple[Ranks, NDArray[np.float32]]:
-        """Give near tuples of each tuple, nearest first, and what a row costs with both."""
+        """Return near tuples of each tuple, nearest first, and what a row costs with both."""
         near = np.full((len(ranks), self.near), NOBODY, np.int32)
         costs = np.full((len(ranks), self.near), np.inf, np.float32)
         if len(ranks) <= FEWEST_FAR:
@@ -113,7 +113,7 @@ class Finder:
         return near, costs
 
     def homes(self, ranks: Ranks, loose: int) -> tuple[Ranks, FloatArray]:
-        """Give the homes, which stand after the loose tuples, that are nearest to each loose one."""
+        """Return the homes, which stand after the loose tuples, that are nearest to each loose one."""
         number = min(LENDERS, len(ranks) - loose)
         homes = np.full((loose, number), NOBODY, np.int32)
         costs = np.full((loose, number), np.inf)
@@ -123,7 +123,7 @@ class Finder:
 
 
 def sort_keys(ranks: Ranks, sizes: IntArray, columns: Iterable[int]) -> UIntArray:
-    """Give sort keys: the ranks of some columns, the first the most significant, as far as 64 bits go."""
+    """Return sort keys: the ranks of some columns, the first the most significant, as far as 64 bits go."""
     keys, bits = np.zeros(len(ranks), np.uint64), 0.0
     for column in columns:
         bits += np.log2(max(2, int(sizes[column])))

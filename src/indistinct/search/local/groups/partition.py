@@ -43,7 +43,7 @@ Finishing = Callable[[Task, Space, IntArray, Pieces, int], Pieces]
 
 
 def apart(frequencies: FrequencyList) -> tuple[list[int], IntArray]:
-    """Give the columns that differ also at their highest level, and the number of each entry's labels there.
+    """Return the columns that differ also at their highest level, and the number of each entry's labels there.
 
     Those are never generalized, or only up to a level that the policy demands.
     """
@@ -70,7 +70,7 @@ class WithinBlocks(Algorithm):
 
 
 def blocks_of(task: Task) -> tuple[IntArray, int]:
-    """Give the block of each tuple, SUPPRESSED for those that cannot be released, and the number of blocks.
+    """Return the block of each tuple, SUPPRESSED for those that cannot be released, and the number of blocks.
 
     Tuples that differ in a column which is never generalized can share no group. A block that fails even as one group
     must be suppressed; if that is more than the policy allows, there is no answer.
@@ -158,7 +158,7 @@ def partition_tuples(
 
 
 def stay_safe(task: Task, recoding: LocalRecoding, labels: LabelKind) -> LocalRecoding:
-    """Give a recoding whose groups are safe also after those that carry the same labels became one.
+    """Return a recoding whose groups are safe also after those that carry the same labels became one.
 
     Only where somebody stands in two of them can that spoil a model, since she counts once in the one that they become.
     """
@@ -192,7 +192,7 @@ class Units:
 
     @classmethod
     def of(cls, frequencies: FrequencyList, *, of_tuples: bool) -> Units:
-        """Tell the units of a frequency list apart."""
+        """Return the units of a frequency list apart."""
         entries = frequencies.entries
         is_new = np.ones(len(entries), np.bool_)
         if of_tuples or entries.persons is not None:
@@ -202,14 +202,14 @@ class Units:
         return cls(np.flatnonzero(is_new), entries.counts, entries.persons is not None)
 
     def points(self, space: Space) -> Space:
-        """Give the units as points, with the rows or the people of each."""
+        """Return the units as points, with the rows or the people of each."""
         if len(self.first) == len(self.counts):
             return space
         rows = self._lengths if self.are_people else np.add.reduceat(self.counts, self.first)
         return replace(space, ranks=np.ascontiguousarray(space.ranks[self.first]), counts=rows)
 
     def in_rows(self, pieces: Pieces) -> Pieces:
-        """Give pieces of units as pieces of entries: so many rows or people of a unit go where it sends them.
+        """Return pieces of units as pieces of entries: so many rows or people of a unit go where it sends them.
 
         People go in their order. Of the rows of a tuple each of its groups gets some of every value, as far as they go.
         """
@@ -334,7 +334,7 @@ def _joined_one_by_one(task: Task, space: Space, block_of: IntArray, pieces: Pie
 
 
 def _unions(tuples: IntArray, rows: IntArray, members: list[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
-    """Give the first set of pieces joined with each of the others, as parts."""
+    """Return the first set of pieces joined with each of the others, as parts."""
     own, others = members[0], members[1:]
     places = np.concatenate([np.concatenate([own, other]) for other in others])
     parts = np.repeat(np.arange(len(others)), [len(own) + len(other) for other in others])
@@ -342,7 +342,7 @@ def _unions(tuples: IntArray, rows: IntArray, members: list[IntArray]) -> tuple[
 
 
 def _ends(space: Space, tuples: IntArray, group_of: IntArray, groups: int) -> tuple[IntArray, IntArray]:
-    """Give the lowest and the highest rank of each group in each column."""
+    """Return the lowest and the highest rank of each group in each column."""
     ranks = space.ranks[tuples].astype(np.int64)
     low = np.full((groups, ranks.shape[1]), np.iinfo(np.int64).max)
     high = np.full((groups, ranks.shape[1]), -1)
@@ -363,7 +363,7 @@ def together(task: Task, pieces: Pieces) -> Pieces:
 
 
 def _components(tuples: IntArray, groups: IntArray, number_of_tuples: int, number_of_groups: int) -> IntArray:
-    """Give each group the lowest number of the groups that it is linked with by shared tuples, near or far."""
+    """Return each group the lowest number of the groups that it is linked with by shared tuples, near or far."""
     lowest = np.arange(number_of_groups)
     while True:
         by_tuple = np.full(number_of_tuples, number_of_groups)

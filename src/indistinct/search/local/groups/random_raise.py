@@ -59,7 +59,7 @@ def check_doubt(doubt: object, labels: object = "hierarchy") -> None:
 
 
 def with_doubt(task: Task, doubt: float, make: Callable[[], LocalRecoding]) -> LocalRecoding:
-    """Give what ``make`` makes, or the table as it is if it satisfies all models so, with some labels raised."""
+    """Return what ``make`` makes, or the table as it is if it satisfies all models so, with some labels raised."""
     if not doubt:
         return make()
     _refuse_doubt(task)
@@ -85,7 +85,7 @@ def _refuse_doubt(task: Task) -> None:
 
 
 def as_it_is(task: Task) -> LocalRecoding | None:
-    """Give the table with all labels as low as they may be, if every model holds for its groups; else None.
+    """Return the table with all labels as low as they may be, if every model holds for its groups; else None.
 
     Rows that no recoding can release are suppressed: those of ``blocks_of``.
     """
@@ -101,7 +101,7 @@ def as_it_is(task: Task) -> LocalRecoding | None:
 
 
 def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalRecoding:
-    """Give the recoding with some labels raised: in each column about ``doubt`` times as many as it generalized.
+    """Return the recoding with some labels raised: in each column about ``doubt`` times as many as it generalized.
 
     A cell is raised to a level with ``doubt`` times the share of the cells that have this level, so that labels of
     every level are doubted alike, and the cells that are raised lose about ``doubt`` times what the others do. Groups
@@ -133,7 +133,7 @@ def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalReco
 
 
 def _drawn_level(fate: FloatArray, chances: FloatArray) -> IntArray:
-    """Give the level that each cell is raised to by a number from 0 to 1, where levels have these chances; else 0.
+    """Return the level that each cell is raised to by a number from 0 to 1, where levels have these chances; else 0.
 
     >>> _drawn_level(np.array([0.005, 0.015, 0.5]), np.array([0.9, 0.01, 0.02]))
     array([1, 2, 0])
@@ -144,7 +144,7 @@ def _drawn_level(fate: FloatArray, chances: FloatArray) -> IntArray:
 
 
 def _says_more(column: Column, hierarchy: CompiledHierarchy) -> BoolArray:
-    """Tell which labels, by level and value, cover more than the one below by what the policy lists.
+    """Return which labels, by level and value, cover more than the one below by what the policy lists.
 
     Whoever has the policy reads a label with one label below it as that one, so it would hide nothing. What the table
     holds does not matter: from that somebody could conclude what it holds.

@@ -62,7 +62,7 @@ class Mixing:
     annealing: Annealing | None
 
     def __call__(self, task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
-        """Give safe groups that cost little, and never more than Mondrian's; those given, if all of them are safe."""
+        """Return safe groups that cost little, and never more than Mondrian's; those given, if all of them are safe."""
         stays = pieces.groups != SUPPRESSED
         if task.safe_parts(pieces.tuples[stays], pieces.rows[stays], pieces.groups[stays], groups).all():
             return pieces
@@ -82,7 +82,7 @@ class Mixing:
         return made_safe(task, space, block_of, pieces, int(pieces.groups.max()) + 1)
 
     def _better(self, task: Task, one: Pieces, other: Pieces) -> Pieces:
-        """Give the pieces that lose less once they are released."""
+        """Return the pieces that lose less once they are released."""
         recodings = [LocalRecoding.of_pieces(task.frequencies, pieces, self.labels) for pieces in (one, other)]
         losses = [self.measure.loss(stay_safe(task, recoding, self.labels)) for recoding in recodings]
         return one if losses[0] <= losses[1] else other
@@ -124,7 +124,7 @@ class Mixer:
         return cls(task, entries, lost, guests, prices, width, rules, space.whole_row)
 
     def mix(self, pieces: Pieces, watch: Watch, annealing: Annealing | None) -> Pieces:
-        """Give groups that cost no more, and of which no more fail; the same pieces give the same groups."""
+        """Return groups that cost no more, and of which no more fail; the same pieces give the same groups."""
         groups, k = self._groups(pieces), self.task.largest_k()
         room = _room(k, self.width, self.rules)
         state = _State(self, groups, room, watch)
@@ -140,7 +140,7 @@ class Mixer:
         )
 
     def _groups(self, pieces: Pieces) -> Mixed:
-        """Give the groups of the rows as the kernel takes them, each in a random order."""
+        """Return the groups of the rows as the kernel takes them, each in a random order."""
         tuples = self.task.frequencies.entries.tuples
         order = np.lexsort((pieces.tuples, tuples[pieces.tuples]))
         order = order[pieces.groups[order] != SUPPRESSED]
@@ -206,7 +206,7 @@ class _State:
         self.groups.group_of[:] = best
 
     def total(self) -> float:
-        """Give what all groups cost."""
+        """Return what all groups cost."""
         return float((self.groups.sizes * self.groups.costs).sum())
 
     def _pass(self, number: int, heat: float) -> bool:
@@ -224,7 +224,7 @@ class _State:
 
 
 def _rules(task: Task, entries: IntArray) -> tuple[Rules, IntArray]:
-    """Give the rules of all models, and the kind of each row; rows of a kind have the same sensitive values."""
+    """Return the rules of all models, and the kind of each row; rows of a kind have the same sensitive values."""
     listed = task.frequencies.entries
     own = {name: listed.codes[name] for name in task.frequencies.sensitive}
     _, first, kinds = np.unique(np.stack(list(own.values())), axis=1, return_index=True, return_inverse=True)

@@ -29,7 +29,7 @@ FEWEST_TRIES, WORTH = 60, 0.1
 
 
 def trade_tuples(task: Task, space: Space, block_of: IntArray, pieces: Pieces, is_safe: BoolArray) -> Pieces:
-    """Give the groups after failing ones traded tuples with others; those that found no trade fail as before.
+    """Return the groups after failing ones traded tuples with others; those that found no trade fail as before.
 
     A trade is made if it costs less than the cheapest merger, and leaves no group failing that was safe, nor one of
     fewer than k rows. All pieces are released.
@@ -92,7 +92,7 @@ class _Seats:
         self.costs = space.run_costs(self.low, self.high)
 
     def best_trade(self, group: int, is_safe: BoolArray) -> _Trade | None:
-        """Give the cheapest trade found that makes a group safe; None if a merger is as cheap, or there is none."""
+        """Return the cheapest trade found that makes a group safe; None if a merger is as cheap, or there is none."""
         trades = self._trades(group)
         if not trades:
             return None
@@ -117,7 +117,7 @@ class _Seats:
             self.costs[group] = self.space.run_costs(self.low[group][None], self.high[group][None])[0]
 
     def _trades(self, group: int) -> list[_Trade]:
-        """Give the trades with tuples that make a group safe, near ones first, that leave k rows on both sides."""
+        """Return the trades with tuples that make a group safe, near ones first, that leave k rows on both sides."""
         own, found = self.members[group], []
         for seat in self._helping(group):
             partner = int(self.group_of[seat])
@@ -133,7 +133,7 @@ class _Seats:
         return found
 
     def _helping(self, group: int) -> list[int]:
-        """Give tuples of other groups that would make a group safe, those first that widen it least."""
+        """Return tuples of other groups that would make a group safe, those first that widen it least."""
         is_near = (self.blocks == self.block_of_group[group]) & (self.group_of != group)
         others = np.flatnonzero(self.is_whole & is_near)
         low, high = np.minimum(self.ranks[others], self.low[group]), np.maximum(self.ranks[others], self.high[group])
@@ -144,7 +144,7 @@ class _Seats:
         return [seat for seat, does in zip(near, helps.tolist(), strict=True) if does][:HELPING]
 
     def _costs_after(self, trades: Sequence[_Trade]) -> FloatArray:
-        """Give what both groups of each trade cost after it."""
+        """Return what both groups of each trade cost after it."""
         sides = [seats for trade in trades for seats in (trade.own, trade.theirs)]
         low, high = (np.array(side) for side in zip(*map(self._ends, sides), strict=True))
         rows = np.array([self.rows[seats].sum() for seats in sides])
@@ -152,7 +152,7 @@ class _Seats:
         return found
 
     def _cheapest_merger(self, group: int) -> float:
-        """Give what it would cost to merge a group with the cheapest other one."""
+        """Return what it would cost to merge a group with the cheapest other one."""
         low, high = np.minimum(self.low, self.low[group]), np.maximum(self.high, self.high[group])
         whole = (self.sizes + self.sizes[group]) * self.space.run_costs(low, high)
         added = whole - self.sizes * self.costs - self.sizes[group] * self.costs[group]
@@ -160,7 +160,7 @@ class _Seats:
         return float(added[is_other].min(initial=np.inf))
 
     def _judge(self, parts: Sequence[Sequence[int]]) -> BoolArray:
-        """Tell which sets of tuples are safe as groups."""
+        """Return which sets of tuples are safe as groups."""
         places = [self.places[self.starts[seat] : self.starts[seat + 1]] for part in parts for seat in part]
         lengths = [sum(int(self.starts[seat + 1] - self.starts[seat]) for seat in part) for part in parts]
         own = np.concatenate(places)

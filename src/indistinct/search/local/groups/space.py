@@ -115,11 +115,13 @@ class Space:
         )
 
     def only(self, tuples: IntArray) -> Space:
-        """Give the space of some of the tuples."""
+        """Return the space of some of the tuples."""
         return replace(self, ranks=np.ascontiguousarray(self.ranks[tuples]), counts=self.counts[tuples])
 
     def run_costs(self, low: IntArray, high: IntArray) -> FloatArray:
-        """Give the cost per row of groups from their lowest and highest rank in each column; a set counts as a run."""
+        """Return the cost per row of groups from their lowest and highest rank in each column; a set counts as a
+        run.
+        """
         total = np.zeros(len(low))
         for column, kind in enumerate(self.kinds.tolist()):
             ends = low[:, column], high[:, column]
@@ -183,7 +185,7 @@ class _Column:
 
 
 def _run_costs(hierarchy: CompiledHierarchy, costs: Sequence[FloatArray], order: IntArray) -> FloatArray:
-    """Give the cost of the lowest label over each pair of ranks."""
+    """Return the cost of the lowest label over each pair of ranks."""
     table = np.full((len(order), len(order)), NEVER)
     for level in range(hierarchy.height, hierarchy.lowest - 1, -1):
         codes = hierarchy.maps[level][order]
@@ -192,7 +194,7 @@ def _run_costs(hierarchy: CompiledHierarchy, costs: Sequence[FloatArray], order:
 
 
 def _to_climb(columns: Sequence[_Column]) -> tuple[NDArray[np.int32], FloatArray]:
-    """Give labels and their costs by column, level and rank for the columns that are too long for a table."""
+    """Return labels and their costs by column, level and rank for the columns that are too long for a table."""
     climbed = [(position, column) for position, column in enumerate(columns) if column.climbed is not None]
     levels = max((column.climbed[0].height + 1 for _, column in climbed if column.climbed), default=1)
     values = max((len(column.order) for _, column in climbed), default=1)

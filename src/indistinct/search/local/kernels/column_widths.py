@@ -38,7 +38,7 @@ class Axes(NamedTuple):
 
 @kernel
 def common_level(low: int, high: int, axes: Axes, column: int) -> int:
-    """Give the lowest level at which two ranks have the same label, which ranks of one group always do."""
+    """Return the lowest level at which two ranks have the same label, which ranks of one group always do."""
     level, at = 0, axes.offsets[column]
     while axes.labels[at + low] != axes.labels[at + high]:
         level += 1
@@ -48,7 +48,7 @@ def common_level(low: int, high: int, axes: Axes, column: int) -> int:
 
 @kernel
 def width_of_values(values: IntArray, axes: Axes, column: int) -> float:
-    """Give the weighted share of the domain under what covers two or more values."""
+    """Return the weighted share of the domain under what covers two or more values."""
     high, more = values[len(values) - 1], 0
     if axes.kinds[column] == SET:
         more = len(values)
@@ -59,7 +59,7 @@ def width_of_values(values: IntArray, axes: Axes, column: int) -> float:
 
 @kernel
 def width_between(low: int, high: int, more: int, axes: Axes, column: int) -> float:
-    """Give the width of what covers two ranks and those between them, and so many values more; of one value, 0."""
+    """Return the width of what covers two ranks and those between them, and so many values more; of one value, 0."""
     if axes.kinds[column] == SET:
         return float(more * axes.slopes[column]) if more > 1 else 0.0
     if low == high and more == 0:

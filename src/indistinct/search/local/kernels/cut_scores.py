@@ -160,13 +160,13 @@ def _list_in_column(
 
 @kernel
 def _below_gains(score: float) -> float:
-    """Give a score between -1 and 0, in the same order, to a cut that narrows no cell."""
+    """Return a score between -1 and 0, in the same order, to a cut that narrows no cell."""
     return score / (1.0 + score) - 1.0
 
 
 @kernel
 def _gain_for_a_bit(gain: float, bits: float, score: float) -> float:
-    """Give the score of a cut by what it gains and the bits that tell its parts apart.
+    """Return the score of a cut by what it gains and the bits that tell its parts apart.
 
     Groups of k rows or more can be told apart by so many bits in all; this spends them where they gain most.
     """
@@ -190,7 +190,7 @@ def _find_children(number: int, axes: Axes, column: int, level: int, room: IntAr
 
 @kernel
 def _rows_needed(rows: IntArray, least: int) -> int:
-    """Give the rows that a child needs to be apart, so that the others together have enough, or there are none."""
+    """Return the rows that a child needs to be apart, so that the others together have enough, or there are none."""
     needed = least
     while True:
         rest, next_needed = 0, _most(rows) + 1
@@ -206,7 +206,7 @@ def _rows_needed(rows: IntArray, least: int) -> int:
 
 @kernel
 def _most_frequent(rows: IntArray, total: int, least: int) -> int:
-    """Give the value of most rows, the first of equal ones, of those that leave enough rows on both sides; or -1."""
+    """Return the value of most rows, the first of equal ones, of those that leave enough rows on both sides; or -1."""
     best = -1
     for value in range(len(rows)):
         if min(rows[value], total - rows[value]) >= least and (best < 0 or rows[value] > rows[best]):
@@ -216,7 +216,7 @@ def _most_frequent(rows: IntArray, total: int, least: int) -> int:
 
 @kernel
 def _nearest_half(rows: IntArray, total: int) -> tuple[int, int]:
-    """Give the place after which about half of the rows have come, the first of two equally near, and these rows."""
+    """Return the place after which about half of the rows have come, the first of two equally near, and these rows."""
     place, below = 0, rows[0]
     while place + 2 < len(rows) and abs(2 * (below + rows[place + 1]) - total) < abs(2 * below - total):
         place += 1
@@ -228,7 +228,7 @@ def _nearest_half(rows: IntArray, total: int) -> tuple[int, int]:
 def _mean_width(
     ranks: Array, rows: IntArray, axes: Axes, columns: IntArray, room: IntArray, parts: IntArray, number: int
 ) -> tuple[float, float]:
-    """Give the mean over rows of the width of their cells in some columns, and the bits that tell the parts apart."""
+    """Return the mean over rows of the width of their cells in some columns, and the bits that tell the parts apart."""
     room[SIZES, :number] = 0
     for piece in range(len(rows)):
         room[SIZES, parts[piece]] += rows[piece]

@@ -80,7 +80,7 @@ def _cut_chosen(
 
 
 def arrange(parts: IntArray, number: int) -> tuple[IntArray, IntArray]:
-    """Give the order in which pieces lie part by part, and otherwise as before.
+    """Return the order in which pieces lie part by part, and otherwise as before.
 
     IN   parts   (pieces,) int64, below ``number``
     OUT  order   (pieces,) int64
@@ -101,7 +101,7 @@ def _place_pieces(parts: IntArray, following: IntArray, order: IntArray) -> None
 
 
 def make_room(axes: Axes) -> IntArray:
-    """Give a table to work in."""
+    """Return a table to work in."""
     return np.zeros((12, max(int(axes.sizes.max()) + 1, len(axes.sizes))), np.int64)
 
 
@@ -109,7 +109,7 @@ def make_room(axes: Axes) -> IntArray:
 def assign(
     ranks: Array, rows: IntArray, axes: Axes, place: int, span: IntArray, room: IntArray, parts: IntArray
 ) -> int:
-    """Give the part of each piece when its group is cut without dividing a value, and the number of parts."""
+    """Return the part of each piece when its group is cut without dividing a value, and the number of parts."""
     column = place // KINDS
     if place % KINDS == APART:
         labels = axes.labels[axes.offsets[column] + span[0] * axes.sizes[column] :]
@@ -123,7 +123,9 @@ def assign(
 def _assign_children(
     ranks: Array, rows: IntArray, labels: IntArray, needed: int, room: IntArray, parts: IntArray
 ) -> int:
-    """Give every child of enough rows a part, in the order of their first pieces, and the others one; their number."""
+    """Return every child of enough rows a part, in the order of their first pieces, and the others one; their
+    number.
+    """
     for piece in range(len(ranks)):
         room[COUNTS, labels[ranks[piece]]] += rows[piece]
     number, rest = 0, -1

@@ -51,7 +51,7 @@ class Listed(NamedTuple):
 
     @classmethod
     def room(cls, boxes: int, members: int) -> Listed:
-        """Give room for so many boxes, none of which is listed."""
+        """Return room for so many boxes, none of which is listed."""
         return cls(
             members=np.empty(members, np.int32),
             starts=np.zeros(boxes + 1, np.int64),
@@ -93,7 +93,7 @@ class Bench(NamedTuple):
 
     @classmethod
     def of(cls, values: int) -> Bench:
-        """Give room for so many values."""
+        """Return room for so many values."""
         return cls._make([*np.zeros((5, values), np.int64), *np.zeros((2, values))])
 
 
@@ -154,7 +154,7 @@ def list_boxes(visits: int, first: int, nodes: Any, m: int, ladders: Ladders, fo
 
 @kernel
 def look_at(box: int, listed: Listed, charged: Charged, m: int, bench: Bench) -> int:
-    """Give how many values have rows left in a box; 0 where no group of it gains anything.
+    """Return how many values have rows left in a box; 0 where no group of it gains anything.
 
     A group of m values gains no more than all rows that are charged more than they cost, less what the values cost
     whose rows are all charged less, each at least once.
@@ -206,7 +206,7 @@ def sort_run(first: int, end: int, members: Any, charges: Any) -> None:
 
 @kernel
 def best_group(box: int, listed: Listed, charged: Charged, m: int, bench: Bench) -> tuple[float, int, int]:
-    """Give what the best group of a box gains, how often it has each value, and how many values it has.
+    """Return what the best group of a box gains, how often it has each value, and how many values it has.
 
     Values come in whole or not at all, and the more often each has its place, the less its next rows gain. Between two
     frequencies at which some value comes to its next entry every choice of values gains evenly, so only those count.

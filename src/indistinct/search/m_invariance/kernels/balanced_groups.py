@@ -88,32 +88,32 @@ class Trial(NamedTuple):
 
 @kernel
 def is_open(group: int, groups: Groups, trial: Trial) -> bool:
-    """Tell whether rows of a group may move."""
+    """Return whether rows of a group may move."""
     return bool(groups.binds[group] != FIXED and groups.size[group] <= trial.limits[MOST])
 
 
 @kernel
 def has_value(group: int, value: int, groups: Groups) -> bool:
-    """Tell whether a group has rows of a value."""
+    """Return whether a group has rows of a value."""
     return bool(groups.has[group, value // 64] >> np.uint64(value % 64) & np.uint64(1) != np.uint64(0))
 
 
 @kernel
 def mix(key: Any, label: int) -> Any:
-    """Give the key of some labels and one more."""
+    """Return the key of some labels and one more."""
     key = (key ^ np.int64(label)) * np.int64(-7046029254386353131)
     return key ^ ((key >> np.int64(29)) & np.int64(0x7FFFFFFFF))
 
 
 @kernel
 def sign_of(value: int) -> Any:
-    """Give what a value adds to the sign of its group, or takes from it: both by exclusive or."""
+    """Return what a value adds to the sign of its group, or takes from it: both by exclusive or."""
     return mix(mix(np.int64(1), value), 1)
 
 
 @kernel
 def cost_of(group: int, without: int, guest: int, box: int, rows: Rows, groups: Groups, trial: Trial) -> float:
-    """Give what a row of a group costs if one has left and another has come, NOBODY for none; the box is filled."""
+    """Return what a row of a group costs if one has left and another has come, NOBODY for none; the box is filled."""
     clear(box, trial.boxes, trial.columns)
     row, last = groups.head[group], guest
     while row != NOBODY:
@@ -128,7 +128,7 @@ def cost_of(group: int, without: int, guest: int, box: int, rows: Rows, groups: 
 
 @kernel
 def place_of(box: int, rows: Rows, groups: Groups, trial: Trial) -> int:
-    """Give the place of the labels that cover a box."""
+    """Return the place of the labels that cover a box."""
     key, columns, last = np.int64(0), trial.columns, rows.names.shape[1] - 1
     for column in range(columns.shape[0]):
         low, high = trial.boxes[box, columns[column, BOX]], trial.boxes[box, columns[column, BOX] + 1]
@@ -162,7 +162,7 @@ def take_labels(labels: Any, groups: Groups) -> None:
 
 @kernel
 def rename(group: int, place: int, sign: Any, other: int, other_place: int, other_sign: Any, groups: Groups) -> bool:
-    """Give labels to one group or two, NOBODY for none, unless groups of other values have them; tell whether it did.
+    """Return labels to one group or two, NOBODY for none, unless groups of other values have them; tell whether it did.
 
     Whatever was done can be undone, last things first.
     """

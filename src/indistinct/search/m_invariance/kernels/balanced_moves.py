@@ -81,7 +81,7 @@ def move(visits: Any, pace: Any, rows: Rows, groups: Groups, trial: Trial) -> fl
 
 @kernel
 def near_row(row: int, rows: Rows, counters: Any) -> int:
-    """Give a row of the same point or a near one, or NOBODY."""
+    """Return a row of the same point or a near one, or NOBODY."""
     choice = draw(rows.near.shape[1] + 1, counters)
     friend = rows.points[row] if choice == rows.near.shape[1] else rows.near[rows.points[row], choice]
     if friend == NOBODY:
@@ -115,7 +115,7 @@ def meet(row: int, there: int, most: float, rows: Rows, groups: Groups, trial: T
 
 @kernel
 def another(group: int, first: int, value: int, lacking: int, rows: Rows, groups: Groups) -> int:
-    """Give the row of a group that has a value, or from a place on one whose value another group lacks, or NOBODY."""
+    """Return the row of a group that has a value, or from a place on one whose value another group lacks, or NOBODY."""
     row, place = groups.head[group], 0
     while row != NOBODY:
         if lacking == NOBODY and rows.values[row] == value:

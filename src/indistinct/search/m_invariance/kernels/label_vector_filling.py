@@ -120,7 +120,7 @@ def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, fill
 
 @kernel
 def key_of(row: int, node: int, codes: Any, keys: Any, nodes: Any) -> int:
-    """Give the key of a row's box at a node."""
+    """Return the key of a row's box at a node."""
     key = 0
     for column in range(codes.shape[1]):
         key += keys[column, nodes[node, column], codes[row, column]]
@@ -221,7 +221,7 @@ def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tup
 
 @kernel
 def keeps_company(different: int, often: int, runs: Any, people: People) -> bool:
-    """Tell whether the rows of pool 0 that the first runs leave can still share groups, or no worse than before."""
+    """Return whether the rows of pool 0 that the first runs leave can still share groups, or no worse than before."""
     counts, asked = people.used, people.asked[0]
     total = total_of(counts)
     slack = total - asked * highest_of(counts)
@@ -275,7 +275,7 @@ def own_boxes(keys: Any, slots: Any) -> None:
 
 @kernel
 def slot_of(key: int, slots: Any) -> int:
-    """Give the slot of a key, or the empty one where it would stand; the number of slots is a power of two."""
+    """Return the slot of a key, or the empty one where it would stand; the number of slots is a power of two."""
     mask = slots.shape[1] - 1
     slot = ((key ^ (key >> 31)) & 0x7FFFFFFF) * 2654435761 >> 15 & mask
     while slots[0, slot] != NOBODY and slots[0, slot] != key:

@@ -20,7 +20,7 @@ many those are, and the k that is asked for."""
 
 @kernel
 def _place(codes: Any, rows: IntArray, strides: IntArray, one: int) -> int:
-    """Give the place of a tuple by a set of columns: the sum of its codes times their strides."""
+    """Return the place of a tuple by a set of columns: the sum of its codes times their strides."""
     place = 0
     for column in range(rows.shape[0]):
         place += np.int64(codes[rows[column], one]) * strides[column]
@@ -29,7 +29,7 @@ def _place(codes: Any, rows: IntArray, strides: IntArray, one: int) -> int:
 
 @kernel
 def _place_by(codes: Any, rows: Any, strides: Any, number: int, one: int) -> int:
-    """Give the place of a tuple by one of several sets."""
+    """Return the place of a tuple by one of several sets."""
     place = 0
     for column in range(rows.shape[1]):
         place += np.int64(codes[rows[number, column], one]) * strides[number, column]
@@ -38,7 +38,7 @@ def _place_by(codes: Any, rows: Any, strides: Any, number: int, one: int) -> int
 
 @kernel
 def _place_taken(sets: Any, pools: Any, number: int, taken: Any, near: Any, position: int) -> int:
-    """Give where one of several sets counts a tuple that was taken, by its codes that lie near each other."""
+    """Return where one of several sets counts a tuple that was taken, by its codes that lie near each other."""
     strides, entries = sets[1], sets[2]
     codes, row_of = near
     start, at = entries[number, COUNTS], entries[number, PLACES]
@@ -77,7 +77,7 @@ def _gather(codes: Any, rows: IntArray, taken: Any, span: Any, near: Any) -> Non
 
 @kernel
 def _fewest(sets: Any, number: int, one: int, codes: Any, index: Any) -> tuple[int, int, int]:
-    """Give the row of codes of a set by which fewest tuples are like this one, and where these stand in the index."""
+    """Return the row of codes of a set by which fewest tuples are like this one, and where these stand in the index."""
     rows, strides = sets[0], sets[1]
     starts, first = index[0], index[1]
     best, begin, end = -1, 0, 0
@@ -175,7 +175,7 @@ def represent(codes: Any, rows: IntArray, strides: IntArray, sizes: Any, counts:
 
 @kernel
 def failing_rows(counts: Any, k: int) -> int:
-    """Give the rows at places that have fewer than k."""
+    """Return the rows at places that have fewer than k."""
     rows = 0
     for place in range(counts.shape[0]):
         if counts[place] < k:
@@ -185,7 +185,7 @@ def failing_rows(counts: Any, k: int) -> int:
 
 @kernel(allocates=True)
 def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, counts: Any, k: int) -> Any:
-    """Give the tuples whose places have fewer than k rows.
+    """Return the tuples whose places have fewer than k rows.
 
     IN   places  (tuples,) int32 if they were numbered beforehand, else empty
     OUT  (failing tuples,) int32
@@ -203,7 +203,7 @@ def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, c
 
 @kernel(allocates=True)
 def _rows_in_use(number: int, rows: Any) -> tuple[Any, Any]:
-    """Give the different rows of codes that sets have, and the number of each set's among these."""
+    """Return the different rows of codes that sets have, and the number of each set's among these."""
     number_of, used = np.full(number, -1, np.int64), np.empty(number, np.int64)
     found, row_of = 0, np.empty_like(rows)
     for one in range(rows.shape[0]):

@@ -87,7 +87,7 @@ class Work(NamedTuple):
 
 @kernel
 def _place_of(key: int, keys: Any, last: int) -> Any:
-    """Give the place of a key among hashed ones: its own, or the free one that it may take."""
+    """Return the place of a key among hashed ones: its own, or the free one that it may take."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
     place = np.int64(mixed & np.uint64(last))
@@ -223,7 +223,7 @@ def _probe_level(codes: Any, labels: Labels, at: Any, size: Any, k: int, work: W
 
 @kernel
 def _kept_by_few(labels: Labels, column: int, level: int, rows: int) -> Any:
-    """Give what so many rows keep in a column at a level at the least, whichever they are."""
+    """Return what so many rows keep in a column at a level at the least, whichever they are."""
     first, number = labels.label_at[column, level], labels.numbers[column, level]
     low, high = 0, number - 1
     while low < high:
@@ -242,7 +242,9 @@ def _kept_by_few(labels: Labels, column: int, level: int, rows: int) -> Any:
 def _most_in_column(
     labels: Labels, column: int, ends: IntArray, known: Known, gone: int, rows: int
 ) -> tuple[float, int]:
-    """Give what a column keeps at most, and its level, where so many rows are suppressed; -1 if no level allows it."""
+    """Return what a column keeps at most, and its level, where so many rows are suppressed; -1 if no level allows
+    it.
+    """
     most, pick, least = -1.0, -1, gone
     for level in range(ends[1, column], ends[0, column] - 1, -1):
         least = max(least, known.gone[column, level])
@@ -260,7 +262,7 @@ def _most_in_column(
 def most_kept(
     labels: Labels, ends: IntArray, known: Known, gone: int, most_rows: int, picks: IntArray
 ) -> tuple[float, int]:
-    """Give what all cells keep at most at any node of a box, and how many rows are suppressed there at the least.
+    """Return what all cells keep at most at any node of a box, and how many rows are suppressed there at the least.
 
     A node suppresses no fewer rows than any of its columns has suppressed by itself. So for each number of rows that
     some column has suppressed, each column keeps what it keeps most at its levels that suppress no more.

@@ -24,7 +24,7 @@ FUSED_CHUNKS = 4
 
 @kernel
 def _part(chunks: IntArray, chunk: int) -> tuple[Any, Any, int, Any]:
-    """Give shift, mask, table offset and stride of a chunk in the types that the look-up needs."""
+    """Return shift, mask, table offset and stride of a chunk in the types that the look-up needs."""
     return (
         np.uint64(chunks[chunk, SHIFT]),
         np.uint64(chunks[chunk, MASK]),
@@ -68,7 +68,7 @@ def _indices(keys: UIntArray, chunks: IntArray, tables: Any, indices: UIntArray)
 
 @kernel(rows="keys")
 def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, sizes: Any) -> None:
-    """Give each place its rows: ``locate`` without the tuples' places, for one word and ``FUSED_CHUNKS`` chunks.
+    """Return each place its rows: ``locate`` without the tuples' places, for one word and ``FUSED_CHUNKS`` chunks.
 
     OUT  sizes  (places,): the rows at each place
     """
@@ -91,7 +91,7 @@ def count_dense(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, den
 
 @kernel(rows="keys")
 def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: int, work: Any) -> int:
-    """Give each tuple the place of its group at a node, and each place its rows; return the number of places.
+    """Return each tuple the place of its group at a node, and each place its rows; return the number of places.
 
     IN   counts  (tuples,) rows of each tuple, none of them 0
     IN   chunks  (chunks, 6) int64, see above
@@ -137,7 +137,7 @@ def locate(keys: UIntArray, counts: Any, chunks: IntArray, tables: Any, dense: i
 
 @kernel
 def count_people(entries: Any, place_of: Any, places: int, people: Any, last: Any) -> None:
-    """Give each place its different people, after ``locate``.
+    """Return each place its different people, after ``locate``.
 
     IN   entries  singles (tuples,): the people who stand in this tuple alone; groups, persons (entries,) int32: the
                   tuples of all others, person by person
@@ -157,7 +157,7 @@ def count_people(entries: Any, place_of: Any, places: int, people: Any, last: An
 
 @kernel(allocates=True)
 def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough: int, last: Any) -> Any:
-    """Give the entries of a shorter list, after ``merge``: each person once for each group that is not full.
+    """Return the entries of a shorter list, after ``merge``: each person once for each group that is not full.
 
     IN   group_at  (places,) int32: the group of each place
     IN   number    of groups
@@ -195,7 +195,7 @@ def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough
 
 @kernel(rows="places", few=FEW_PLACES)
 def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
-    """Give the rows of groups whose crowd is smaller than ``k``, after ``locate``.
+    """Return the rows of groups whose crowd is smaller than ``k``, after ``locate``.
 
     A group's crowd is its rows, or its people where those have several rows.
     """
@@ -207,7 +207,9 @@ def rows_in_small(sizes: Any, crowds: Any, places: int, k: int) -> int:
 
 @kernel(rows="places", few=FEW_PLACES)
 def tally(sizes: Any, crowds: Any, places: int, k: int) -> tuple[int, int, float, float]:
-    """Give the number of groups whose crowd is below ``k`` and of all others, and the sums of squared sizes of both."""
+    """Return the number of groups whose crowd is below ``k`` and of all others, and the sums of squared sizes of
+    both.
+    """
     small, large, small_squares, large_squares = 0, 0, 0.0, 0.0
     for place in range(places):
         size = float(sizes[place])
@@ -241,7 +243,7 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
 
 @kernel(rows="places", few=FEW_PLACES, allocates=True)
 def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) -> tuple[int, float]:
-    """Give, for each k, what the groups hold whose crowd is smaller than k, after ``locate``.
+    """Return, for each k, what the groups hold whose crowd is smaller than k, after ``locate``.
 
     IN   ks  (ks,) int64, rising
     OUT  into  rows, groups, squares, each (ks,): their rows, their number, the sum of their squared sizes
@@ -302,7 +304,7 @@ def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: In
 
 
 def merge(keys: UIntArray, places: int, work: Any) -> tuple[UIntArray, Any]:
-    """Give one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
+    """Return one tuple and the rows of each group, after ``locate``: a shorter list that stands for the node and above.
 
     OUT  keys (groups, words) uint64 and counts (groups,), in order of first appearance
     OUT  work  its heads become the group of each place

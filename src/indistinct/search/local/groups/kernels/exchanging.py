@@ -105,7 +105,7 @@ def change_places(row: int, other: int, most: float, guests: Guests, seats: Seat
 
 @kernel
 def cost_of(group: int, room: int, guests: Guests, seats: Seats, prices: Prices, boxes: Any) -> float:
-    """Give what a row of a group costs, by who sits there."""
+    """Return what a row of a group costs, by who sits there."""
     clear(room, boxes, prices.columns)
     for seat in range(seats.starts[group], seats.starts[group + 1]):
         cover(room, guests.tuples[seats.rows[seat]], guests.ranks, boxes, prices.columns)

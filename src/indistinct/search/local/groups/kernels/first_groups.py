@@ -92,7 +92,7 @@ def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, wo
 
 @kernel
 def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
-    """Give every parcel a group: the best near it, or else one with parcels that follow each other.
+    """Return every parcel a group: the best near it, or else one with parcels that follow each other.
 
     IN OUT  groups  those that exist have k rows; all parcels together have at least k; ``refresh`` gives the costs
     """

@@ -36,7 +36,7 @@ class Prices(NamedTuple):
 
 @kernel
 def span_cost(column: int, low: Any, high: Any, columns: Any, numbers: Any) -> float:
-    """Give the cost of the span of ranks low..high in a column that is no set."""
+    """Return the cost of the span of ranks low..high in a column that is no set."""
     at, stride = columns[column, NUMBERS], columns[column, STRIDE]
     cost = 0.0
     if columns[column, KIND] == TABLE:
@@ -55,7 +55,7 @@ def span_cost(column: int, low: Any, high: Any, columns: Any, numbers: Any) -> f
 
 @kernel
 def pair_cost(one: int, other: int, ranks: Any, columns: Any, numbers: Any) -> float:
-    """Give what a row costs in a group of two tuples."""
+    """Return what a row costs in a group of two tuples."""
     cost = 0.0
     for column in range(columns.shape[0]):
         a, b = np.int64(ranks[one, column]), np.int64(ranks[other, column])
@@ -68,7 +68,7 @@ def pair_cost(one: int, other: int, ranks: Any, columns: Any, numbers: Any) -> f
 
 @kernel
 def cost_with(group: int, tuple_: Any, ranks: Any, boxes: Any, columns: Any, numbers: Any) -> float:
-    """Give what a row costs in a group once a tuple has joined it."""
+    """Return what a row costs in a group once a tuple has joined it."""
     cost = 0.0
     for column in range(columns.shape[0]):
         value, box = np.int64(ranks[tuple_, column]), columns[column, BOX]

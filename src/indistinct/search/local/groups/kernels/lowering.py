@@ -21,7 +21,7 @@ FULLEST = 0.8
 
 @kernel
 def _slot(keys: Any, key: Any) -> int:
-    """Give the place of a key in the table, or the free place where it would stand."""
+    """Return the place of a key in the table, or the free place where it would stand."""
     last = np.uint64(keys.shape[0] - 1)
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
@@ -33,7 +33,7 @@ def _slot(keys: Any, key: Any) -> int:
 
 @kernel
 def _key(sets: Any, number: int, ids: Any, piece: int, column: int, instead: int) -> Any:
-    """Give the key of a piece's labels by a set; ``column`` has another label. Keys begin at 1."""
+    """Return the key of a piece's labels by a set; ``column`` has another label. Keys begin at 1."""
     columns, width = sets[0], np.uint64(sets[1])
     key = np.uint64(number + 1)
     for place in range(columns.shape[1]):
@@ -79,7 +79,7 @@ def _move_back(sets: Any, table: Any, number: int, pieces: Any, column: int, off
 
 @kernel
 def _holds(sets: Any, table: Any, number: int, pieces: Any, column: int, offers: Any) -> bool:
-    """Tell whether all combinations that were touched have k rows or none."""
+    """Return whether all combinations that were touched have k rows or none."""
     ids, _, start = pieces
     keys, counts = table
     k = sets[2][number]

@@ -154,7 +154,7 @@ def rebuild(group: int, pace: Any, guests: Guests, groups: Mixed, prices: Prices
 
 @kernel
 def neighbour(guests: Guests, groups: Mixed, room: Room) -> int:
-    """Give a group near the pool: one that has a row of a tuple there, or of one near it."""
+    """Return a group near the pool: one that has a row of a tuple there, or of one near it."""
     friend = guests.tuples[room.pool[draw(room.counters[POOL], groups.counters)]]
     place = draw(guests.near.shape[1] + 1, groups.counters)
     if place > 0 and guests.near[friend, place - 1] != NOBODY:
@@ -201,7 +201,7 @@ def take_apart(group: int, guests: Guests, groups: Mixed, prices: Prices, rules:
 
 @kernel
 def open_group(prices: Prices, room: Room) -> int:
-    """Give the next group of the room, which has no row yet."""
+    """Return the next group of the room, which has no row yet."""
     local = room.counters[LOCAL]
     room.counters[LOCAL] += 1
     clear(local, room.boxes, prices.columns)
@@ -228,7 +228,7 @@ def count(row: int, local: int, sign: int, guests: Guests, rules: Rules, room: R
 
 @kernel
 def is_mixed(local: int, rules: Rules, room: Room) -> bool:
-    """Tell whether the values of a group of the room are as the rules ask."""
+    """Return whether the values of a group of the room are as the rules ask."""
     is_so = room.sizes[local] >= room.counters[K]
     room.rows[0] = room.sizes[local]
     number = 0
@@ -249,7 +249,9 @@ def is_mixed(local: int, rules: Rules, room: Room) -> bool:
 
 @kernel
 def is_rare(row: int, local: int, guests: Guests, rules: Rules, room: Room) -> bool:
-    """Tell whether a group of the room has the values of a row more rarely than the table, and would after it came."""
+    """Return whether a group of the room has the values of a row more rarely than the table, and would after it
+    came.
+    """
     found = True
     for way in range(rules.codes.shape[1]):
         cell = rules.codes[guests.kinds[row], way]
@@ -259,7 +261,9 @@ def is_rare(row: int, local: int, guests: Guests, rules: Rules, room: Room) -> b
 
 @kernel
 def put_together(most: float, guests: Guests, groups: Mixed, prices: Prices, rules: Rules, room: Room) -> float:
-    """Give the rows of the pool new groups, and return what all groups of the room cost; more than ``most`` if none."""
+    """Return the rows of the pool new groups, and return what all groups of the room cost; more than ``most`` if
+    none.
+    """
     spent, left = 0.0, room.counters[POOL]
     for local in range(room.counters[LOCAL]):
         spent += room.sizes[local] * room.costs[local]

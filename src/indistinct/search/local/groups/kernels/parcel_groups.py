@@ -78,7 +78,7 @@ class Groups(NamedTuple):
 
 @kernel
 def draw(below: int, counters: Any) -> int:
-    """Give the next random number in 0..below - 1 (the minimal standard generator of Park and Miller)."""
+    """Return the next random number in 0..below - 1 (the minimal standard generator of Park and Miller)."""
     counters[RANDOM] = counters[RANDOM] * FACTOR % PRIME
     return int(counters[RANDOM] % below)
 
@@ -131,7 +131,7 @@ def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, c
 def best_place(
     parcel: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
 ) -> tuple[float, float, int, int]:
-    """Give the cheapest way to put a parcel into a group near it, or into a new one with a home.
+    """Return the cheapest way to put a parcel into a group near it, or into a new one with a home.
 
     OUT  what it adds to the cost of all groups (``most`` if every way adds as much), what a row of the group then
          costs, the group (NOBODY if it is a new one), and the home (NOBODY if none)
@@ -167,7 +167,7 @@ def best_place(
 
 @kernel
 def refresh(k: int, ranks: Any, groups: Groups, prices: Prices) -> float:
-    """Give every group the smallest box and its cost, and return the cost of all groups.
+    """Return every group the smallest box and its cost, and return the cost of all groups.
 
     A group that lost parcels or no longer borrows may have a wider box than it needs.
     """

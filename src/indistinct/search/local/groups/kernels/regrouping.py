@@ -130,7 +130,7 @@ def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, pric
 
 @kernel
 def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
-    """Give the most promising of a few groups near the pool, or NOBODY: a dear one that fits the first taken apart.
+    """Return the most promising of a few groups near the pool, or NOBODY: a dear one that fits the first taken apart.
 
     It fits if the tuple by which it was found widens the labels of the first group little.
     """
@@ -200,7 +200,7 @@ def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
 
 @kernel
 def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
-    """Give the parcels of the pool new groups, and return what they cost; stop when that is more than ``most``."""
+    """Return the parcels of the pool new groups, and return what they cost; stop when that is more than ``most``."""
     boxes, facts, costs, parcels, spare, free, counters = groups
     pool, trial = work.pool, work.trial
     left, rows_left, spent = work.counters[POOL], 0, 0.0
@@ -262,7 +262,7 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
 def lender_of(
     tuple_: int, rows: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
 ) -> tuple[float, int]:
-    """Give the home from which the group that ``grow`` left short borrows best, and what a row then costs.
+    """Return the home from which the group that ``grow`` left short borrows best, and what a row then costs.
 
     The home is NOBODY if the group's own rows would cost ``most`` or more.
     """
