@@ -29,7 +29,7 @@ from campaigns import faults
 from campaigns.running import Options
 
 def unswept():
-    from indistinct import whole_files
+    from indistinct import atomic_files as whole_files
     whole_files.remove_forsaken = whole_files.remove_forsaken_drafts = lambda place: 0
 
 def run(inputs, setup=None, **more):

@@ -24,7 +24,7 @@ from indistinct.hierarchy.spec import CATALOGUED
 from indistinct.linkage.coverage import Coverage
 
 WHOLE_CATALOGUE = [kind.of(kind.all_levels, "*") for kind in CATALOGUE.values()]
-TABLES = files("indistinct.hierarchy") / "tables"
+TABLES = files("indistinct.hierarchy.catalogue") / "tables"
 UN_SUB_REGIONS = {
     "Africa": "Northern Africa, Eastern Africa, Middle Africa, Southern Africa, Western Africa",
     "Americas": "Caribbean, Central America, South America, Northern America",

@@ -710,7 +710,7 @@ def test_quasi_identifiers_wider_than_64_bits_are_grouped_right():
 WITHOUT_JIT = """
 import numpy as np
 from laws.test_against_brute_force import check_kernels
-from indistinct.kernels import grouping
+from indistinct.counting.kernels import grouping
 assert not hasattr(grouping.roll_up, "py_func"), "compiled after all"
 rng = np.random.default_rng(1)
 for _ in range(50):

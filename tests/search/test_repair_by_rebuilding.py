@@ -148,7 +148,7 @@ from dataclasses import replace
 import numpy as np
 
 import indistinct as ix
-from indistinct.search import mixing
+from indistinct.search.local.groups import repair_by_rebuilding as mixing
 from indistinct.search.local.groups.space import Space
 from search.test_repair_by_rebuilding import MODELS, made_task
 
@@ -170,6 +170,6 @@ def test_kernels_give_the_same_when_they_are_not_compiled(monkeypatch):
     monkeypatch.setattr("indistinct.search.local.groups.repair_by_rebuilding.MOST_WORK", 400)
     here: dict[str, object] = {}
     exec(FIND_GROUPS, here)
-    fewer = "from indistinct.search import mixing; mixing.MOST_WORK = 400\n"
+    fewer = "from indistinct.search.local.groups import repair_by_rebuilding as mixing; mixing.MOST_WORK = 400\n"
     uncompiled = run_uncompiled(fewer + FIND_GROUPS + "import json; print(json.dumps(found))")
     assert json.loads(uncompiled) == here["found"]

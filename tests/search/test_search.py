@@ -194,7 +194,7 @@ def test_hashed_groups_that_agree_in_one_word_of_their_index_stay_apart(words):
 WITHOUT_JIT = """
 import numpy as np
 from search.test_search import check_counting
-from indistinct.kernels import counting
+from indistinct.search.full_domain.best_node.kernels import node_counts as counting
 assert type(counting.locate).__name__ == "function", "compiled after all"
 rng = np.random.default_rng(3)
 for turn in range(60):

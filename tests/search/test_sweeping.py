@@ -140,7 +140,7 @@ def test_groups_that_coincide_one_level_up_are_merged(data):
 
 WITHOUT_JIT = """
 from hypothesis import given, settings, strategies as st, HealthCheck
-import test_sweeping as t
+import search.test_sweeping as t
 
 @settings(max_examples=8, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(t.searches(), st.integers(0, 16))

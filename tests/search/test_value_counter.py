@@ -221,7 +221,7 @@ def test_what_compiled_code_cannot_judge_is_judged_by_the_model(given):
 
 WITHOUT_JIT = """
 from hypothesis import given, settings, strategies as st, HealthCheck
-import test_value_counter as t
+import search.test_value_counter as t
 
 @settings(max_examples=12, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(t.searches(), st.sampled_from(t.MEASURES), st.integers(0, 16))

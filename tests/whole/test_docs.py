@@ -320,11 +320,11 @@ def test_the_catalogue_has_paper_promise_cost_and_example_of_everything() -> Non
 
 def test_the_files_that_the_pages_on_papers_name_are_there() -> None:
     for page in ("paper-words.md", "papers.md"):
-        named = re.findall(r"(?:(tests)|`(\w+))/(\w+\.py)", text_of(page))
+        named = re.findall(r"(tests/(?:\w+/)*\w+\.py)|`((?!tests/)(?:\w+/)+\w+\.py)", text_of(page))
         assert len(named) > 5
-        for tests, room, file in named:
-            place = ROOT / "tests" if "tests" in (tests, room) else ROOT / "src" / "indistinct" / room
-            assert (place / file).exists(), f"{page} names {file}"
+        for test, module in named:
+            place = ROOT / test if test else ROOT / "src" / "indistinct" / module
+            assert place.exists(), f"{page} names {place.name}"
 
 
 def test_every_hierarchy_and_its_options_are_in_the_hierarchy_page() -> None:
