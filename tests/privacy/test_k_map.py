@@ -315,7 +315,7 @@ def test_groups_are_judged_only_with_the_people_of_the_population():
     with pytest.raises(LookupError, match="k-map was asked about groups without the people of its population"):
         ix.KMap(2, "people.csv").satisfied(Groups.of_sizes([5]))
     with pytest.raises(LookupError, match="k-anonymity asks about no population"):
-        _ = ix.KAnonymity(2).crowd
+        _ = ix.KAnonymity(2).population_id
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ix
-from indistinct.counting import CountedCrowd, Groups, Tally
+from indistinct.counting import FixedPopulationCounts, Groups, Tally
 from indistinct.policy import Column
 from indistinct.privacy import model as models
 from indistinct.privacy.models import sampled_groups
@@ -168,7 +168,7 @@ def test_a_model_that_says_nothing_promises_nothing() -> None:
     assert Plain("work").in_words() == "The model plain holds (on the quasi-identifier work)."
     assert plain.in_words("people") == "The model plain holds (counted in people)."
     with pytest.raises(LookupError, match="plain asks about no population"):
-        _ = plain.crowd
+        _ = plain.population_id
 
 
 @pytest.mark.parametrize(
@@ -267,13 +267,13 @@ def test_average_risk_alone_is_that_of_the_prosecutor() -> None:
 
 def test_a_population_is_known_by_path_link_and_identifier() -> None:
     table = object()
-    assert ix.KMap(2, "a.csv").crowd == "a.csv"
-    assert ix.KMap(2, "a.csv", {"x": "y"}).crowd == "a.csv by {'x': 'y'}"
-    assert ix.KMap(2, table).crowd == f"table {id(table)}"
+    assert ix.KMap(2, "a.csv").population_id == "a.csv"
+    assert ix.KMap(2, "a.csv", {"x": "y"}).population_id == "a.csv by {'x': 'y'}"
+    assert ix.KMap(2, table).population_id == f"table {id(table)}"
     assert ix.KMap(2, table).path is None
     moved = ix.KMap(2, Path("a.csv"), on="work").relative_to(Path("folder"))
     assert moved.path == Path("folder/a.csv")
-    assert moved.crowd == "folder/a.csv"
+    assert moved.population_id == "folder/a.csv"
     assert moved == ix.KMap(2, "folder/a.csv", on="work")
     assert hash(moved) == hash(ix.KMap(2, "folder/a.csv", on="work"))
     assert moved != ix.KMap(2, "folder/a.csv")
@@ -297,8 +297,8 @@ def test_a_population_is_known_by_path_link_and_identifier() -> None:
 
 def test_k_map_counts_people_and_not_rows() -> None:
     model = ix.KMap(2, "people.csv")
-    crowds = {model.crowd: CountedCrowd(np.array([1, 2, 3, 0]))}
-    groups = Groups.of_sizes([9, 1, 1, 0], crowds=crowds)
+    populations = {model.population_id: FixedPopulationCounts(np.array([1, 2, 3, 0]))}
+    groups = Groups.of_sizes([9, 1, 1, 0], populations=populations)
     with pytest.raises(LookupError, match="without the people of its population"):
         model.satisfied(Groups.of_sizes([9]))
     assert model.satisfied(groups).tolist() == [False, True, True, True]

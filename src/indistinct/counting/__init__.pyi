@@ -5,11 +5,11 @@ from indistinct.counting.declared_cells import linked_as_declared as linked_as_d
 from indistinct.counting.declared_cells import read_as_declared as read_as_declared
 from indistinct.counting.frequency_list import FrequencyList as FrequencyList
 from indistinct.counting.frequency_list import Sensitive as Sensitive
-from indistinct.counting.groups import CountedCrowd as CountedCrowd
-from indistinct.counting.groups import Crowd as Crowd
+from indistinct.counting.groups import FixedPopulationCounts as FixedPopulationCounts
 from indistinct.counting.groups import Groups as Groups
 from indistinct.counting.groups import IntArray as IntArray
 from indistinct.counting.groups import Layout as Layout
+from indistinct.counting.groups import PopulationCounts as PopulationCounts
 from indistinct.counting.groups import Tally as Tally
 from indistinct.counting.groups import UIntArray as UIntArray
 from indistinct.kernels.kernel import telling_of_compilation as telling_of_compilation

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting.bottom import lowest_bottom, merged_codes
 from indistinct.counting.declared_cells import UNREADABLE
-from indistinct.counting.groups import Crowd, Groups, IntArray, Layout, Node, Tally, UIntArray
+from indistinct.counting.groups import Groups, IntArray, Layout, Node, PopulationCounts, Tally, UIntArray
 from indistinct.counting.kernels import grouping
 from indistinct.counting.membership import People
 from indistinct.errors import PolicyError
@@ -224,10 +224,12 @@ class FrequencyList:
             for name, column in self.sensitive.items()
         }
 
-    def crowds_of(self, entries: IntArray, parts: IntArray, number: int) -> dict[str, Crowd]:
+    def populations_of(self, entries: IntArray, parts: IntArray, number: int) -> dict[str, PopulationCounts]:
         """Return the people of each population that surely fit parts, each made of some entries."""
         tuples = self.entries.tuples[entries]
-        return {name: crowd.of_parts(self.base, tuples, parts, number) for name, crowd in self.base.crowds.items()}
+        return {
+            name: counts.of_parts(self.base, tuples, parts, number) for name, counts in self.base.populations.items()
+        }
 
     def people_of(
         self, entries: IntArray, parts: IntArray, totals: Mapping[str, tuple[IntArray, int]] | None = None

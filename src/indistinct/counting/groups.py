@@ -123,26 +123,26 @@ class Tally:
         return table
 
 
-class Crowd(Protocol):
+class PopulationCounts(Protocol):
     """How many people of a population fit groups: what models ask that count k there, and not in the release."""
 
     def of(self, groups: Groups) -> IntArray:
         """Return the people that fit each group."""
 
-    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> Crowd:
+    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> PopulationCounts:
         """Return at most the people that fit parts, each made of some tuples: those who have such a tuple
         themselves.
         """
 
-    def only(self, columns: Sequence[int]) -> Crowd:
+    def only(self, columns: Sequence[int]) -> PopulationCounts:
         """The same people, of whom only these columns are known."""
 
-    def everyone(self) -> Crowd:
+    def everyone(self) -> PopulationCounts:
         """Return all people, for one group that everybody fits."""
 
 
 @dataclass(frozen=True, slots=True)
-class CountedCrowd:
+class FixedPopulationCounts:
     """People that were counted for groups of which nothing else is known."""
 
     people: IntArray
@@ -151,15 +151,15 @@ class CountedCrowd:
         """Return the people that were counted."""
         return self.people
 
-    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> Crowd:
+    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> PopulationCounts:
         """Nothing is known of single tuples."""
         raise LookupError("people were counted for groups, not for tuples")
 
-    def only(self, columns: Sequence[int]) -> Crowd:
+    def only(self, columns: Sequence[int]) -> PopulationCounts:
         """Nothing is known of single columns."""
         raise LookupError("people were counted for all columns together")
 
-    def everyone(self) -> Crowd:
+    def everyone(self) -> PopulationCounts:
         """Nothing is known of others."""
         raise LookupError("only the people of some groups were counted")
 
@@ -168,7 +168,7 @@ class CountedCrowd:
 class Groups:
     """The equivalence classes at a node: their keys of label codes and their sizes in rows.
 
-    ``tallies`` has a tally for each sensitive column that the policy's models ask about, ``crowds`` the people of each
+    ``tallies`` has a tally for each sensitive column that models ask about, ``populations`` the people of each
     population that they ask about, ``people`` who stands in which group, where a person may have several rows.
     """
 
@@ -177,7 +177,7 @@ class Groups:
     node: Node
     layout: Layout
     tallies: Mapping[str, Tally] = field(default_factory=dict)
-    crowds: Mapping[str, Crowd] = field(default_factory=dict)
+    populations: Mapping[str, PopulationCounts] = field(default_factory=dict)
     people: People | None = None
 
     @classmethod
@@ -185,7 +185,7 @@ class Groups:
         cls,
         sizes: Sequence[int] | IntArray,
         tallies: Mapping[str, Tally] | None = None,
-        crowds: Mapping[str, Crowd] | None = None,
+        populations: Mapping[str, PopulationCounts] | None = None,
     ) -> Groups:
         """Groups of which only sizes and sensitive values are known, as a recount of released cells gives them.
 
@@ -194,7 +194,7 @@ class Groups:
         """
         sizes = np.asarray(sizes, np.int64)
         keys = np.empty((len(sizes), 1), np.uint64)
-        return cls(sizes, keys, (), Layout.for_sizes([]), tallies or {}, crowds or {})
+        return cls(sizes, keys, (), Layout.for_sizes([]), tallies or {}, populations or {})
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -208,7 +208,7 @@ class Groups:
         """Return the groups as models see them: sizes and sensitive values in people, where those have several rows."""
         return self if self.people is None else self.people.weigh(self)
 
-    def crowd_of(self, is_chosen: NDArray[np.bool_]) -> int:
+    def number_of_people(self, is_chosen: NDArray[np.bool_]) -> int:
         """Return the number of people in some groups together: one for each row, unless it is known whose they are."""
         if self.people is None:
             return int(self.sizes[is_chosen].sum())
@@ -238,15 +238,15 @@ class Groups:
             keys, sizes, group_of = grouping.roll_up(self.keys, self.sizes, *fields, offsets, flat)
         tallies = {column: tally.merge(group_of) for column, tally in self.tallies.items()}
         people = None if self.people is None else self.people.merge(group_of)
-        return Groups(sizes, keys, node, layout, tallies, self.crowds, people), group_of
+        return Groups(sizes, keys, node, layout, tallies, self.populations, people), group_of
 
     def only(self, columns: Sequence[int]) -> tuple[Groups, IntArray]:
         """Merge groups that coincide in these columns; also tell where each group went."""
         others = [column for column in range(len(self.layout.words)) if column not in set(columns)]
         zeros = {column: np.zeros(int(self.layout.masks[column]) + 1, np.uint64) for column in others}
         merged, group_of = self.merge(zeros, self.node)
-        crowds = {name: crowd.only(columns) for name, crowd in self.crowds.items()}
-        return replace(merged, crowds=crowds), group_of
+        populations = {name: counts.only(columns) for name, counts in self.populations.items()}
+        return replace(merged, populations=populations), group_of
 
     def without(self, is_suppressed: NDArray[np.bool_]) -> Groups:
         """The same groups, those that are suppressed without rows."""

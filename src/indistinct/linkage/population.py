@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import (
-    CountedCrowd,
-    Crowd,
+    FixedPopulationCounts,
     FrequencyList,
     Groups,
     IntArray,
     Layout,
     Node,
+    PopulationCounts,
     UIntArray,
     linked_as_declared,
 )
@@ -46,10 +46,10 @@ def count_with_population(encoded: Encoded, policy: Policy, *, may_merge: bool =
     asking = [model for model in policy.privacy if model.asks_population]
     if not asking:
         return frequencies
-    crowds: dict[str, Crowd] = {}
+    populations: dict[str, PopulationCounts] = {}
     for model in asking:
-        crowds[model.crowd] = Population.count(frequencies, policy, model)
-    return replace(frequencies, base=replace(frequencies.base, crowds=crowds))
+        populations[model.population_id] = Population.count(frequencies, policy, model)
+    return replace(frequencies, base=replace(frequencies.base, populations=populations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Population:
         wanted = grouping.pack(labels, layout.words, layout.shifts, layout.number_of_words)
         return _looked_up(people, wanted)
 
-    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> CountedCrowd:
+    def of_parts(self, base: Groups, tuples: IntArray, parts: IntArray, number: int) -> FixedPopulationCounts:
         """Count for each part the people who have one of its tuples themselves: whatever its labels are, they fit."""
         if "people" not in self._ground:
             codes = np.stack([base.label_codes(place) for place in self.columns])
@@ -158,11 +158,11 @@ class Population:
         people, which = self._ground["people"], self._ground["which"]
         pairs = np.unique(parts * len(people) + which[tuples])
         part, tuple_of = np.divmod(pairs, max(1, len(people)))
-        return CountedCrowd(np.bincount(part, people[tuple_of], number).astype(np.int64))
+        return FixedPopulationCounts(np.bincount(part, people[tuple_of], number).astype(np.int64))
 
-    def everyone(self) -> CountedCrowd:
+    def everyone(self) -> FixedPopulationCounts:
         """All people, who fit a group of blank cells."""
-        return CountedCrowd(np.array([self.base.rows], np.int64))
+        return FixedPopulationCounts(np.array([self.base.rows], np.int64))
 
     def only(self, columns: Sequence[int]) -> Population:
         """The same people, of whom only these columns of the frequency list count."""
@@ -264,7 +264,7 @@ def counted_people(released: Rows, columns: Sequence[str], policy: Policy, model
         labels, groups = encoded.values, encoded.count_by(columns)
     codes = np.stack([np.asarray(code, np.int64) for code in groups.codes])
     people = people_that_fit(labels, columns, codes, groups.counts, policy, model)
-    return Groups.of_sizes(groups.counts, crowds={model.crowd: CountedCrowd(people)})
+    return Groups.of_sizes(groups.counts, populations={model.population_id: FixedPopulationCounts(people)})
 
 
 def people_that_fit(

@@ -56,7 +56,7 @@ class PrivacyModel(ABC):
     is_drawn: ClassVar[bool] = False
     """It promises how rows were drawn, which only an algorithm that ``draws_rows`` does."""
     asks_population: ClassVar[bool] = False
-    """The model counts people of a population table: ``population``, linked as ``link`` says, under ``crowd``."""
+    """The model counts people of a table, its ``population``, linked as ``link`` says, under ``population_id``."""
 
     on: str | None = None
     """The quasi-identifier that the model protects; None for all."""
@@ -69,8 +69,8 @@ class PrivacyModel(ABC):
         return [tuple(columns)]
 
     @property
-    def crowd(self) -> str:
-        """What the people that it asks about are called among the crowds of groups."""
+    def population_id(self) -> str:
+        """What the people that it asks about are called among the populations of groups."""
         raise LookupError(f"{self.name} asks about no population")
 
     @abstractmethod

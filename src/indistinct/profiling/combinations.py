@@ -82,7 +82,7 @@ class Counted:
     @property
     def records(self) -> int:
         """The rows of the table, or its people where those are counted."""
-        return self.base.crowd_of(np.ones(len(self.base), np.bool_))
+        return self.base.number_of_people(np.ones(len(self.base), np.bool_))
 
     def groups(self) -> tuple[Counts, People | None]:
         """Return the groups over all columns with the rows of each, or its people; and who stands in which."""
@@ -96,7 +96,7 @@ class Counted:
         different = math.prod(self.distinct[column] for column in columns)
         if self.base.people is not None or different > LARGEST_KEY:
             merged, _ = self.base.only(columns)
-            return merged.crowd_of(merged.in_people().sizes == 1)
+            return merged.number_of_people(merged.in_people().sizes == 1)
         keys = np.zeros(len(self.base), np.int64)
         for column in columns:
             keys = keys * self.distinct[column] + self.base.label_codes(column).astype(np.int64)

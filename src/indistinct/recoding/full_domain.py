@@ -87,9 +87,9 @@ class FullDomainRecoding(Recoding):
         """Return all suppressed rows as one group, with their sensitive values."""
         zero = np.zeros(len(self.groups), np.int64)
         tallies = {n: t.only(self.is_suppressed).merge(zero) for n, t in self.groups.tallies.items()}
-        crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
+        populations = {name: counts.everyone() for name, counts in self.frequencies.base.populations.items()}
         people = None if self.groups.people is None else self.groups.people.without(~self.is_suppressed).merge(zero)
-        return replace(Groups.of_sizes([self.suppressed_rows], tallies, crowds), people=people)
+        return replace(Groups.of_sizes([self.suppressed_rows], tallies, populations), people=people)
 
     def without_groups(self, is_left_out: BoolArray) -> FullDomainRecoding:
         """Return the same recoding with some more groups suppressed, which is no longer proven to be the best."""

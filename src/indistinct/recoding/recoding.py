@@ -330,8 +330,8 @@ class Recoding(ABC):
         left = pieces.groups == SUPPRESSED
         tuples, rows = pieces.tuples[left], pieces.rows[left]
         tallies = self.frequencies.tallies_of(tuples, rows, np.zeros(len(tuples), np.int64))
-        crowds = {name: crowd.everyone() for name, crowd in self.frequencies.base.crowds.items()}
-        everyone = Groups.of_sizes([self.suppressed_rows], tallies, crowds)
+        populations = {name: counts.everyone() for name, counts in self.frequencies.base.populations.items()}
+        everyone = Groups.of_sizes([self.suppressed_rows], tallies, populations)
         return replace(everyone, people=self.frequencies.people_of(tuples, np.zeros(len(tuples), np.int64)))
 
     def without_column(self, name: str) -> Recoding:

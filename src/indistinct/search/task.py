@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.counting import CountedCrowd, FrequencyList, Groups, IntArray, Node
+from indistinct.counting import FixedPopulationCounts, FrequencyList, Groups, IntArray, Node
 from indistinct.counting.membership import NOWHERE, People
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Person, Policy
@@ -229,7 +229,7 @@ class Task:
         """
         sizes = np.bincount(parts, rows, number).astype(np.int64)
         tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
-        groups = Groups.of_sizes(sizes, tallies, self.frequencies.crowds_of(tuples, parts, number))
+        groups = Groups.of_sizes(sizes, tallies, self.frequencies.populations_of(tuples, parts, number))
         there = np.where(rows > 0, parts, NOWHERE) if self.counts_people else parts
         groups = replace(groups, people=self.frequencies.people_of(tuples, there, self.people_totals)).in_people()
         verdict = sizes > 0
@@ -280,9 +280,12 @@ class Task:
                 f"lower k or release more rows together"
             )
         groups, _ = self.frequencies.roll_up(top)
-        crowds = {name: CountedCrowd(crowd.of(groups).sum(keepdims=True)) for name, crowd in groups.crowds.items()}
+        populations = {
+            name: FixedPopulationCounts(counts.of(groups).sum(keepdims=True))
+            for name, counts in groups.populations.items()
+        }
         people = self.frequencies.people_of(*self._all_rows()[::2])
-        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()), crowds)
+        everything = Groups.of_sizes([rows], self.frequencies.tallies_of(*self._all_rows()), populations)
         everything = replace(everything, people=people).in_people()
         for model in self.models:
             if not model.holds(everything).all() and (reason := model.objection(everything)) is not None:

@@ -56,13 +56,13 @@ class KMap(PrivacyModel):
         return isinstance(other, KMap) and self._content() == other._content()
 
     def __hash__(self) -> int:
-        return hash((self.k, self.crowd, self.on))
+        return hash((self.k, self.population_id, self.on))
 
     def _content(self) -> tuple[Any, ...]:
-        return self.k, self.crowd, self.on
+        return self.k, self.population_id, self.on
 
     @property
-    def crowd(self) -> str:
+    def population_id(self) -> str:
         """What the people of this population are called among those that groups are asked about."""
         path = self.path
         table = f"table {id(self.population)}" if path is None else str(path)
@@ -89,20 +89,20 @@ class KMap(PrivacyModel):
     def satisfied(self, groups: Groups) -> BoolArray:
         """Return which groups fit at least ``k`` people of the population.
 
-        >>> from indistinct.counting import CountedCrowd
+        >>> from indistinct.counting import FixedPopulationCounts
         >>> import numpy as np
         >>> model = KMap(2, "voters.csv")
-        >>> groups = Groups.of_sizes([1, 1], crowds={model.crowd: CountedCrowd(np.array([1, 5]))})
+        >>> groups = Groups.of_sizes([1, 1], populations={model.population_id: FixedPopulationCounts(np.array([1, 5]))})
         >>> model.satisfied(groups)
         array([False,  True])
         """
-        if self.crowd not in groups.crowds:
+        if self.population_id not in groups.populations:
             raise LookupError(f"{self.name} was asked about groups without the people of its population")
-        verdict: BoolArray = (groups.crowds[self.crowd].of(groups) >= self.k) | (groups.sizes == 0)
+        verdict: BoolArray = (groups.populations[self.population_id].of(groups) >= self.k) | (groups.sizes == 0)
         return verdict
 
     def objection(self, groups: Groups) -> str | None:
-        people = int(groups.crowds[self.crowd].of(groups).sum())
+        people = int(groups.populations[self.population_id].of(groups).sum())
         return (
             f"only {people:,} people of the population fit the table even at the top of every hierarchy, fewer than "
             f"k = {self.k}; lower k, or give a population that covers the people of the table"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from indistinct.counting import CountedCrowd, Groups, IntArray, Tally
+from indistinct.counting import FixedPopulationCounts, Groups, IntArray, Tally
 from indistinct.engine import Rows
 from indistinct.linkage.population import people_that_fit
 from indistinct.policy import Person, Policy, sensitive_columns
@@ -102,7 +102,7 @@ def _safe_groups(
         codes[:, group_of] = tuples.codes[list(positions)]
         names = [policy.quasi[position] for position in positions]
         people = people_that_fit(tuples.labels, names, codes, sizes, policy, model)
-        return model.holds(Groups.of_sizes(sizes, crowds={model.crowd: CountedCrowd(people)}))
+        return model.holds(Groups.of_sizes(sizes, populations={model.population_id: FixedPopulationCounts(people)}))
     if policy.person_columns:
         return model.holds(groups_in_people(tuples, group_of, left > 0, policy, model))
     tallies = {}

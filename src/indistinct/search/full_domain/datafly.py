@@ -132,7 +132,7 @@ class Datafly(ClimbsLevels):
         groups, outliers = recoding.groups, recoding.is_suppressed
         if not self.complementary or not outliers.any() or outliers.all():
             return recoding
-        if groups.crowd_of(outliers) >= task.largest_k():
+        if groups.number_of_people(outliers) >= task.largest_k():
             return recoding
         safe = np.flatnonzero(~outliers)
         smallest = safe[np.lexsort((*groups.keys[safe].T, groups.sizes[safe]))[0]]
