@@ -24,7 +24,7 @@ from indistinct.errors import TableError
 
 def read(path: Path, **options: str) -> dict[str, list[str | None]]:
     with open_table(path, **options) as rows:
-        table: Any = rows.give_back()
+        table: Any = rows.to_native()
         return table.to_pydict()
 
 
@@ -235,7 +235,7 @@ def test_any_text_survives_being_written_and_read(
         released = encoded.recode(Plan(tuple(names), maps, values))
         path = released.write(folder)
         with open_table(path, **released.format()) as again:
-            found = again.give_back()
+            found = again.to_native()
             columns = [[cell or None for cell in found[name].to_pylist()] for name in names]
             assert sorted(zip(*columns, strict=True), key=repr) == sorted(expected, key=repr)
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers.profiles import examples, in_turn
 from indistinct.engine import open_table
-from indistinct.engine.duckdb import distinct_lines as folding
+from indistinct.engine.duckdb import distinct_lines
 from indistinct.engine.duckdb.distinct_lines import StoredRows
 from indistinct.engine.duckdb.source import make_encoding, with_codes
 from indistinct.errors import TableError
@@ -28,8 +28,8 @@ ROWS = st.lists(st.lists(st.tuples(CELLS, st.sampled_from(["f", "m"]), CELLS), m
 
 
 @pytest.fixture(autouse=True)
-def fold_small_tables(monkeypatch):
-    monkeypatch.setattr(folding, "SAMPLED_ROWS", 8)
+def repeat_in_small_tables(monkeypatch):
+    monkeypatch.setattr(distinct_lines, "SAMPLED_ROWS", 8)
 
 
 def text_of(rows, line_end="\n", delimiter=",", quoting: Any = csv.QUOTE_MINIMAL):
@@ -58,7 +58,7 @@ def source_of(rows: Any) -> Any:
 @examples(40, opens_tables=True)
 def test_a_file_whose_lines_repeat_is_counted_like_any_other(tmp_path_factory, kinds, line_end, delimiter, quoting):
     rows = repeated(kinds)
-    path = tmp_path_factory.mktemp("folded") / "table.csv"
+    path = tmp_path_factory.mktemp("repeated") / "table.csv"
     path.write_text(text_of(rows, line_end, delimiter, quoting), encoding="utf-8", newline="")
     try:
         table = open_table(path, delimiter=delimiter)
@@ -107,8 +107,8 @@ def test_lines_are_divided_at_delimiters_if_none_or_all_cells_are_quoted(tmp_pat
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + 9 * f"{line}\n", encoding="utf-8")
     with open_table(path, delimiter=",") as table:
-        folded = source_of(table).folded_rows()
-        assert folded.relation.startswith("cells") is is_divided
+        distinct = source_of(table).distinct_rows()
+        assert distinct.relation.startswith("cells") is is_divided
         if cells is None:
             with pytest.raises(TableError):
                 table.encode(["a", "b"])
@@ -129,11 +129,11 @@ def test_lines_are_divided_at_delimiters_if_none_or_all_cells_are_quoted(tmp_pat
         ('"a\nb",c\n' + 9 * "x,y\n", "a name with a line break"),
     ],
 )
-def test_what_is_not_folded(tmp_path, text, why):
+def test_what_is_read_row_by_row(tmp_path, text, why):
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8", newline="")
     with open_table(path) as table:
-        assert source_of(table).folded_rows() is None, why
+        assert source_of(table).distinct_rows() is None, why
         assert table.encode(table.columns()[:1]).rows == table.count()
 
 
@@ -162,7 +162,7 @@ def test_a_release_whose_rows_repeat_is_written_line_by_line(tmp_path, algorithm
 
         pq.write_table(pa.table(dict(zip(NAMES, map(list, zip(*rows, strict=True)), strict=True))), path)
     with ix.anonymize(path, POLICY, algorithm=algorithm) as release:
-        assert isinstance(source_of(release.parts["table"]).fold, StoredRows)
+        assert isinstance(source_of(release.parts["table"]).repeats, StoredRows)
         table = release.table.to_pylist()
         release.write(tmp_path / "release")
     if path.suffix == ".csv":
@@ -174,6 +174,16 @@ def test_a_release_whose_rows_repeat_is_written_line_by_line(tmp_path, algorithm
     assert Counter(row["o,ther"] for row in table) <= Counter(row[2] or None for row in rows)
     assert len(table) == len(rows) - release.suppressed
     assert ix.verify(tmp_path / "release", POLICY, original=path).passed
+
+
+@pytest.mark.parametrize("name", ["folded", "n", "N", "line", "r0"])
+def test_a_column_may_have_any_name_where_rows_repeat(tmp_path, name):
+    path = tmp_path / "table.csv"
+    path.write_text(f"age,{name}\n" + "20,3\n21,3\n" * 20, encoding="utf-8")
+    policy = ix.Policy({"age": ix.quasi(ix.suppress()), name: ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
+    with ix.anonymize(path, policy) as release:
+        assert isinstance(source_of(release.parts["table"]).repeats, StoredRows)
+        assert release.parts["table"].sizes_by(["age", name]).tolist() == [20, 20]
 
 
 @pytest.mark.slow
@@ -194,7 +204,7 @@ def test_the_order_of_repeated_rows_is_random_and_follows_from_a_seed(tmp_path):
     assert order(path, seed=7) == order(frame, seed=7), "law 5: whatever the kind of table"
 
 
-def test_cells_that_only_compare_equal_are_not_folded():
+def test_cells_that_only_compare_equal_are_not_taken_for_one():
     table = pa.table({"n": ["a"] * 20, "sex": ["f"] * 20, "o,ther": np.array([0.0, -0.0] * 10)})
     with ix.anonymize(table, POLICY) as release:
         assert Counter(str(cell) for cell in release.table["o,ther"].to_pylist()) == {"0.0": 10, "-0.0": 10}
@@ -210,8 +220,8 @@ def test_lines_are_the_whole_file_whatever_its_line_ends(tmp_path, line_end, end
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8", newline="")
     with open_table(path) as table:
-        folded = source_of(table).folded_rows()
-        assert folded is not None
-        found = source_of(table).session.fetch(f"SELECT a, b, {folded.weight} FROM {folded.relation} ORDER BY a")
+        distinct = source_of(table).distinct_rows()
+        assert distinct is not None
+        found = source_of(table).session.fetch(f"SELECT a, b, {distinct.weight} FROM {distinct.relation} ORDER BY a")
         assert found == [("x", "y", 5), ("é", "y", 5)]
         assert table.count() == 10

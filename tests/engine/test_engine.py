@@ -213,7 +213,7 @@ def test_every_kind_counts_tuples_like_a_counter(opened: Rows) -> None:
 
 
 def test_every_kind_gives_back_what_came_in(opened: Rows) -> None:
-    assert Counter(tuple(map(normal, row)) for row in cells(opened.give_back())) == Counter(TEXTS)
+    assert Counter(tuple(map(normal, row)) for row in cells(opened.to_native())) == Counter(TEXTS)
 
 
 def test_every_kind_is_recoded_alike(opened: Rows) -> None:
@@ -223,14 +223,14 @@ def test_every_kind_is_recoded_alike(opened: Rows) -> None:
         assert released.kind == opened.kind
         assert released.columns() == NAMES[1:]
         expected = Counter((row[1], "021**", row[3], row[4]) for row in TEXTS)
-        table = released.give_back()
+        table = released.to_native()
         assert Counter(tuple(map(normal, row)) for row in cells(table)) == expected
     kinds = {
         "pandas": pd.DataFrame,
         "polars": pl.DataFrame,
         "polars-lazy": pl.LazyFrame,
         "duckdb": duckdb.DuckDBPyRelation,
-        "spark": type(opened.give_back()),
+        "spark": type(opened.to_native()),
     }
     assert isinstance(table, kinds.get(opened.kind, pa.Table))
 
@@ -248,7 +248,7 @@ def test_every_kind_blanks_suppressed_groups(opened: Rows) -> None:
     encoded = opened.encode(["age", NAMES[2]])
     values = encoded.values
     with encoded.recode(plan_for(opened, values, suppressed={"age": np.array([1])}, blank=True)) as released:
-        table = [tuple(map(normal, row)) for row in cells(released.give_back())]
+        table = [tuple(map(normal, row)) for row in cells(released.to_native())]
     expected = Counter((row[1], "021**", *row[3:]) if row[1] != "41" else (None, None, *row[3:]) for row in TEXTS)
     assert Counter(table) == expected
 
@@ -333,7 +333,7 @@ def test_a_table_without_rows_goes_through_every_verb(tmp_path: Path) -> None:
         with encoded.recode(plan) as released:
             assert released.count() == 0
             assert released.difference(rows, ["a", "b"]) == 0
-            assert released.give_back().schema.field("a").type == pa.int64()  # type: ignore[attr-defined]
+            assert released.to_native().schema.field("a").type == pa.int64()  # type: ignore[attr-defined]
             released.write(tmp_path)
 
 
@@ -344,7 +344,7 @@ def test_no_columns_count_as_one_group() -> None:
         assert encoded.rows == 3
         assert encoded.count_by([]).counts.tolist() == [3]
         with encoded.recode(Plan(("name",), {}, {})) as released:
-            assert sorted(released.give_back()["name"].to_pylist()) == ["Ann", "Bob", "Fay"]
+            assert sorted(released.to_native()["name"].to_pylist()) == ["Ann", "Bob", "Fay"]
 
 
 @pytest.mark.slow
@@ -379,7 +379,7 @@ def test_kept_columns_of_pandas_keep_their_types(size: str, request: pytest.Fixt
         for plan in (Plan(names, identity, values, frozenset(names)), Plan(names, {}, {})):
             encoded = rows.encode(tuple(plan.maps))
             with encoded.recode(plan) as released:
-                back: Any = released.give_back()
+                back: Any = released.to_native()
             expected = frame.assign(text=["p", "q", None]).astype({"text": "str"})
             expected["category"] = expected["category"].cat.remove_unused_categories()
             back = back.sort_values("number", ignore_index=True)
@@ -398,7 +398,7 @@ def test_blanked_pandas_integers_become_nullable(size: str, request: pytest.Fixt
         with encoded.recode(
             Plan(("number", "flag"), maps, values, frozenset(maps), {"number": np.array([0])}, True)
         ) as out:
-            back: Any = out.give_back()
+            back: Any = out.to_native()
     assert back.dtypes.astype(str).tolist() == ["Int64", "boolean"]
     assert sorted(back["number"].dropna()) == [2]
 
@@ -416,7 +416,7 @@ def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_catego
     table = pa.table({"d": pa.array(["u", "v"]).dictionary_encode(), "m": pa.array([Decimal("1.50"), None])})
     with open_table(frame) as rows:
         encoded = rows.encode([], [("number", "==", 1)])
-        back: Any = encoded.recode(Plan(tuple(frame.columns), {}, {})).give_back()
+        back: Any = encoded.recode(Plan(tuple(frame.columns), {}, {})).to_native()
         assert back.schema["enum"] == pl.Enum(["a"])
         assert back.schema["category"] == pl.Categorical
         assert back.schema["number"] == pl.Int16
@@ -428,7 +428,7 @@ def test_kept_columns_of_polars_and_arrow_keep_their_types_without_unused_catego
         plan = Plan(
             ("d", "m"), {name: np.arange(2) for name in values}, values, frozenset(values), {"d": np.array([1])}
         )
-        back = encoded.recode(plan).give_back()
+        back = encoded.recode(plan).to_native()
         assert back.schema.types == table.schema.types
         assert back["d"].combine_chunks().dictionary.to_pylist() == ["u"]
 
@@ -445,7 +445,7 @@ def test_no_number_in_a_parquet_file_is_missing(tmp_path: Path, kind: pa.DataTyp
         assert rows.sizes_by(["a"]).sum() == 5
         assert len(rows.sizes_by(["a"])) == 3
         with rows.encode([]).recode(Plan(("a", "b"), {}, {})) as released:
-            back: Any = released.give_back()
+            back: Any = released.to_native()
     assert back["a"].null_count == 3
 
 
@@ -457,7 +457,7 @@ def test_spans_of_time_come_back(unit: str) -> None:
     frames = (table, table.to_pandas(), pl.DataFrame(table), pl.DataFrame(table).lazy())
     for frame in frames:
         with open_table(frame) as rows, rows.encode([]).recode(Plan(("a", "b"), {}, {})) as released:
-            back: Any = released.give_back()
+            back: Any = released.to_native()
         given, got = (one.collect() if isinstance(one, pl.LazyFrame) else one for one in (frame, back))
         if isinstance(given, pd.DataFrame):
             pd.testing.assert_frame_equal(got.sort_values("b", ignore_index=True), given)
@@ -569,8 +569,8 @@ def test_the_released_order_is_random_and_stays() -> None:
         values = encoded.values
         plan = Plan(("n", "group"), {"group": np.arange(2)}, values, frozenset({"group"}))
         first, second = (encoded.recode(plan) for _ in range(2))
-        orders = [table.give_back()["n"].to_numpy() for table in (first, second)]
-        assert first.give_back()["n"].to_numpy().tolist() == orders[0].tolist()
+        orders = [table.to_native()["n"].to_numpy() for table in (first, second)]
+        assert first.to_native()["n"].to_numpy().tolist() == orders[0].tolist()
     assert orders[0].tolist() != orders[1].tolist()
     for order in orders:
         assert sorted(order) == numbers.tolist()
@@ -642,7 +642,7 @@ def test_nothing_is_printed_when_a_program_forgets_to_close() -> None:
         "rows = open_table(duckdb.from_arrow(pa.table({'a': ['x', 'y']})))\n"
         "encoded = rows.encode(['a'])\n"
         "released = encoded.recode(Plan(('a',), {'a': np.zeros(2, dtype=np.int64)}, {'a': ('*',)}))\n"
-        "print(rows.source.session.folder, released.give_back().fetchall())\n"
+        "print(rows.source.session.folder, released.to_native().fetchall())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""

@@ -157,7 +157,7 @@ def test_keys_that_a_line_lacks_are_missing_cells(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"a": 1}\n\n{"b": "x", "a": 2.5}\n{"b": true}\n', "utf-8")
     with open_table(path) as rows:
-        given: Any = rows.give_back()
+        given: Any = rows.to_native()
         assert given.to_pylist() == [
             {"a": 1.0, "b": None},
             {"a": 2.5, "b": "x"},

@@ -137,7 +137,7 @@ def test_adding_a_format_is_one_file_and_one_line(fixed_width: FileFormat, tmp_p
     policy = ix.parse_policy(POLICY)
     with open_table(table) as rows:
         assert (rows.kind, rows.columns(), rows.count()) == ("fixed-width", ("zip", "illness"), 4)
-        assert pa.table(rows.give_back()).to_pylist() == PEOPLE
+        assert pa.table(rows.to_native()).to_pylist() == PEOPLE
 
     with ix.anonymize(table, policy) as release:
         release.write(tmp_path / "release")
@@ -178,7 +178,7 @@ def test_a_format_of_its_own_fails_as_the_others_do(fixed_width: FileFormat, tmp
     broken = tmp_path / "broken.fwf"
     broken.write_bytes(b"zip\n\xff SECRET\n")
     with pytest.raises(TableError, match=r"broken\.fwf") as caught, open_table(broken) as rows:
-        rows.give_back()
+        rows.to_native()
     assert "SECRET" not in str(caught.value)
     with (
         open_table(write_people(tmp_path / "people.fwf")) as rows,

@@ -425,7 +425,7 @@ def test_rows_keep_their_place_when_spark_computes_them_again(spark: Any) -> Non
         orders = []
         for made in (plan, plan, local):
             released = encoded.recode(made)
-            frame: Any = released.give_back()
+            frame: Any = released.to_native()
             before = rows_in_order(frame)
             released.close()  # lets go of what was stored: the next action computes it again
             assert rows_in_order(frame) == before
@@ -450,10 +450,10 @@ def test_both_tables_of_a_release_put_a_row_into_the_same_class(spark: Any) -> N
     with open_table(restless(spark, wide)) as table:
         encoded = table.encode(["age", "illness"])
         divided = encoded.divide(plan)
-        quasi, sensitive = (rows_in_order(divided[name].give_back()) for name in ("quasi", "sensitive"))
+        quasi, sensitive = (rows_in_order(divided[name].to_native()) for name in ("quasi", "sensitive"))
         for part in divided.values():
             part.close()
-        assert rows_in_order(divided["quasi"].give_back()) == quasi
+        assert rows_in_order(divided["quasi"].to_native()) == quasi
     assert sorted(Counter(name for name, *_ in quasi).values()) == [4, 16]
     assert Counter(name for name, *_ in quasi) == Counter(name for name, _ in sensitive)
     assert {name for name, *_ in quasi} == {1, 2}

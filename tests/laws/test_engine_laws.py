@@ -85,7 +85,7 @@ def test_conditions_hold_as_in_python(rows: list[tuple[str, ...]], operator: str
         expected = [row for row in rows if holds(row[0], operator, value)]
         assert encoded.count_by([]).counts.sum() == len(expected)
         with encoded.recode(Plan(("z",), {"y": np.zeros(len(encoded.values["y"]), int)}, {"y": ("*",)})) as released:
-            assert Counter(released.give_back()["z"].to_pylist()) == Counter(row[2] or None for row in expected)
+            assert Counter(released.to_native()["z"].to_pylist()) == Counter(row[2] or None for row in expected)
 
 
 TYPED = pa.table(

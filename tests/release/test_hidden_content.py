@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.engine.formats import plain_writing
-from indistinct.engine.formats.parquet_contents import parquet_stowaways
+from indistinct.engine.formats.parquet_contents import hidden_in_parquet
 from indistinct.release.manifest import file_digest
 
 pandas = pytest.importorskip("pandas")
@@ -311,7 +311,7 @@ def test_a_writer_of_parquet_that_is_no_text_is_told_as_such(tmp_path: Path) -> 
     content = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(content.replace(b"DuckDB version", b"DuckDB \xf1ersion"))
     with pytest.raises(ix.TableError, match="is not a Parquet file"):
-        parquet_stowaways(tmp_path / "t.parquet")
+        hidden_in_parquet(tmp_path / "t.parquet")
 
 
 @given(st.text('"\n,a').map(str.encode), st.integers(1, 9))

@@ -172,7 +172,7 @@ def test_a_database_with_another_table_or_view_is_refused(tmp_path: Path, what: 
     state_anew(folder)
     with pytest.raises(ix.TableError, match="say which table"):
         ix.verify(folder, POLICY)
-    found = load_format("database").stowaways(folder / "table.duckdb", Reading())
+    found = load_format("database").hidden_content(folder / "table.duckdb", Reading())
     assert found[0] == {"VIEW": "views", "TABLE": "further tables"}[what]
     assert set(found[1:]) <= {"room that no row uses, in which removed rows can lie"}
 

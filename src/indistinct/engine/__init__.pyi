@@ -1,6 +1,6 @@
-from indistinct.engine.duckdb.people import ABSENT as ABSENT
-from indistinct.engine.duckdb.people import Histories as Histories
-from indistinct.engine.duckdb.people_rows import RowHistories as RowHistories
+from indistinct.engine.duckdb.histories import ABSENT as ABSENT
+from indistinct.engine.duckdb.histories import Histories as Histories
+from indistinct.engine.duckdb.histories import RowHistories as RowHistories
 from indistinct.engine.opening import open_table as open_table
 from indistinct.engine.opening import use_table as use_table
 from indistinct.engine.plans import HISTORY as HISTORY
@@ -18,6 +18,6 @@ from indistinct.engine.plans import Plan as Plan
 from indistinct.engine.plans import Recognition as Recognition
 from indistinct.engine.plans import Shifts as Shifts
 from indistinct.engine.plans import ValueCounts as ValueCounts
-from indistinct.engine.plans import added_up as added_up
+from indistinct.engine.plans import sum_by_tuple as sum_by_tuple
 from indistinct.engine.rows import Encoded as Encoded
 from indistinct.engine.rows import Rows as Rows

@@ -222,10 +222,10 @@ class Recognition:
     names_rows: bool = False
 
 
-def added_up(codes: Sequence[Codes], counts: NDArray[np.int64]) -> Counts:
+def sum_by_tuple(codes: Sequence[Codes], counts: NDArray[np.int64]) -> Counts:
     """Return each distinct tuple of codes once, with its counts added up.
 
-    >>> added_up([np.array([1, 0, 1], np.uint32)], np.array([2, 3, 4])).counts
+    >>> sum_by_tuple([np.array([1, 0, 1], np.uint32)], np.array([2, 3, 4])).counts
     array([3, 6])
     """
     if not codes:

@@ -25,7 +25,7 @@ from indistinct.engine.plans import (
     Plan,
     Recognition,
     ValueCounts,
-    added_up,
+    sum_by_tuple,
 )
 from indistinct.errors import TableError
 
@@ -113,7 +113,7 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def give_back(self) -> object:
+    def to_native(self) -> object:
         """Return the rows as the kind of table that came in; for files, as a ``pyarrow.Table``."""
 
     @abstractmethod
@@ -280,7 +280,7 @@ class Encoded(ABC):
             np.asarray(merged[column])[codes] if column in merged else codes
             for column, codes in zip(columns, found.codes, strict=True)
         ]
-        return added_up([np.asarray(code).astype(np.uint32) for code in codes], found.counts)
+        return sum_by_tuple([np.asarray(code).astype(np.uint32) for code in codes], found.counts)
 
     def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, NDArray[np.int64]]]) -> list[int]:
         """Return about how many distinct tuples ``count_merged`` would give, for each way of merging codes."""

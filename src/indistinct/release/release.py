@@ -105,7 +105,7 @@ class Release:
         """The released tables by name: one, or ``quasi`` and ``sensitive`` of a release that keeps them apart."""
         for name, rows in self._parts.items():
             if name not in self._tables:
-                self._tables[name] = rows.give_back()
+                self._tables[name] = rows.to_native()
         return self._tables
 
     @property

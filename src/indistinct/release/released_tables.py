@@ -270,7 +270,7 @@ def _strange_writing(path: Path, reading: Reading) -> list[str]:
     """Say what a table of a release holds beside its rows."""
     form = load_format("parquet") if path.is_dir() else format_of(path)
     found = strange_parts(path) if path.is_dir() else []
-    return found + [f"{path.name} holds {what}" for what in form.stowaways(path, reading)]
+    return found + [f"{path.name} holds {what}" for what in form.hidden_content(path, reading)]
 
 
 def _is_signature(path: Path) -> bool:

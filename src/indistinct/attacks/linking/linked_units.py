@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.engine import Counts, added_up
+from indistinct.engine import Counts, sum_by_tuple
 from indistinct.errors import PolicyError
 from indistinct.linkage.fitting_people import NOBODY, Candidates, count_candidates, members_of
 
@@ -51,7 +51,7 @@ class Units:
         ([[0, 1]], array([2]))
         """
         labels, pseudonyms = found.codes[:-1], np.asarray(found.codes[-1], np.int64)
-        groups = added_up(labels, found.counts)
+        groups = sum_by_tuple(labels, found.counts)
         both = np.concatenate([np.stack(groups.codes), np.stack(labels)], axis=1)
         _, number = np.unique(both, axis=1, return_inverse=True)
         place = np.zeros(int(number.max(initial=-1)) + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Folding: rows that are alike are had once, with their number, where there are far fewer of them than rows.
+"""Distinct lines: rows that are alike are read once, with their number, where there are far fewer of them than rows.
 
 To group, label and write a row for each of its repetitions takes most of the time of a large table.
 """
@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 from indistinct.engine.duckdb.session import Session, literal, quote
 
 SAMPLED_ROWS = 1 << 17
-"""So many rows tell whether rows repeat; a table with fewer is not folded."""
+"""The number of rows that show whether rows repeat; a table with fewer is not distinct."""
 NO_CELL = "\x01"
-"""Stands between cells where a line is one; a file that holds it is not folded."""
+"""Stands between cells where a line is one; a file that holds it is not distinct."""
 WHOLE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 SAFE_TYPES = (
     "VARCHAR",
@@ -29,7 +29,7 @@ SAFE_TYPES = (
 """How names of types begin whose equal cells are one cell; 0.0 equals -0.0, and a month 30 days."""
 
 
-class Folded(NamedTuple):
+class DistinctRows(NamedTuple):
     """What has rows, as SQL that can stand after FROM, and the column with the number of those that are alike."""
 
     relation: str
@@ -37,15 +37,15 @@ class Folded(NamedTuple):
     """None where every row is there."""
 
 
-class Fold(Protocol):
-    """How the rows of a relation are folded."""
+class Repeats(Protocol):
+    """How the rows of a relation are distinct."""
 
     @property
     def relation(self) -> str:
         """The relation that it is about."""
 
-    def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
-        """Return the folded rows with at least these columns, or with all; None where nothing is gained."""
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
+        """Return the distinct rows with at least these columns, or with all; None where nothing is gained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class StoredRows:
             return self.stored
         return f"{self.stored} JOIN {self.apart} USING ({self.line}) ORDER BY {self.stored}.rowid"
 
-    def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
         """Return the rows by some columns; they are counted anew by their cells."""
         if not columns:
             return None
@@ -80,9 +80,9 @@ class StoredRows:
         if self.apart is not None:
             lines = f"SELECT {self.line}, count(*) AS number FROM {self.stored} GROUP BY {self.line}"
             rows, number = f"({lines}) JOIN {self.apart} USING ({self.line})", "sum(number)::BIGINT"
-        return Folded(
-            f"(SELECT {cells}, folded FROM (SELECT {raw}, {number} AS folded FROM {rows} GROUP BY {raw}))", "folded"
-        )
+        weight = _free_name(self.shown)
+        counted = f"SELECT {raw}, {number} AS n FROM {rows} GROUP BY {raw}"
+        return DistinctRows(f"(SELECT {cells}, n AS {quote(weight)} FROM ({counted}))", weight)
 
     def kinds(self) -> str:
         """Return the SQL of each kind of row once, in the order of its number."""
@@ -118,16 +118,14 @@ class TextLayout(Protocol):
         """Return the SQL that reads lines of this file from another one, where a number stands before each."""
 
 
-def fold_lines(session: Session, layout: TextLayout) -> Folded | None:
+def read_distinct_lines(session: Session, layout: TextLayout) -> DistinctRows | None:
     """Return the rows of a text file by its lines; None where lines are not rows, or do not repeat.
 
     Lines are grouped as they are. What is left is divided at the delimiters, if in each line no cell is quoted or all
     are. Else it goes to a file in the private folder, each line with its number before it, which is parsed like the
     file itself.
     """
-    lines, weight = layout.scan_lines(NO_CELL), "n"
-    while weight in layout.names:
-        weight += "_"
+    lines, weight = layout.scan_lines(NO_CELL), _free_name(layout.names)
     if not rows_repeat(session, lines, ["line"]):
         return None
     table = session.fresh("lines")
@@ -137,9 +135,21 @@ def fold_lines(session: Session, layout: TextLayout) -> Folded | None:
         if odd or not _are_whole(session, table, layout):  # a cell holds a line break only where there is an odd line
             return None
         divided = None if mixed else _divide(session, table, layout, weight)
-        return Folded(divided or _copy_numbered(session, table, layout, weight), weight)
+        return DistinctRows(divided or _copy_numbered(session, table, layout, weight), weight)
     finally:
         session.drop(table)
+
+
+def _free_name(names: Iterable[str]) -> str:
+    """Return a name for the number of equal rows that no column has, in any case of its letters.
+
+    >>> _free_name(["sex", "N"])
+    'n_'
+    """
+    taken, name = {name.lower() for name in names}, "n"
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _count_quoted(session: Session, table: str, columns: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
-from indistinct.engine.duckdb import distinct_lines as folding
+from indistinct.engine.duckdb import distinct_lines
 from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session, quote
 from indistinct.engine.duckdb.source import Encoding, code_type, make_encoding, with_codes
@@ -138,7 +138,7 @@ class DuckEncoded(Encoded):
             for position, column in enumerate(plan.columns)
         }
         typed = plan.kept | frozenset(plan.copied)
-        if self._made.rows < folding.SAMPLED_ROWS:
+        if self._made.rows < distinct_lines.SAMPLED_ROWS:
             cells = [f"{sql} AS {quote(column)}" for column, sql in shown.items()]
             return self._table.derive(cells, stored.table, typed)
         return self._table.derive_released(shown, typed, stored)

@@ -7,10 +7,17 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from indistinct.engine.duckdb.origin import Origin, Typed, in_own_types, restore_arrow
+from indistinct.engine.duckdb.origin import (
+    Origin,
+    Typed,
+    as_duckdb_reads_it,
+    in_own_types,
+    numbers_as_spans,
+    restore_arrow,
+    with_durations,
+)
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session, literal
-from indistinct.engine.duckdb.spans import as_duckdb_reads_it, numbers_as_spans, with_durations
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.arrays import NOWHERE, integers, pieces, text_column
-from indistinct.engine.duckdb import distinct_lines as folding
+from indistinct.engine.duckdb import distinct_lines
+from indistinct.engine.duckdb.changed_cells import shifted_sql
 from indistinct.engine.duckdb.distinct_lines import SAFE_TYPES, rows_repeat
-from indistinct.engine.duckdb.moving_dates import shifted_sql
 from indistinct.engine.duckdb.source import DuckSource, Encoding, code_type, count_known_codes, store_coded_rows
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
 from indistinct.randomness import Draws
@@ -57,7 +57,7 @@ def recoded_by_column(source: DuckSource, encoding: Encoding, plan: Plan) -> Sto
     shown = {column: _labels_of_column(source, encoding, column, plan, labels) for column in encoding.columns}
     unordered = _labelled_by_column(source, encoding, coded, shown, plan)
     source.session.drop(*(table for table in (labels, coded) if table not in (None, encoding.coded)))
-    unordered = _numbered_lines(source, unordered, plan.draws, is_folded=encoding.weight is not None)
+    unordered = _numbered_lines(source, unordered, plan.draws, is_distinct=encoding.weight is not None)
     return _shuffled_rows(source, unordered, plan.draws)
 
 
@@ -69,7 +69,7 @@ def recoded_locally(source: DuckSource, encoding: Encoding, plan: LocalPlan) -> 
         source.session.drop(coded)
     unordered = _labelled_by_group(source, encoding, placed, plan)
     source.session.drop(placed)
-    return _shuffled_rows(source, _numbered_lines(source, unordered, plan.draws, is_folded=False), plan.draws)
+    return _shuffled_rows(source, _numbered_lines(source, unordered, plan.draws, is_distinct=False), plan.draws)
 
 
 def divided_tables(source: DuckSource, encoding: Encoding, plan: ClassPlan) -> dict[str, str]:
@@ -149,8 +149,8 @@ def _placed_rows(source: DuckSource, encoding: Encoding, coded: str, plan: Local
     undivided, shared = pieces(plan, encoding.columns)
     same = " AND ".join(f"rows.c{position} = p.c{position}" for position in range(len(encoding.columns)))
     others = "".join(f"rows.o{position}, " for position in range(len(plan.copied)))
-    unfolded = coded if encoding.weight is None else f"(SELECT *, unnest(range(n)) FROM {coded})"
-    joined = f"FROM {unfolded} AS rows JOIN {{}} AS p ON {same or 'true'}"
+    every = coded if encoding.weight is None else f"(SELECT *, unnest(range(n)) FROM {coded})"
+    joined = f"FROM {every} AS rows JOIN {{}} AS p ON {same or 'true'}"
     with session.registered_table(undivided) as whole:
         rows = session.store(placed, f"SELECT {others}p.goal {joined.format(whole)}")
     if len(shared):
@@ -281,20 +281,20 @@ def _days_of_people(shifts: Shifts) -> pa.Table:
     return pa.table({**codes, "days": integers(np.asarray(shifts.days, np.int64))})
 
 
-def _numbered_lines(source: DuckSource, unordered: Stored, draws: Draws, *, is_folded: bool) -> Stored:
-    """Return rows that are alike a number, in a column ``LINE``, if they repeat; folded rows are unfolded.
+def _numbered_lines(source: DuckSource, unordered: Stored, draws: Draws, *, is_distinct: bool) -> Stored:
+    """Return rows that are alike a number, in a column ``LINE``, if they repeat; distinct ones are repeated.
 
     Of text, which is written line by line, only the numbers are shuffled: the cells of each stand in another table.
     """
     session = source.session
-    if not is_folded and unordered.rows < folding.SAMPLED_ROWS:
+    if not is_distinct and unordered.rows < distinct_lines.SAMPLED_ROWS:
         return unordered
     types = dict(session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {unordered.table})"))
     cells = [name for name in types if name != "n"]
     is_safe = all(kind.startswith(SAFE_TYPES) for kind in types.values())
-    if not is_folded and not (is_safe and rows_repeat(session, unordered.table, cells)):
+    if not is_distinct and not (is_safe and rows_repeat(session, unordered.table, cells)):
         return unordered
-    names, number = ", ".join(cells), "sum(n)::BIGINT" if is_folded else "count(*)"
+    names, number = ", ".join(cells), "sum(n)::BIGINT" if is_distinct else "count(*)"
     kinds, lines = session.fresh("kinds"), session.fresh("lines")
     order = f"ORDER BY {_as_texts(cells)}" if draws.repeats else ""  # so that lines are in the order of their cells
     different = session.store(
@@ -302,7 +302,7 @@ def _numbered_lines(source: DuckSource, unordered: Stored, draws: Draws, *, is_f
         f"SELECT *, row_number() OVER ({order}) - 1 AS {LINE} "
         f"FROM (SELECT {names}, {number} AS n FROM {unordered.table} GROUP BY {names})",
     )
-    are_apart = source.fold is not None
+    are_apart = source.repeats is not None
     shown = LINE if are_apart else f"{names}, {LINE}"
     rows = session.store(
         lines,

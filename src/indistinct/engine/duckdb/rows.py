@@ -11,12 +11,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column, without_rests
-from indistinct.engine.duckdb.changed_numbers import Change, changed_numbers, number_sql
+from indistinct.engine.duckdb.changed_cells import Change, changed_numbers, moment_sql, number_sql
 from indistinct.engine.duckdb.distinct_lines import StoredRows
 from indistinct.engine.duckdb.encoded import DuckEncoded
-from indistinct.engine.duckdb.moving_dates import moment_sql
+from indistinct.engine.duckdb.histories import (
+    members_sql,
+    profile_sql,
+    pseudonym_sql,
+    recognise_sql,
+    refuse_unusable_keys,
+)
 from indistinct.engine.duckdb.origin import Origin
-from indistinct.engine.duckdb.people import members_sql, profile_sql, pseudonym_sql, refuse_unusable_keys, told_sql
 from indistinct.engine.duckdb.recoding import LINE, Stored
 from indistinct.engine.duckdb.session import NO_MEMORY, Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource, eligible
@@ -40,7 +45,7 @@ class DuckRows(Rows):
         max_tuples: int | None = None,
     ) -> None:
         super().__init__(session.name, origin.kind, max_tuples)
-        self.source = DuckSource(session, relation, origin.fold)
+        self.source = DuckSource(session, relation, origin.repeats)
         self._origin = origin
         self._typed = frozenset(self.source.types) if typed is None else typed
         self._stored = stored
@@ -83,11 +88,11 @@ class DuckRows(Rows):
         """Return the cells r0, r1, … of stored rows, as they are shown, as rows of the same kind, which own them."""
         session = self.source.session
         view = session.fresh("source")
-        fold = StoredRows(view, session, stored.table, shown, LINE if stored.has_lines else None, stored.kinds)
+        repeats = StoredRows(view, session, stored.table, shown, LINE if stored.has_lines else None, stored.kinds)
         cells = ", ".join(f"{sql} AS {quote(column)}" for column, sql in shown.items())
-        session.execute(f"CREATE VIEW {view} AS SELECT {cells} FROM {fold.rows}")
+        session.execute(f"CREATE VIEW {view} AS SELECT {cells} FROM {repeats.rows}")
         tables = (stored.table, *([] if stored.kinds is None else [stored.kinds]))
-        return DuckRows(session, view, replace(self._origin, fold=fold), typed & self._typed, tables, (view,))
+        return DuckRows(session, view, replace(self._origin, repeats=repeats), typed & self._typed, tables, (view,))
 
     def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> DuckRows:
         session, source = self.source.session, self.source
@@ -135,9 +140,9 @@ class DuckRows(Rows):
         )
         return DuckRows(self.source.session, view, self._origin, self._typed, views=(view,), max_tuples=self.max_tuples)
 
-    def give_back(self) -> object:
+    def to_native(self) -> object:
         table = self.source.session.arrow(f"SELECT * FROM {self.source.relation}")
-        return self._origin.give_back(without_rests(table), self._typed)
+        return self._origin.to_native(without_rests(table), self._typed)
 
     def write(self, folder: Path, name: str = "table") -> Path:
         return _write_file(self.source, folder, name, self._origin)
@@ -215,10 +220,10 @@ class DuckRows(Rows):
 
     def _what_to_count(self, columns: Sequence[str]) -> tuple[str, str]:
         """Return what has the cells of some columns, and the SQL of the number of rows in a group of it."""
-        folded = self.source.folded_rows(columns) if columns else None
-        if folded is None or folded.weight is None:
+        distinct = self.source.distinct_rows(columns) if columns else None
+        if distinct is None or distinct.weight is None:
             return self.source.relation, "count(*)"
-        return folded.relation, f"sum({quote(folded.weight)})::BIGINT"
+        return distinct.relation, f"sum({quote(distinct.weight)})::BIGINT"
 
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         names = [f"g{position}" for position in range(len(columns))]
@@ -281,7 +286,7 @@ class DuckRows(Rows):
         texts = {column: self.source.text(column) for column in self.columns()}
         condition, parameters = eligible(how.where, self.source.text)
         rows = f"(SELECT * FROM {self.source.relation} WHERE {condition})"
-        self.source.session.execute(f"CREATE TABLE {told} AS {told_sql(rows, texts, how)}", parameters)
+        self.source.session.execute(f"CREATE TABLE {told} AS {recognise_sql(rows, texts, how)}", parameters)
         found = self.derive(["*"], told, self._typed - set(how.based))
         refuse_unusable_keys(self.source.session, told, how)
         return found

@@ -18,7 +18,7 @@ from numbers import Real
 import numpy as np
 
 from indistinct.engine.arrays import numbers
-from indistinct.engine.duckdb.distinct_lines import Fold, Folded
+from indistinct.engine.duckdb.distinct_lines import DistinctRows, Repeats
 from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.number_texts import are_whole, cell_texts
 from indistinct.engine.plans import OPERATORS, Condition
@@ -39,11 +39,11 @@ AT_ONCE = 40
 class DuckSource:
     """A relation of a session, its columns and their types."""
 
-    def __init__(self, session: Session, relation: str, fold: Fold | None = None) -> None:
-        """Take a relation, and how its rows are folded; what is known of another relation does not matter."""
+    def __init__(self, session: Session, relation: str, repeats: Repeats | None = None) -> None:
+        """Take a relation, and how its rows repeat; what is known of another relation does not matter."""
         self.session = session
         self.relation = relation
-        self.fold = fold if fold is not None and fold.relation == relation else None
+        self.repeats = repeats if repeats is not None and repeats.relation == relation else None
         self.name = session.name
         self.types: dict[str, str] = {
             row[0]: row[1] for row in session.fetch(f"SELECT column_name, column_type FROM (DESCRIBE {relation})")
@@ -56,9 +56,9 @@ class DuckSource:
             return f"coalesce({_number_text(column)}, '')"
         return f"coalesce({quote(column)}{'' if self.types[column] == 'VARCHAR' else '::VARCHAR'}, '')"
 
-    def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
         """Return different rows once, with at least these columns or with all; None where nothing is gained."""
-        return None if self.fold is None else self.fold.folded_rows(columns)
+        return None if self.repeats is None else self.repeats.distinct_rows(columns)
 
     def has_forms_of_missing(self, column: str) -> bool:
         """Return whether cells of this type can be missing in another form than null: as empty text, or as no
@@ -206,14 +206,16 @@ class Encoding:
 def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Condition]) -> tuple[Encoding, Values]:
     """Create the dictionary; return where it is, without rows, and the distinct values of each column."""
     columns, clause = tuple(columns), eligible(where, source.text)
-    folded = source.folded_rows()
-    if folded is not None:
+    distinct = source.distinct_rows()
+    if distinct is not None:
         with suppress(TableError):  # a line that cannot be parsed: of all lines it is said which one it is
-            return _encode(source, columns, clause, folded)
-    return _encode(source, columns, clause, Folded(source.relation, None))
+            return _encode(source, columns, clause, distinct)
+    return _encode(source, columns, clause, DistinctRows(source.relation, None))
 
 
-def _encode(source: DuckSource, columns: tuple[str, ...], clause: Clause, read: Folded) -> tuple[Encoding, Values]:
+def _encode(
+    source: DuckSource, columns: tuple[str, ...], clause: Clause, read: DistinctRows
+) -> tuple[Encoding, Values]:
     dictionary, coded = source.session.fresh("dictionary"), source.session.fresh("coded")
     try:
         _make_dictionary(source, read.relation, dictionary, columns, clause)

@@ -8,17 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engine.arrays import without_rests
-from indistinct.engine.duckdb.origin import Origin, restore_arrow
+from indistinct.engine.duckdb.origin import Origin, as_duckdb_reads_it, plain_spans, restore_arrow, with_durations
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.duckdb.spans import as_duckdb_reads_it, plain_spans, with_durations
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 
 
 class ArrowIPC(FileFormat):
-    """Arrow's format for files, which is also Feather's; its types come back with ``give_back``."""
+    """Arrow's format for files, which is also Feather's; its types come back with ``to_native``."""
 
     kind = "ipc"
     name = "Arrow"
@@ -30,7 +29,7 @@ class ArrowIPC(FileFormat):
         check_names(session.name, table.column_names)
         return session.register(as_duckdb_reads_it(table)), Origin(self.kind, restore_arrow(table.schema))
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         table = _read(path)
         found = ["metadata of its own"] if table.schema.metadata or _has_remarks(path) else []
         for field, column in zip(table.schema, table.columns, strict=True):

@@ -17,8 +17,8 @@ from typing import BinaryIO
 import numpy as np
 
 from indistinct.atomic_files import OWNER_ONLY
-from indistinct.engine.duckdb import distinct_lines as folding
-from indistinct.engine.duckdb.distinct_lines import Folded, StoredRows
+from indistinct.engine.duckdb import distinct_lines
+from indistinct.engine.duckdb.distinct_lines import DistinctRows, StoredRows, read_distinct_lines
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal, quote
 from indistinct.engine.duckdb.source import DuckSource
@@ -58,10 +58,10 @@ class DelimitedText(FileFormat):
         _refuse_cells_as_names(session.name, layout.names, layout.repeated)
         check_names(session.name, layout.names)
         relation = session.create_view(layout.scan())
-        fold = RepeatedLines(relation, session, layout)
-        return relation, Origin(self.kind, delimiter=layout.delimiter, fold=fold)
+        repeats = RepeatedLines(relation, session, layout)
+        return relation, Origin(self.kind, delimiter=layout.delimiter, repeats=repeats)
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         with path.open("rb") as file:
             start = file.read(SAMPLE_BYTES)
             file.seek(0)
@@ -74,8 +74,8 @@ class DelimitedText(FileFormat):
 
         Where rows repeat, each line is made once.
         """
-        delimiter, fold = origin.delimiter or ",", source.fold
-        if not (isinstance(fold, StoredRows) and fold.line and _write_lines(source, fold, path, delimiter)):
+        delimiter, repeats = origin.delimiter or ",", source.repeats
+        if not (isinstance(repeats, StoredRows) and repeats.line and _write_lines(source, repeats, path, delimiter)):
             _copy(source, f"SELECT * FROM {source.relation}", path, delimiter)
 
 
@@ -89,22 +89,22 @@ def _copy(source: DuckSource, query: str, path: Path, delimiter: str) -> None:
     )
 
 
-def _write_lines(source: DuckSource, fold: StoredRows, path: Path, delimiter: str) -> bool:
+def _write_lines(source: DuckSource, repeats: StoredRows, path: Path, delimiter: str) -> bool:
     """Write rows that repeat by their lines, of which there is one of each kind; False if a cell holds a line break."""
     session = source.session
     draft = session.folder / f"{session.fresh('kinds')}.csv"
     try:
-        _copy(source, fold.kinds(), draft, delimiter)
+        _copy(source, repeats.kinds(), draft, delimiter)
         header, *lines = draft.read_bytes().splitlines(keepends=True)
     finally:
         draft.unlink(missing_ok=True)
-    ((number,),) = session.fetch(f"SELECT max({fold.line}) + 1 FROM {fold.stored}")
+    ((number,),) = session.fetch(f"SELECT max({repeats.line}) + 1 FROM {repeats.stored}")
     if len(lines) != number or any(b"\r" in line for line in (header, *lines)):
         return False
     texts = np.array(lines, np.object_)
     with path.open("wb") as file:
         file.write(header)
-        for batch in session.stream(f"SELECT {fold.line} FROM {fold.stored}", LINES_AT_ONCE):
+        for batch in session.stream(f"SELECT {repeats.line} FROM {repeats.stored}", LINES_AT_ONCE):
             file.write(b"".join(texts[np.from_dlpack(batch.column(0))].tolist()))
     return True
 
@@ -172,17 +172,17 @@ class RepeatedLines:
     relation: str
     session: Session
     layout: TextFile
-    _made: list[Folded | None] = field(default_factory=list)
+    _made: list[DistinctRows | None] = field(default_factory=list)
 
-    def folded_rows(self, columns: Sequence[str] | None = None) -> Folded | None:
-        """Return the folded rows with all their columns."""
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
+        """Return the distinct rows with all their columns."""
         if not self._made:
-            is_small = self.layout.path.stat().st_size < folding.SAMPLED_ROWS
+            is_small = self.layout.path.stat().st_size < distinct_lines.SAMPLED_ROWS
             # an empty line may be a row, or a name several lines
             is_other = len(self.layout.names) == 1 or self.layout.line_end is not None
             self._made.append(None)  # also of a file that is not in order: whoever parses it says what is wrong
             with suppress(TableError):
-                self._made[0] = None if is_small or is_other else folding.fold_lines(self.session, self.layout)
+                self._made[0] = None if is_small or is_other else read_distinct_lines(self.session, self.layout)
         return self._made[0]
 
 

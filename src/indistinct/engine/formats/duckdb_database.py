@@ -13,7 +13,7 @@ from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.errors import TableError
 
 _OWN = "NOT internal AND database_name = current_database()"
-STOWAWAYS = {
+HIDDEN = {
     "further tables": f"SELECT count(*) > 1 FROM duckdb_tables() WHERE {_OWN}",
     "views": f"SELECT count(*) FROM duckdb_views() WHERE {_OWN}",
     "macros": f"SELECT count(*) FROM duckdb_functions() WHERE {_OWN}",
@@ -55,10 +55,10 @@ class DuckDBDatabase(FileFormat):
         schema, name = found[0]
         return f"{database}.{quote(schema)}.{quote(name)}", Origin(self.kind, table=name)
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         try:
             with duckdb.connect(str(path), read_only=True) as database:
-                counted = {words: database.execute(query).fetchone() for words, query in STOWAWAYS.items()}
+                counted = {words: database.execute(query).fetchone() for words, query in HIDDEN.items()}
                 size, total, free = database.execute(BLOCKS).fetchall()[0]
         except duckdb.Error:
             raise TableError(f"{path.name}: is not a DuckDB database, or another program uses it") from None

@@ -16,7 +16,7 @@ import pyarrow as pa
 from indistinct.engine.duckdb.origin import Origin, restore_arrow
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.formats.excel_contents import excel_stowaways
+from indistinct.engine.formats.excel_contents import hidden_in_excel
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.formats.typed_columns import LARGEST_EXACT, arrow_column, cell_text
 from indistinct.engine.rows import check_names
@@ -51,8 +51,8 @@ class Excel(FileFormat):
         table = pa.table([arrow_column(cells) for cells in columns], names)
         return session.register(table), Origin(self.kind, restore_arrow(table.schema), table=sheet)
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
-        return excel_stowaways(_library(), path)
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+        return hidden_in_excel(_library(), path)
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         openpyxl = _library()

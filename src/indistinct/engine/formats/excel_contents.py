@@ -45,7 +45,7 @@ Said = tuple[str, str, str | None, str]
 """Member, element, attribute or None for text, and what is said there."""
 
 
-def excel_stowaways(openpyxl: Any, path: Path) -> list[str]:
+def hidden_in_excel(openpyxl: Any, path: Path) -> list[str]:
     """Say in words what a workbook holds beside the cells of one sheet; it was opened before and is a whole one."""
     try:
         with zipfile.ZipFile(path) as file:

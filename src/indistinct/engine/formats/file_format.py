@@ -61,7 +61,7 @@ class FileFormat(ABC):
         Rows stay where they are, if that can be. Names of columns go through ``check_names``; no error quotes a cell.
         """
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         """Return what a file holds beside the rows of one table, in words; what is written here holds nothing more.
 
         Readers of the format find it, and no recount does. No cell is quoted.

@@ -54,7 +54,7 @@ class JsonLines(FileFormat):
         )
         return session.register(table), Origin(self.kind, restore_arrow(table.schema))
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         with path.open("rb") as file:
             return json_oddities(file)
 

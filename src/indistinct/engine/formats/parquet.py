@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from indistinct.engine.duckdb.origin import Origin
+from indistinct.engine.duckdb.origin import Origin, spans_as_text
 from indistinct.engine.duckdb.session import Session, escape_pattern, literal
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.duckdb.spans import spans_as_text
 from indistinct.engine.formats.file_format import FileFormat, Reading
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
@@ -42,11 +41,11 @@ class Parquet(FileFormat):
         """
         return self._scan(pattern, first, session, "hive_types_autocast = false")
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
-        from indistinct.engine.formats.parquet_contents import parquet_stowaways
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+        from indistinct.engine.formats.parquet_contents import hidden_in_parquet
 
         parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-        return sorted({what for part in parts for what in parquet_stowaways(part)})
+        return sorted({what for part in parts for what in hidden_in_parquet(part)})
 
     def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
         """Write a file whose bytes follow from its rows alone.

@@ -37,7 +37,7 @@ MOST_READERS = 4
 """So many parts of a file are looked into at once; each is held in memory."""
 
 
-def parquet_stowaways(path: Path) -> list[str]:
+def hidden_in_parquet(path: Path) -> list[str]:
     """Say in words what one file holds that no file has that was written here; no cell is quoted.
 
     Files of Spark have indexes of pages, which pyarrow does not show, so of those alone bytes are not counted.

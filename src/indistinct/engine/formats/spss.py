@@ -33,9 +33,9 @@ class Spss(StatisticsFile):
             found = library.read_sav(str(path), output_format="dict", encoding=reading.encoding)
         return found
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         """Say what a file tells beyond its cells; which values it declares missing is told only if it is asked."""
-        found = super().stowaways(path, reading)
+        found = super().hidden_content(path, reading)
         told = pyreadstat().read_sav(str(path), metadataonly=True, user_missing=True)[1]
         is_declared = told.missing_ranges or told.missing_user_values
         found += ["values that are declared missing"] if is_declared else []

@@ -31,9 +31,9 @@ class Stata(StatisticsFile):
         )
         return found
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         """Say what a file tells beyond its cells; what programs note about variables is read by nobody here."""
-        found = super().stowaways(path, reading)
+        found = super().hidden_content(path, reading)
         with path.open("rb") as file:
             _, mark, after = file.read(MOST_BEFORE_ROWS).partition(b"<characteristics>")
             file.seek(-len(END), os.SEEK_END)

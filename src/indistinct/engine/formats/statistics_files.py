@@ -31,7 +31,7 @@ class StatisticsFile(FileFormat):
         table = pa.table([arrow_column(label_cells(list(cells[name]), labels.get(name, {}))) for name in names], names)
         return session.register(table), self.origin(label_notes(told.variable_value_labels, reading.codes))
 
-    def stowaways(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         """Say what a file tells beyond its cells: released labels are texts, and what is written here has no others."""
         told = self._read_or_refuse(path, Reading())[1]
         said = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import NOWHERE, integers, numbers
-from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, LocalPlan, Plan, added_up
+from indistinct.engine.plans import ClassPlan, Condition, Counts, FragmentPlan, LocalPlan, Plan, sum_by_tuple
 from indistinct.engine.rows import Encoded
 from indistinct.engine.spark.failures import let_go, telling_errors
 from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
@@ -54,7 +54,7 @@ class SparkEncoded(Encoded):
         is_all = sorted(positions) == list(range(len(encoding.columns)))
         if encoding.counted is not None:
             codes = tuple(encoding.counted.codes[position] for position in positions)
-            return Counts(codes, encoding.counted.counts) if is_all else added_up(codes, encoding.counted.counts)
+            return Counts(codes, encoding.counted.counts) if is_all else sum_by_tuple(codes, encoding.counted.counts)
         coded = encoding.tuples
         for position in positions:
             coded = coded.join(self._dictionary(position), f"k{position}")

@@ -108,7 +108,7 @@ class SparkRows(Rows):
         """Return a frame that was computed and stored for it as rows."""
         return SparkRows(kept, self.name, is_kept=True)
 
-    def give_back(self) -> object:
+    def to_native(self) -> object:
         return self.source.given
 
     def write(self, folder: Path, name: str = "table") -> Path:
