@@ -6,6 +6,7 @@ import os
 import time
 
 import indistinct as ix
+from benchmarks import tables
 from benchmarks.data import Counted
 from benchmarks.setting import Figures, K, Setting, say
 from indistinct.recoding import LocalRecoding
@@ -48,27 +49,20 @@ def run_effort(setting: Setting) -> list[Figures]:
 
 
 def section(figures: list[Figures]) -> str:
-    """Return the chapter of the page."""
-    if not figures:
-        return ""
-    lines = [
-        "## More effort cell by cell",
-        "`python -m benchmarks effort`: `Regroup(effort=…)` in one thread, and Regroup with a time limit, in as many",
-        f"threads as there are cores ({figures[0].get('cores', 1)}, at most four), on Adult, nine columns, k = 5. The",
-        "limit is one of time that passes, on a machine with nothing else to do; CPU seconds are those of all threads.",
-        "No release in groups of k rows with labels of the hierarchies has an NCP",
-        f"below {figures[0]['bound']:.2%} ({figures[0]['bound_cpu_seconds']:.0f} CPU s to say so); *above* is what a",
-        "release has more, as a share of that. *Stated* is the bound that the release itself states, which takes the",
-        "rest of the time limit; the next column says what the release has more.",
-        "",
-        "| asked for | NCP | above | stated | above it | CPU s | with its bound | seconds in all |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    """Return the section of the page."""
+    one = figures[0]
+    text = f"""`Regroup(effort=…)` in one thread, and Regroup with a time limit in {one.get("cores", 1)} threads, on
+Adult, nine columns, k = 5. No release in groups of k rows has an NCP below {one["bound"]:.2%}. *Above* is the
+excess as a share of that. *Stated* is the bound that the release itself states."""
+    heads = ["asked for", "NCP", "above", "stated", "CPU s"]
+    rows = [
+        [
+            one["asked"],
+            f"{one['ncp']:.2%}",
+            f"{one['ncp'] / one['bound'] - 1:.1%}" if one["bound"] else "",
+            f"{one['stated']:.2%}",
+            f"{one['whole_cpu_seconds']:.1f}",
+        ]
+        for one in figures
     ]
-    for one in figures:
-        above, stated = (one["ncp"] / one[bound] - 1 if one[bound] else 0.0 for bound in ("bound", "stated"))
-        lines.append(
-            f"| {one['asked']} | {one['ncp']:.2%} | {above:.1%} | {one['stated']:.2%} | {stated:.1%} "
-            f"| {one['cpu_seconds']:.1f} | {one['whole_cpu_seconds']:.1f} "
-            f"| {format(one['whole_seconds'], '.1f') if 'whole_seconds' in one else ''} |"
-        )
-    return "\n".join([*lines, ""])
+    return tables.section("More effort cell by cell", "effort", text, tables.table(heads, rows))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import indistinct as ix
-from benchmarks import data
+from benchmarks import data, tables
 from benchmarks.setting import LIMIT, Figures, K, Setting, say
 from indistinct.attacks.guessing.guess_report import GuessReport
 
@@ -76,20 +76,21 @@ def _rates(guess: Figures) -> str:
 
 
 def table(figures: list[Figures]) -> str:
-    """Return the releases and what was guessed, as Markdown; docs/guessing.md has the same lines."""
-    lines = [
-        "| release | rows | precision | inference | minimality | deFinetti | singling out |",
-        "| --- | ---: | ---: | --- | --- | --- | --- |",
+    """Return the releases and what was guessed, as Markdown."""
+    heads = ["release", "rows", "precision", "inference", "minimality", "deFinetti", "singling out"]
+    rows = [
+        [
+            one["release"],
+            f"{one['rows']:,}",
+            f"{one['precision']:.3f}" + ("" if one["cost"] is None else f" ({one['cost']:+.3f})"),
+            _cell(one["inference"], None),
+            "blind" if one["is_blind"] else _cell(one["minimality"], one["rows"]),
+            _cell(one["definetti"], one["rows"]),
+            _cell(one["singling_out"], None),
+        ]
+        for one in figures
     ]
-    for one in figures:
-        cost = "" if one["cost"] is None else f" ({one['cost']:+.3f})"
-        minimality = "blind" if one["is_blind"] else _cell(one["minimality"], one["rows"])
-        cells = [minimality, _cell(one["definetti"], one["rows"]), _cell(one["singling_out"], None)]
-        lines.append(
-            f"| {one['release']} | {one['rows']:,} | {one['precision']:.3f}{cost} | {_cell(one['inference'], None)} "
-            f"| {' | '.join(cells)} |"
-        )
-    return "\n".join(lines)
+    return tables.table(heads, rows)
 
 
 def _cell(guess: Figures | None, rows: int | None) -> str:
@@ -101,16 +102,11 @@ def _cell(guess: Figures | None, rows: int | None) -> str:
 
 
 def section(figures: list[Figures]) -> str:
-    """Return the chapter of the page."""
-    if not figures:
-        return ""
+    """Return the section of the page."""
     slowest = max(seconds for one in figures for seconds in one["cpu_seconds"].values())
     guesses = [one["inference"] for one in figures if one["inference"] and one["inference"]["baseline"] is not None]
     baseline = f" The most frequent value is right for {100 * guesses[0]['baseline']:.1f} %." if guesses else ""
-    return (
-        "## Guessing\n"
-        "`python -m benchmarks guessing`: how often [attacks that guess](guessing.md) are right / their control, on "
-        f"releases of Adult\nwith `{SENSITIVE}` sensitive and eight quasi columns, at most 2 % of the rows suppressed. "
-        "Behind the precision: what the model\ncosts beside k-anonymity alone. Of several guesses that which is most "
-        f"above its control.{baseline}\nNo attack took more than {slowest:.1f} CPU s.\n\n{table(figures)}\n"
-    )
+    text = f"""how often [attacks that guess](guessing.md) are right / their control, on Adult with `{SENSITIVE}`
+sensitive and eight quasi columns, at most 2 % suppressed. Behind the precision: what the model costs beside
+k-anonymity alone.{baseline} No attack took more than {slowest:.1f} CPU s."""
+    return tables.section("Guessing", "guessing", text, table(figures))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import indistinct as ix
+from benchmarks import tables
 from benchmarks.adult import COLUMNS, Rows
 from benchmarks.data import hierarchy_of
 from benchmarks.setting import Figures, Setting, say
@@ -116,27 +117,24 @@ def _figures(name: str, sensitive: str, m: int, release: ix.Release, seconds: fl
 
 
 def section(figures: list[Figures]) -> str:
-    """Return the chapter of the page."""
-    if not figures:
-        return ""
-    lines = [
-        "## m-invariance",
-        "`python -m benchmarks invariance`: Adult, one table, the first seven columns without the sensitive one as",
-        "quasi-identifiers, the whole `ix.anonymize` with its recount. *First* and *second* are two releases of some",
-        "of these people under a ledger: a tenth of the first ones are gone in the second, and a fifth as many are",
-        "new. Suppressed rows count as 1 in NCP. The values of every group were counted anew from the released cells.",
-        "*Bound* is what no release loses less than in which every combination of labels has m values or more, each",
-        f"equally often, raised for up to {BOUND_SECONDS:.0f} s; *above* is how far the release is above it. *Stated*",
-        "is the bound that it states itself: without effort one that heeds no more than the shares of values.",
-        "",
-        "| release | sensitive | m | effort | rows | NCP | bound | above | stated | suppressed | CPU s |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    """Return the section of the page."""
+    text = f"""Adult, seven quasi columns, one release of all rows; *first* and *second* are two releases under a
+ledger, between which a tenth of the people leave and a fifth as many come. The values of every group were counted
+anew. *Bound* is an NCP that no release is below in which every combination of labels has m values or more, each
+equally often ({BOUND_SECONDS:.0f} s); *stated* is the bound of the release itself."""
+    heads = ["release", "sensitive", "m", "NCP", "bound", "stated", "suppressed", "CPU s"]
+    rows = [
+        [
+            f"{one['release']}, {one['rows']:,}",
+            one["sensitive"],
+            one["m"],
+            f"{one['ncp']:.2%}",
+            f"{one['bound']:.2%}" if one.get("bound") else "",
+            f"{one['stated']:.2%}",
+            f"{one['suppressed']:,}",
+            f"{one['cpu_seconds']:.1f}",
+        ]
+        for one in figures
+        if not one.get("effort")
     ]
-    for one in figures:
-        bound = one.get("bound")
-        above = "– | –" if bound is None else f"{bound:.2%} | {one['ncp'] / bound - 1:.0%}"
-        lines.append(
-            f"| {one['release']} | {one['sensitive']} | {one['m']} | {one['effort']} | {one['rows']:,} "
-            f"| {one['ncp']:.2%} | {above} | {one['stated']:.2%} | {one['suppressed']:,} | {one['cpu_seconds']:.1f} |"
-        )
-    return "\n".join([*lines, ""])
+    return tables.section("m-invariance", "invariance", text, tables.table(heads, rows))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import indistinct as ix
-from benchmarks import measuring
+from benchmarks import measuring, tables
 from benchmarks.data import Counted, policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, say
 from benchmarks.wide import CpuWatch
@@ -60,23 +60,17 @@ def _measured(name: str, plain: Task, known: int, way: str, seconds: float | Non
 
 
 def section(figures: list[Figures]) -> str:
-    """Return the chapter of the page."""
-    if not figures:
-        return ""
-    lines = [
-        "## Few known columns",
-        "`python -m benchmarks known`: k = 5, 2 % suppressed, [`known = m`](models.md#known-columns). *listed* names",
-        "all sets of m columns as quasi-identifiers; *regroup* is local and suppresses nothing. CPU seconds are",
-        "those of the search alone. A gap is what the loss may be above the least possible, where it was stopped after",
-        f"{SECONDS:.0f} CPU s.",
-        "",
-        "| table | columns | m | by | CPU s | precision | NCP | gap |",
-        "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |",
+    """Return the section of the page."""
+    text = f"""k = 5, 2 % suppressed, [`known = m`](models.md#known-columns). *listed* names all sets of m columns
+as quasi-identifiers; *regroup* is local and suppresses nothing. The search was stopped after {SECONDS:.0f} CPU s."""
+    heads = ["table", "columns", "m", "by", "CPU s", "NCP", "gap"]
+    rows = [
+        [
+            *(one[name] for name in ("table", "columns", "known", "way")),
+            f"{one['cpu_seconds']:.2f}",
+            f"{one['ncp']:.4f}",
+            "" if one["gap"] is None else "proven" if not one["gap"] else f"{one['gap']:.3f}",
+        ]
+        for one in figures
     ]
-    for one in figures:
-        gap = "" if one["gap"] is None else "proven" if not one["gap"] else f"{one['gap']:.3f}"
-        lines.append(
-            f"| {one['table']} | {one['columns']} | {one['known']} | {one['way']} | {one['cpu_seconds']:.2f} "
-            f"| {one['precision']:.4f} | {one['ncp']:.4f} | {gap} |"
-        )
-    return "\n".join([*lines, ""])
+    return tables.section("Few known columns", "known", text, tables.table(heads, rows))

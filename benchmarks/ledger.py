@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import indistinct as ix
+from benchmarks import tables
 from benchmarks.setting import Figures, Setting, say
 from indistinct.progress import Watch
 
@@ -100,20 +101,21 @@ def _clock() -> tuple[Callable[[], dict[str, Clock]], Callable[[str, Any, Any], 
 
 
 def section(figures: list[Figures]) -> str:
-    """Return the section of the page."""
-    lines = [
-        "## Releasing again with a ledger",
-        "",
-        "`python -m benchmarks ledger`: a table of people that grows by 1 % from one release to the next, each",
-        'release to another recipient, 5-anonymity and 2-diversity, `again="consistent"`. *Check* is the time in which',
-        "a release is joined with all earlier ones by the keys of its people; *in all* is from Parquet to the entry.",
-        "",
-        "| rows | earlier releases | check: wall, s | CPU, s | in all: wall, s | CPU, s | cells | smallest |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    """Return the section of the page: the first releases, and the last."""
+    shown = figures if len(figures) < 4 else [*figures[:2], figures[len(figures) // 2], figures[-1]]
+    text = """people who grow by 1 % from one release to the next, each release to another recipient, 5-anonymity
+and 2-diversity, `again="consistent"`. *Check* joins a release with all earlier ones; *in all* is from Parquet to
+the entry."""
+    heads = ["rows", "earlier releases", "check: CPU s", "in all: CPU s", "cells", "smallest"]
+    rows = [
+        [
+            f"{one['rows']:,}",
+            one["earlier"],
+            f"{one['check_cpu_seconds']:.1f}",
+            f"{one['cpu_seconds']:.1f}",
+            f"{one['cells']:,}",
+            f"{one['smallest_cell']:,}",
+        ]
+        for one in shown
     ]
-    lines += [
-        f"| {one['rows']:,} | {one['earlier']} | {one['check_wall_seconds']:.1f} | {one['check_cpu_seconds']:.1f} "
-        f"| {one['wall_seconds']:.1f} | {one['cpu_seconds']:.1f} | {one['cells']:,} | {one['smallest_cell']:,} |"
-        for one in figures
-    ]
-    return "\n".join([*lines, ""])
+    return tables.section("Releasing again with a ledger", "ledger", text, tables.table(heads, rows))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import indistinct as ix
-from benchmarks import measuring, visits
+from benchmarks import measuring, tables, visits
 from benchmarks.setting import Figures, K, Setting, say
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import use_table
@@ -138,59 +138,35 @@ def _quasi(released: pa.Table) -> list[tuple[Any, ...]]:
 
 def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
-    if not figures:
-        return ""
     one = figures[0]
     by_mode = {(f["algorithm"], f["counts_people"]): f for f in figures if f["kind"] == "groups"}
     lines = [_group_line(name, by_mode[name, False], by_mode[name, True]) for name, people in by_mode if people]
-    heads = ["algorithm", "rows: CPU, s", "people: CPU, s", "ratio", "goal", "precision", "ncp", "suppressed rows"]
-    heads += ["groups", "too small"]
-    linked_heads = ["algorithm", "CPU, s", "wall, s", "goal, s", "patients kept", "rows kept", "profiles"]
-    linked_heads += ["patients of the smallest", "most rows of a patient", "precision"]
-    return f"""## Counting people
-
-`python -m benchmarks people`: {one["rows"]:,} made-up hospital visits of {one["people"]:,} patients, shaped like
-Diabetes-130. Most patients come once, nobody more than {one["most_rows"]} times. Eight quasi columns with `suppress()`,
-k = {one["k"]}, at most 2 % suppressed. *Rows* is with `one_row_per_person = true`, *people* with `person = "patient"`,
-in one run. Times are CPU seconds of the search alone, from the counted table. *Too small* are released groups with
-fewer than {one["k"]} patients, counted in plain Python from the cells of the release; where people are counted the run
-fails if there is one.
-
-{_lined(heads, lines)}
-
-Before an arrow rows are counted, after it people.
-
-**Linked rows.** The release has a pseudonym for each patient, and {one["k"]} patients share each *profile*: all
-released tuples of a patient together. At most {100 * LINKED_SUPPRESSION:.0f} % of the rows are suppressed. Times are
-those of the whole `ix.anonymize`, once, from an Arrow table to a verified release of one table; the goal is set for
-three linked tables. Profiles are counted from the cells of the release in plain Python, and pseudonyms are compared
-with patients.
-
-{_lined(linked_heads, [_linked_line(f) for f in figures if f["kind"] == "profiles"])}
-"""
-
-
-def _lined(heads: list[str], lines: list[list[str]]) -> str:
-    under = ["---", *["---:"] * (len(heads) - 1)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, under, *lines])
+    heads = ["algorithm", "rows: CPU s", "people: CPU s", "ratio", "NCP", "groups", "too small"]
+    linked_heads = ["algorithm", "CPU s", "people kept", "rows kept", "profiles", "smallest"]
+    text = f"""{one["rows"]:,} made-up visits of {one["people"]:,} patients, at most {one["most_rows"]} each. Eight
+quasi columns, k = {one["k"]}, 2 % suppressed. First rows are counted, then people (→). CPU seconds are of the
+search. *Too small* are groups with fewer than {one["k"]} patients, counted in plain Python."""
+    linked = f"""Linked rows: {one["k"]} patients share each profile, all released tuples of a patient under a
+pseudonym; at most {100 * LINKED_SUPPRESSION:.0f} % suppressed. CPU seconds are of `ix.anonymize`; the goal is
+{LINKED_GOAL:g}."""
+    return tables.section(
+        "Counting people",
+        "people",
+        text,
+        tables.table(heads, lines),
+        tables.filled(linked),
+        tables.table(linked_heads, [_linked_line(f) for f in figures if f["kind"] == "profiles"]),
+    )
 
 
 def _group_line(name: str, rows: Figures, people: Figures) -> list[str]:
     ratio = people["cpu_seconds"] / rows["cpu_seconds"]
-    goal = f"{GOALS[name]:g} {_mark(ratio / GOALS[name])}" if name in GOALS else ""
-    cells = [name, f"{rows['cpu_seconds']:.3f}", f"{people['cpu_seconds']:.3f}", f"{ratio:.2f}", goal]
-    forms = {"precision": ".4f", "ncp": ".4f", "suppressed": ",", "groups": ",", "groups_below_k": ","}
+    goal = tables.mark(ratio / GOALS[name]) if name in GOALS else ""
+    cells = [name, f"{rows['cpu_seconds']:.3f}", f"{people['cpu_seconds']:.3f}", f"{ratio:.2f}{goal}"]
+    forms = {"ncp": ".4f", "groups": ",", "groups_below_k": ","}
     return cells + [f"{rows[figure]:{form}} → {people[figure]:{form}}" for figure, form in forms.items()]
 
 
 def _linked_line(one: Figures) -> list[str]:
-    cells = [one["algorithm"], f"{one['cpu_seconds']:.1f}", f"{one['wall_seconds']:.1f}"]
-    cells += [f"{LINKED_GOAL:g} {_mark(one['cpu_seconds'] / LINKED_GOAL)}"]
-    cells += [f"{one['released_people']:,} of {one['people']:,}", f"{one['released_rows']:,} of {one['rows']:,}"]
-    cells += [f"{one[name]:,}" for name in ("profiles", "smallest_profile", "most_rows_linked")]
-    return [*cells, f"{one['precision']:.4f}"]
-
-
-def _mark(share: float) -> str:
-    """Say whether a share of a goal is met; what lies close to it is neither."""
-    return "≈" if abs(share - 1) < CLOSE else "✓" if share < 1 else "✗"
+    cells = [one["algorithm"], f"{one['cpu_seconds']:.1f}{tables.mark(one['cpu_seconds'] / LINKED_GOAL)}"]
+    return cells + [f"{one[name]:,}" for name in ("released_people", "released_rows", "profiles", "smallest_profile")]

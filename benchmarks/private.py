@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import indistinct as ix
-from benchmarks import measuring
+from benchmarks import measuring, tables
 from benchmarks.data import Counted, policy
 from benchmarks.setting import LIMIT, Figures, K, Setting, say
 from indistinct.registry import MEASURES
@@ -66,22 +66,20 @@ def _drawn(task: Task, model: ix.DifferentialPrivacy) -> Figures:
 
 
 def section(figures: list[Figures]) -> str:
-    """Return the part of the page."""
-    if not figures:
-        return ""
-    lines = "\n".join(map(_line, figures))
-    return f"""## Differential privacy with true rows
-Adult, nine quasi columns, δ = {figures[-1]["delta"]:g}, with 5 % of ε spent on the levels. *Kept* is the precision of
-the rows that were sampled, a dropped row counting as 0: what the [mechanism](differential-privacy.md) is expected to
-keep, and what the best node would keep. *Rows* are those of one release. CPU seconds are those of scoring every node.
-
-| release | k | rows | kept, expected | kept at best | CPU s |
-| --- | --- | --- | --- | --- | --- |
-{lines}
-"""
-
-
-def _line(one: Figures) -> str:
-    release = "k-anonymity, 2 % suppressed" if one["epsilon"] is None else f"ε = {one['epsilon']:g}"
-    seconds = f"{one['cpu_seconds']:.1f}" if "cpu_seconds" in one else ""
-    return f"| {release} | {one['k']} | {one['rows']:,} | {one['expected']:.4f} | {one['best']:.4f} | {seconds} |"
+    """Return the section of the page."""
+    text = f"""Adult, nine quasi columns, δ = {figures[-1]["delta"]:g}, 5 % of ε spent on the levels. *Kept* is the
+precision of the sampled rows, where a dropped row counts as 0: expected of the
+[mechanism](differential-privacy.md), and of the best node. CPU seconds score every node."""
+    heads = ["release", "k", "rows", "kept, expected", "kept at best", "CPU s"]
+    rows = [
+        [
+            "k-anonymity, 2 % suppressed" if one["epsilon"] is None else f"ε = {one['epsilon']:g}",
+            one["k"],
+            f"{one['rows']:,}",
+            f"{one['expected']:.4f}",
+            f"{one['best']:.4f}",
+            f"{one['cpu_seconds']:.1f}" if "cpu_seconds" in one else "",
+        ]
+        for one in figures
+    ]
+    return tables.section("Differential privacy with true rows", "private", text, tables.table(heads, rows))

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import indistinct as ix
-from benchmarks import measuring
+from benchmarks import measuring, tables
 from benchmarks.setting import Figures, Setting, say
 
 ROWS = (1_000_000, 10_000_000, 50_000_000)
@@ -130,36 +130,27 @@ def _peak_bytes(process: int) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def section(figures: list[Figures], note: str = "") -> str:
+def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
-    if not figures or "said" in figures[0]:
+    if "said" in figures[0]:
         return ""
-    heads = ["rows", "engine", *STAGES.values(), "all", "wall", "Python", "Java"]
-    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
-    for one in figures:
-        stages = [one["stages"].get(stage, {"wall_seconds": 0, "cpu_seconds": 0}) for stage in STAGES.values()]
-        cells = [
+    heads = ["rows", "engine", "CPU s", "Python", "Java"]
+    rows = [
+        [
             f"{one['rows']:,}",
             one["engine"].replace("duckdb", "DuckDB").replace("local", "Spark local"),
-            *(f"{stage['cpu_seconds']:.1f}" for stage in stages),
-            f"{sum(stage['cpu_seconds'] for stage in stages):.1f}",
-            f"{sum(stage['wall_seconds'] for stage in stages):.1f}",
+            f"{sum(stage['cpu_seconds'] for stage in one['stages'].values()):.1f}",
             f"{one['driver_bytes'] / 1e6:,.0f} MB",
             f"{one['java_bytes'] / 1e6:,.0f} MB" if "java_bytes" in one else "",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    table = "\n".join(lines)
-    return f"""## Spark beside DuckDB
-
-From Parquet to a verified release on one machine, k = 20, at most {max(one["tuples"] for one in figures):,} distinct
-tuples: CPU seconds of each stage, of all processes together, and wall seconds in all, which other work on the machine
-lengthens. Both engines give the same release. Of Spark's seconds some 20 go into Java's compilation, however
-large the table is. {note}
-Python is the driver, which searches: what it holds does not grow with the rows. Java's heap, in which driver and
-executor live together here, is limited to {MEMORY}; DuckDB lives in Python, with the same limit.
-
-{table}
-"""
+        for one in figures
+        if one["engine"] != "local[1]"
+    ]
+    text = f"""from Parquet to a verified release on one machine, k = 20, at most
+{max(one["tuples"] for one in figures):,} distinct tuples, {MEMORY} for DuckDB or for Java's heap. One thread of
+Spark takes as many CPU seconds as two. Both engines make the same release. CPU seconds are of all processes; about
+20 of Spark's are Java's compilation. Python is the driver, which does not grow with the rows."""
+    return tables.section("Spark beside DuckDB", "spark", text, tables.table(heads, rows))
 
 
 if __name__ == "__main__":

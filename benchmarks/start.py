@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import indistinct as ix
+from benchmarks import tables
 from benchmarks.data import policy, population, write_csv
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
 from indistinct.examples import save_examples
@@ -80,3 +81,20 @@ def run_start(setting: Setting) -> list[Figures]:
                 break
             add(f"{run}, again", command, min(again, 2), here)
     return found
+
+
+def section(figures: list[Figures]) -> str:
+    """Return the section of the page."""
+    found = {one["run"]: one for one in figures}
+    rows = [
+        [
+            f"{run}, {ROWS:,} × 9",
+            *(tables.seconds(found[name]["cpu_seconds"]) if name in found else "" for name in names),
+        ]
+        for run, names in ((run, (f"{run}, first", f"{run}, again")) for run in RUNS)
+    ]
+    short = [[run, "", tables.seconds(one["cpu_seconds"])] for run, one in found.items() if "," not in run]
+    text = """whole commands. *First* compiles the kernels; later runs read them from numba's cache. A table of
+eleven rows compiles nothing."""
+    heads = ["run", "first: CPU s", "later: CPU s"]
+    return tables.section("Start", "start", text, tables.table(heads, [*short, *rows]))

