@@ -38,11 +38,11 @@ def clinic(patients: int, rows: int, seed: int = 14) -> dict[str, pa.Table]:
     }
 
 
-def policy() -> ix.TablesPolicy:
+def policy() -> ix.Policy:
     """Return the policy: seven quasi columns in three tables, and a date that moves."""
     quasi = {name: ix.quasi(ix.suppress()) for name in (*OF_PATIENT, *OF_VISIT, "drug")}
     of_visit = {**{name: quasi[name] for name in OF_VISIT}, "day": ix.other(shift=365)}
-    return ix.TablesPolicy(
+    return ix.Policy(
         tables={
             "patients": ix.LinkedTable({name: quasi[name] for name in OF_PATIENT}, key="patient"),
             "visits": ix.LinkedTable(of_visit, key="visit", references={"patient": "patients"}),

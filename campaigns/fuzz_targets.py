@@ -27,7 +27,7 @@ from campaigns.fuzz_seeds import HIERARCHIES, MARKS, MORE_KEYS, VALUES, World
 from campaigns.mutations import ODD, damage, disturb, toml
 from indistinct.hierarchy.kinds.listed import read_levels
 from indistinct.hierarchy.spec import from_spec
-from indistinct.policy.files.tables_file import tables_policy_of, tables_policy_toml
+from indistinct.policy.files.policy_file import policy_of, policy_toml
 from indistinct.release.manifest import read_manifest
 from indistinct.studio.guard import Guard
 
@@ -79,7 +79,7 @@ def tables_policies(world: World, dice: random.Random, given: Given) -> str:
     made = disturb(dice, content)
     given["policy.toml"] = toml(made)
     if isinstance(made, dict) and isinstance(made.get("tables"), dict):
-        tables_policy_toml(tables_policy_of(made, base=world.work))
+        policy_toml(policy_of(made, base=world.work))
     return ""
 
 

@@ -50,7 +50,6 @@ from indistinct.policy import LinkedTable as LinkedTable
 from indistinct.policy import Microaggregation as Microaggregation
 from indistinct.policy import Noise as Noise
 from indistinct.policy import Policy as Policy
-from indistinct.policy import TablesPolicy as TablesPolicy
 from indistinct.policy import drop as drop
 from indistinct.policy import identifier as identifier
 from indistinct.policy import other as other
@@ -64,8 +63,6 @@ from indistinct.policy.files.policy_file import policy_toml as policy_toml
 from indistinct.policy.files.policy_file import read_policy as read_policy
 from indistinct.policy.files.policy_schema import policy_schema as policy_schema
 from indistinct.policy.files.recipient_profile import for_recipient as for_recipient
-from indistinct.policy.files.tables_file import read_tables_policy as read_tables_policy
-from indistinct.policy.files.tables_file import tables_policy_toml as tables_policy_toml
 from indistinct.privacy import AlphaK as AlphaK
 from indistinct.privacy import AverageRisk as AverageRisk
 from indistinct.privacy import BetaLikeness as BetaLikeness

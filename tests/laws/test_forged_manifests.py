@@ -42,12 +42,12 @@ POLICY = ix.Policy(COLUMNS | {"ill": ix.sensitive()}, [ix.KAnonymity(2)], max_su
 OF_PEOPLE = replace(POLICY, one_row_per_person=False, person="who")
 MOVED = COLUMNS | {"day": ix.other(shift=9), "ill": ix.sensitive()}
 DEMANDED = {"age": ix.quasi(AGES, min_level=1), "ill": ix.sensitive(missing=["none"])}
-LINKED = ix.TablesPolicy(
-    {
+LINKED = ix.Policy(
+    tables={
         "people": ix.LinkedTable({"sex": ix.quasi(ix.suppress())}, key="who"),
         "stays": ix.LinkedTable({"ill": ix.quasi(ix.suppress())}, references={"who": "people"}),
     },
-    [ix.KAnonymity(2)],
+    privacy=[ix.KAnonymity(2)],
     person="who",
 )
 TABLES = {

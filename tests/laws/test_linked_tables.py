@@ -29,7 +29,7 @@ SITES = ix.levels([[ward, kind] for ward, kind in WARDS.items()], top="*")
 
 def policy(k=2, *, patients=None, visits=None, drugs=None, **more):
     """Return a policy of patients, their visits, and the drugs of each visit."""
-    return ix.TablesPolicy(
+    return ix.Policy(
         tables={
             "patients": ix.LinkedTable(
                 patients or {"age": ix.quasi(ix.intervals(10, 20)), "note": ix.other()}, key="patient"
@@ -220,7 +220,7 @@ def test_a_tree_may_be_unique_though_every_table_is_common():
         ix.anonymize(tables(TWINS), kept)
     with ix.anonymize(tables(TWINS), policy()) as release:
         assert dict(release.node) == {"patients.age": 0, "visits.ward": 1, "drugs.drug": 0}
-    apart = ix.TablesPolicy(
+    apart = ix.Policy(
         tables={
             "patients": ix.LinkedTable({"age": ix.quasi(), "note": ix.other()}),
             "visits": ix.LinkedTable({"ward": ix.quasi(), "visit": ix.identifier()}),
@@ -523,12 +523,13 @@ PATIENTS = ix.LinkedTable({"age": ix.quasi(ix.suppress())}, key="patient")
             "joined by its pseudonyms",
         ),
         ({"a": PATIENTS, "b": ix.LinkedTable({"q": ix.quasi()}, person=("x", "y"))}, "as many columns"),
-        ({}, "must give each table a name"),
+        ([1], "must give each table a name"),
+        ({}, "no quasi column"),
     ],
 )
 def test_mistakes_in_the_description_are_named(described, message):
     with pytest.raises(ix.PolicyError, match=message):
-        ix.TablesPolicy(tables=described, privacy=[ix.KAnonymity(2)], person="patient")
+        ix.Policy(tables=described, privacy=[ix.KAnonymity(2)], person="patient")
 
 
 @pytest.mark.parametrize(
@@ -541,7 +542,7 @@ def test_mistakes_in_the_description_are_named(described, message):
 )
 def test_models_that_say_nothing_of_several_tables_are_refused(models, message):
     with pytest.raises(ix.PolicyError, match=message):
-        ix.TablesPolicy(tables={"a": PATIENTS}, privacy=models, person="patient")
+        ix.Policy(tables={"a": PATIENTS}, privacy=models, person="patient")
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "regroup", "lossy-join", "mu-argus", "k-similar"])
@@ -558,7 +559,7 @@ def test_what_takes_one_table_says_so(tmp_path):
         lambda: ix.compare(original["patients"], asked),
         lambda: ix.risk(original["patients"], policy=asked),
         lambda: ix.queries(original["patients"], asked),
-        lambda: ix.for_recipient(asked, {"age": 0.5}),
+        lambda: ix.for_recipient(asked, dict.fromkeys(asked.quasi, 0.5)),
     ):
         with pytest.raises(ix.IndistinctError, match="several tables"):
             use()
@@ -582,23 +583,40 @@ def test_a_policy_file_describes_several_tables(tmp_path):
         max_suppression=0.1,
         visits={"ward": ix.quasi(SITES), "day": ix.other(shift={"days": 30, "format": "%d.%m.%Y"})},
     )
-    text = ix.tables_policy_toml(asked)
+    text = ix.policy_toml(asked)
     path = tmp_path / "policy.toml"
     path.write_text(text)
-    assert ix.read_tables_policy(path) == asked
+    assert ix.read_policy(path) == asked
     jsonschema.validate(tomllib.loads(text), ix.policy_schema())
-    with pytest.raises(ix.PolicyError, match="describes several tables"):
-        ix.read_policy(path)
     path.write_text(
         text.replace('role = "other"', 'role = "quasi"').replace("k = 2", "k = 0").replace("[10, 20]", "[]")
     )
     with pytest.raises(ix.PolicyError) as caught:
-        ix.read_tables_policy(path)
+        ix.read_policy(path)
     for place in ("tables.patients.columns.age.hierarchy", "tables.visits.columns.day: shift", "privacy[0]"):
         assert place in str(caught.value)
-    path.write_text(ix.policy_toml(ix.Policy(columns={"age": ix.quasi()}, privacy=[ix.KAnonymity(2)])))
-    with pytest.raises(ix.PolicyError, match="describes one table"):
-        ix.read_tables_policy(path)
+
+
+def test_what_is_said_of_one_table_is_refused_of_several():
+    """One error names all of it."""
+    one = {
+        "columns": {"age": ix.quasi()},
+        "eligible": [ix.where("age", "present")],
+        "quasi_identifiers": {"a": ["age"]},
+        "suppressed_rows": "blank",
+        "one_row_per_person": True,
+    }
+    with pytest.raises(ix.PolicyError) as caught:
+        ix.Policy(tables={"patients": PATIENTS}, privacy=[ix.KAnonymity(2)], **one)
+    assert [mistake.split(":")[0] for mistake in caught.value.mistakes] == [*one, "person"]
+
+
+def test_a_recipient_who_cannot_link_by_a_column_gets_it_as_it_is():
+    asked = policy()
+    profile = dict.fromkeys(asked.quasi, 1) | {"visits.ward": 0}
+    found = ix.for_recipient(asked, profile)
+    assert set(asked.quasi) - set(found.quasi) == {"visits.ward"}
+    assert found.columns["visits.ward"].role == "other"
 
 
 def test_a_table_may_have_no_quasi_column():
@@ -655,7 +673,7 @@ def clinic(tmp_path, monkeypatch):
 
     for name, table in tables(CROWD).items():
         pyarrow.csv.write_csv(table, tmp_path / f"{name}.csv")
-    (tmp_path / "policy.toml").write_text(ix.tables_policy_toml(policy()))
+    (tmp_path / "policy.toml").write_text(ix.policy_toml(policy()))
     monkeypatch.chdir(tmp_path)
     return ["patients=patients.csv", "visits=visits.csv", "drugs=drugs.csv"]
 

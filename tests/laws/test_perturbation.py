@@ -266,7 +266,7 @@ def test_too_few_numbers_are_refused():
         (lambda: ix.anonymize(STAYS, policy(), algorithm="mondrian"), "'mondrian' does not perturb numbers"),
         (lambda: ix.anonymize(STAYS, policy(ix.sensitive(perturb=ix.Noise(1))), algorithm="anatomy"), "anatomy"),
         (
-            lambda: ix.TablesPolicy(
+            lambda: ix.Policy(
                 tables={
                     "stays": ix.LinkedTable(
                         {"who": ix.identifier(), "ward": ix.quasi(), "cost": ix.other(perturb=ix.Noise(1))}

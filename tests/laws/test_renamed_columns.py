@@ -210,7 +210,7 @@ def test_linked_tables_have_names_of_their_own(tmp_path: Path) -> None:
         "patients": pa.table({"patient": list("abcd"), "age": ["30", "31", "52", "53"]}),
         "visits": pa.table({"patient": list("abcd"), "ward": ["eye", "ear", "eye", "ear"]}),
     }
-    own = ix.TablesPolicy(
+    own = ix.Policy(
         tables={
             "patients": ix.LinkedTable({"age": ix.quasi(ix.intervals(10), rename="group")}, key="patient"),
             "visits": ix.LinkedTable(
@@ -227,7 +227,7 @@ def test_linked_tables_have_names_of_their_own(tmp_path: Path) -> None:
     said = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert "group" in said["linked_tables"]["visits"]["columns"]
     assert ix.verify(tmp_path / "out", own, original=given).passed
-    assert "rename" in ix.tables_policy_toml(own)
+    assert "rename" in ix.policy_toml(own)
 
 
 def test_perturbed_columns_and_pseudonyms_keep_their_meaning(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from indistinct.proof.statements import mistakes_of_tables
 AGES = ix.levels([["31", "30s"], ["32", "30s"], ["45", "40s"], ["46", "40s"]], top="*")
 
 
-def policy(people: dict[str, Any] | None = None, **more: Any) -> ix.TablesPolicy:
+def policy(people: dict[str, Any] | None = None, **more: Any) -> ix.Policy:
     columns = {"age": ix.quasi(AGES), "note": ix.other(missing=["?"])} if people is None else people
-    return ix.TablesPolicy(
+    return ix.Policy(
         tables={
             "people": ix.LinkedTable(columns, key="id"),
             "visits": ix.LinkedTable({"ward": ix.quasi()}, key="visit", references={"id": "people"}),
@@ -87,7 +87,7 @@ def with_cell(part: str, column: str, row: int, cell: str) -> dict[str, pa.Table
     return RELEASED | {part: RELEASED[part].set_column(place, column, pa.array(cells, pa.string()))}
 
 
-def failing(tables: Any, asked: ix.TablesPolicy = POLICY, **how: Any) -> dict[str, str]:
+def failing(tables: Any, asked: ix.Policy = POLICY, **how: Any) -> dict[str, str]:
     return {check.name: check.detail for check in ix.verify(tables, asked, **how).checks if not check.passed}
 
 
@@ -234,7 +234,7 @@ def test_a_folder_of_several_tables(folder: Path) -> None:
         ix.verify(folder)
     with pytest.raises(ix.TableError, match="give the policy of all of them"):
         ix.verify(folder, ix.Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)]))
-    another = ix.TablesPolicy(POLICY.tables, [ix.KAnonymity(1)], person="id", max_suppression=0.5)
+    another = ix.Policy(tables=POLICY.tables, privacy=[ix.KAnonymity(1)], person="id", max_suppression=0.5)
     assert set(failing(folder, another)) == {"policy"}
     canonical = {check.name: check.passed for check in ix.verify(folder, POLICY, canonical=True).checks}
     assert canonical["canonical"]
@@ -275,7 +275,7 @@ def test_a_folder_of_several_tables_and_their_originals(folder: Path) -> None:
 
 
 def test_what_is_said_of_each_table_goes_together() -> None:
-    asked = ix.TablesPolicy(
+    asked = ix.Policy(
         tables={
             "people": ix.LinkedTable({"born": ix.other(shift=ix.DateShift(30))}, key="id"),
             "drugs": ix.LinkedTable({"drug": ix.quasi()}, references={"id": "people"}),

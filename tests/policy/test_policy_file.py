@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from helpers.profiles import examples
-from indistinct.policy.files.tables_file import tables_policy_of
+from indistinct.policy.files.policy_file import policy_of
 
 EXAMPLE = """
 version = 1
@@ -512,7 +512,7 @@ def test_whatever_a_file_holds_the_answer_is_a_policy_or_a_policy_error(tmp_path
     assert ix.parse_policy(ix.policy_toml(policy), base=folder) == policy
 
 
-TAKE_A_POLICY_ITSELF = {"policy_toml", "for_recipient", "tables_policy_toml"}
+TAKE_A_POLICY_ITSELF = {"policy_toml", "for_recipient"}
 
 
 def test_every_public_function_that_takes_a_policy_takes_its_path():
@@ -554,7 +554,7 @@ def test_the_path_of_a_policy_does_what_the_policy_does(tmp_path):
         assert ix.attacks.complementary([earlier, released], [how, how]).to_dict()
         assert ix.attacks.run(released, how, earlier={"before": earlier}, earlier_policies=how).release
     for wrong in (None, {"age": "quasi"}, 7):
-        with pytest.raises(ix.PolicyError, match="give a Policy of one table, or the path of its file"):
+        with pytest.raises(ix.PolicyError, match="give a Policy, or the path of its file"):
             ix.solutions(table, wrong)
 
 
@@ -586,7 +586,7 @@ def test_keys_at_the_top_and_of_several_tables_are_told_as_well():
         "a = { role = 'quasi', renamed = 'b' }\n[[privacy]]\nmodel = 'k-anonymity'\nk = 2\n"
     )
     with pytest.raises(ix.PolicyError) as error:
-        tables_policy_of(tomllib.loads(text))
+        policy_of(tomllib.loads(text))
     told = str(error.value)
     for place, meant in (("visits.keyy", "key"), ("visits.columns.a.renamed", "rename")):
         assert f"tables.{place}: is not known here; did you mean {meant!r}?" in told

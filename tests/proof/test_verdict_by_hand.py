@@ -158,7 +158,7 @@ def test_what_is_asked_of_several_tables_or_without_a_policy_is_refused() -> Non
     with pytest.raises(ix.TableError, match="give the release folder, not a table without one"):
         ix.verify(BY_COLUMN, POLICY, key="steward.pub")
     parts = {"people": ix.LinkedTable({"age": ix.quasi(AGES)}, key="id"), "stays": ix.LinkedTable({"ward": ix.quasi()})}
-    linked = ix.TablesPolicy(tables=parts, privacy=[ix.KAnonymity(2)], person="id")
+    linked = ix.Policy(tables=parts, privacy=[ix.KAnonymity(2)], person="id")
     with pytest.raises(ix.TableError, match=r"original: the policy describes several tables; .* people, stays"):
         ix.verify({"people": BY_COLUMN, "stays": BY_COLUMN}, linked, original=ORIGINAL)
 

@@ -114,7 +114,7 @@ def test_statements_that_nobody_makes_are_counted() -> None:
 
 def test_several_tables_may_say_as_little_as_one() -> None:
     parts = {"people": ix.LinkedTable({"age": ix.quasi()}, key="id")}
-    policy = ix.TablesPolicy(tables=parts, privacy=[ix.KAnonymity(2)], person="id")
+    policy = ix.Policy(tables=parts, privacy=[ix.KAnonymity(2)], person="id")
     found = Recount((), numbers(2), 2)
     said = {"remark": "private"}
     assert statements.mistakes_of_tables(said, policy, found, []) == ["1 statement that no manifest makes"]

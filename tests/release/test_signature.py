@@ -39,10 +39,10 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> ix.KeyPair:
     return ix.new_keys(tmp_path_factory.mktemp("keys") / "steward")
 
 
-def linked_policy() -> ix.TablesPolicy:
+def linked_policy() -> ix.Policy:
     visits = ix.LinkedTable({"ward": ix.quasi(ix.suppress())}, references={"patient": "patients"})
     patients = ix.LinkedTable({"age": ix.quasi(ix.suppress())}, key="patient")
-    return ix.TablesPolicy({"patients": patients, "visits": visits}, [ix.KAnonymity(2)], person="patient")
+    return ix.Policy(tables={"patients": patients, "visits": visits}, privacy=[ix.KAnonymity(2)], person="patient")
 
 
 def in_files(tables: dict[str, pa.Table], folder: Path) -> dict[str, Path]:
@@ -79,7 +79,7 @@ def copy(signed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(signed, tmp_path / "copy"))
 
 
-def policy_of(folder: Path) -> ix.TablesPolicy | None:
+def policy_of(folder: Path) -> ix.Policy | None:
     """Return the policy of linked tables; others are judged by their manifest."""
     return linked_policy() if (folder / "patients.csv").exists() else None
 

@@ -40,7 +40,6 @@ from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
 from indistinct.hierarchy.spec import FORMS
 from indistinct.policy import OPERATORS
 from indistinct.policy.files.policy_file import policy_of
-from indistinct.policy.files.tables_file import tables_policy_of
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
 from indistinct.search import algorithm_named
 from indistinct.search.full_domain.solutions import PREFERENCES
@@ -104,9 +103,7 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypat
         elif block.kind == "console":
             check_commands(block, where, monkeypatch)
         elif block.kind == "toml" and "version" in tomllib.loads(block.body):
-            content = tomllib.loads(block.body)
-            make = tables_policy_of if "tables" in content else policy_of
-            make(content, name=where)
+            policy_of(tomllib.loads(block.body), name=where)
 
 
 def check_session(block: Block, where: str, variables: dict[str, Any]) -> None:

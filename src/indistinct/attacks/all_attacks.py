@@ -77,10 +77,10 @@ def run(
     from indistinct.attacks.release_names import policy_of_each, releases_by_name
     from indistinct.attacks.sharpening.downcoding import downcoding
     from indistinct.attacks.sharpening.refinement import refinement
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     before = releases_by_name(earlier)
     policies = policy_of_each(policy if earlier_policies is None else earlier_policies, len(before))
     name = Path(release).name if isinstance(release, str | Path) else "the release"

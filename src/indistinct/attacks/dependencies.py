@@ -123,10 +123,10 @@ def dependencies(
     from indistinct.engine import use_table
     from indistinct.linkage.coded_cells import coded_columns
     from indistinct.linkage.functional_dependencies import dependencies_between, pairs_between, unseen_pairs
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
     with ReleasedTables.of(release, policy, **reading).only_rows() as table:
         quasi = [name for name in policy.quasi if name in table.columns()]

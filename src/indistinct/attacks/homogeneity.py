@@ -212,10 +212,10 @@ def homogeneity(
     (2, {'sex': 'f'})
     """
     from indistinct.policy import PSEUDONYM
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     sensitive = policy.with_role("sensitive")
     if not sensitive:
         raise PolicyError("columns: no sensitive column; say which values nobody should learn, with sensitive()")

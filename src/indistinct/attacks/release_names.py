@@ -9,7 +9,7 @@ from typing import Any
 
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 
 
 def releases_by_name(releases: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ OnePolicy = Policy | str | os.PathLike[str]
 def policy_of_each(policies: OnePolicy | Sequence[OnePolicy], number: int) -> list[Policy]:
     """Return a policy for each release: the same for all, or one each."""
     if isinstance(policies, Policy | str | os.PathLike):
-        return [one_policy(policies)] * number
+        return [load_policy(policies, to="attack")] * number
     if len(policies) != number:
         raise PolicyError(f"policies: {len(policies)} for {number} releases; give one for all, or one for each")
-    return [one_policy(policy) for policy in policies]
+    return [load_policy(policy, to="attack") for policy in policies]

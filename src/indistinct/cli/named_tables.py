@@ -11,7 +11,7 @@ from indistinct.cli.options import FORMATS
 from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
-    from indistinct.policy import Policy, TablesPolicy
+    from indistinct.policy import Policy
 
 Tables = Annotated[
     list[str],
@@ -23,11 +23,9 @@ Tables = Annotated[
 ]
 
 
-def tables_given(policy: Policy | TablesPolicy, given: Sequence[str], what: str = "TABLE") -> str | dict[str, str]:
+def tables_given(policy: Policy, given: Sequence[str], what: str = "TABLE") -> str | dict[str, str]:
     """Return the one table that a policy describes, or each of several by its name."""
-    from indistinct.policy import TablesPolicy
-
-    if not isinstance(policy, TablesPolicy):
+    if not policy.tables:
         if len(given) != 1:
             raise PolicyError(f"{what}: the policy describes one table, but {len(given)} are given")
         return given[0]

@@ -21,7 +21,7 @@ from indistinct.hierarchy import CompiledHierarchy
 
 if TYPE_CHECKING:
     from indistinct.engine import Encoded
-    from indistinct.policy import Part, TablesPolicy
+    from indistinct.policy import Part, Policy
 
 ABSENT = ".absent"
 ENTRY = ".entry"
@@ -65,7 +65,7 @@ class JoinedCount:
     tables: Mapping[str, TableCount]
 
 
-def count_tables(encoded: Mapping[str, Encoded], policy: TablesPolicy) -> JoinedCount:
+def count_tables(encoded: Mapping[str, Encoded], policy: Policy) -> JoinedCount:
     """Count tables that were encoded for a policy, or raise one error with all that does not fit together."""
     mistakes: list[str] = []
     hierarchies = {}
@@ -186,7 +186,7 @@ def _number_people(
     return np.array(numbers, np.int64)[which.ravel()]
 
 
-def _joined_list(tables: Mapping[str, TableCount], policy: TablesPolicy) -> FrequencyList:
+def _joined_list(tables: Mapping[str, TableCount], policy: Policy) -> FrequencyList:
     """Put the entries of all tables into one frequency list."""
     sizes = [len(table.rows) for table in tables.values()]
     starts = np.append(0, np.cumsum(sizes))
@@ -206,7 +206,7 @@ def _joined_list(tables: Mapping[str, TableCount], policy: TablesPolicy) -> Freq
     numbers = np.repeat(np.arange(len(sizes)), sizes)
     depths = np.repeat([_depth(name, policy) for name in tables], sizes)
     rows = np.concatenate([table.rows for table in tables.values()])
-    (person,) = policy.joint().person_columns
+    (person,) = policy.person_columns
     apart = {person: (None, persons), ENTRY: (None, np.arange(starts[-1]))}
     found = FrequencyList.of_codes(columns, hierarchies, codes, rows, weights, apart)
     order = found.entries.codes[ENTRY]
@@ -216,7 +216,7 @@ def _joined_list(tables: Mapping[str, TableCount], policy: TablesPolicy) -> Freq
     return replace(found, entries=entries, base=replace(found.base, people=people), has_absent=True)
 
 
-def _depth(name: str, policy: TablesPolicy) -> int:
+def _depth(name: str, policy: Policy) -> int:
     parent = policy.parts[name].parent
     return 0 if parent is None else 1 + _depth(parent, policy)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def risk(
     >>> found.uniques, found.prosecutor.highest, found.prosecutor.average
     (2, 1.0, 0.75)
     """
-    policy = None if policy is None else one_policy(policy)
+    policy = None if policy is None else load_policy(policy, to="risk")
     from indistinct.disclosure_risk.exposure import Exposed, refuse_absent
     from indistinct.engine import use_table
     from indistinct.linkage.functional_dependencies import find_dependencies, unseen_pairs

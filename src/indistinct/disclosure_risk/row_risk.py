@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import PolicyError, TableError
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.showing.words import counted, list_names
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def explain_row(
     singled out by age: shared by 1 row
     age at level 1 (5 wide) is enough: 2 rows
     """
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="risk")
     from indistinct.counting import as_declared, encode_eligible
     from indistinct.counting.frequency_list import number_persons, refuse_nobodies
     from indistinct.engine import use_table

@@ -23,7 +23,7 @@ from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import anonymize as make_release
 from indistinct.pipeline import choose_algorithm
 from indistinct.policy import Policy
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.privacy import DifferentialPrivacy as Private
 from indistinct.progress import Watch
 from indistinct.proof.verdict import verify
@@ -114,7 +114,7 @@ class Ledger:
         in the latest of those releases. ``review`` is the day when the release is to be looked at again. With
         ``folder`` the release is written there as well, whole or not at all; ``sign`` is a private key, or its file.
         """
-        policy = one_policy(policy)
+        policy = load_policy(policy, to="ledger")
         chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
             refuse_occupied(Path(folder), replace)
@@ -148,7 +148,7 @@ class Ledger:
         **reading: Any,
     ) -> Linked:
         """Return what a release would reveal together with earlier ones, without making an entry or giving it away."""
-        policy = one_policy(policy)
+        policy = load_policy(policy, to="ledger")
         terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
         chosen = choose_algorithm(algorithm, policy)
         self._refuse_overspending(terms)
@@ -183,7 +183,7 @@ class Ledger:
         """
         from indistinct.ledger.adding import write_members_of
 
-        policy = one_policy(policy)
+        policy = load_policy(policy, to="ledger")
         terms = Terms(policy, recipient, source, purpose, key, review=reading.pop("review", None))
         if policy.is_drawn:
             verify(release, policy, original=original, **reading).raise_if_failed()

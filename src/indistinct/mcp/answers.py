@@ -13,7 +13,7 @@ from typing import Any
 from indistinct.disclosure_risk import Risk
 from indistinct.errors import IndistinctError, InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.pipeline.policy_check import PolicyCheck
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import Policy
 from indistinct.profiling.profile import Profile
 from indistinct.proof.verdict import Verdict
 from indistinct.registry import MODELS
@@ -46,12 +46,10 @@ WORDS: dict[type[IndistinctError], str] = {
 UNKNOWN = "it could not be done"
 
 
-def column_names(policy: Policy | TablesPolicy | None) -> tuple[str, ...]:
+def column_names(policy: Policy | None) -> tuple[str, ...]:
     """Return the names of columns that a policy itself tells."""
     if policy is None:
         return ()
-    if isinstance(policy, Policy):
-        return tuple(policy.columns)
     return tuple(dict.fromkeys(name for part in policy.parts.values() for name in part.policy.columns))
 
 
@@ -67,7 +65,7 @@ def tell_error(error: BaseException, known: Iterable[str] = (), command: str = "
     return told | ({"holder_runs": command} if command else {})
 
 
-def tell_check(found: PolicyCheck, policy: Policy | TablesPolicy, command: str) -> dict[str, Any]:
+def tell_check(found: PolicyCheck, policy: Policy, command: str) -> dict[str, Any]:
     """Say whether a policy can be met, how anonymous the table is as it is, and which columns tell others."""
     names = column_names(policy)
     telling = [[one.column, one.tells] for one in found.dependencies if one.column in names and one.tells in names]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.errors import IndistinctError, OutputError
-from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.files.tables_file import read_any_policy
+from indistinct.policy import Policy
+from indistinct.policy.files.policy_file import read_policy
 from indistinct.release.manifest import MANIFEST, policy_digest
 
 LINKED = "links are not followed, also those in a folder; name the file itself"
@@ -63,7 +63,7 @@ class RootFolder:
             raise ShownError("that folder is a release; it would not verify with one file more")
         return place
 
-    def policy(self, name: str) -> Policy | TablesPolicy:
+    def policy(self, name: str) -> Policy:
         """Return a policy that its holder had in the folder when the server started."""
         place = self.existing(name)
         if _digest(place) not in self.policies:
@@ -71,7 +71,7 @@ class RootFolder:
                 "the policy was written or changed after the server started; its holder reads it and starts the "
                 "server anew"
             )
-        return read_any_policy(place)
+        return read_policy(place)
 
     def _inside(self, name: str) -> Path:
         """Return the path of a name; no part of it may lead elsewhere."""
@@ -91,7 +91,7 @@ def _digest(path: Path) -> str:
     """Return the digest of a policy file and of all that it requires, also of hierarchies in files of their own."""
     whole = hashlib.sha256(path.read_bytes())
     try:
-        whole.update(policy_digest(read_any_policy(path)).encode())
+        whole.update(policy_digest(read_policy(path)).encode())
     except (IndistinctError, OSError):
         whole.update(b"unreadable")
     return whole.hexdigest()

@@ -21,7 +21,7 @@ from indistinct.pipeline.refusals import refuse_unable
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
@@ -60,7 +60,7 @@ def compare(
     watch = watch or Watch()
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
-    policy = with_fresh_pseudonyms(one_policy(policy))
+    policy = with_fresh_pseudonyms(load_policy(policy, to="compare"))
     contenders = _contenders(algorithms, policy, None if measure is None else measure_named(measure))
     with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)

@@ -14,7 +14,7 @@ from indistinct.engine import use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.pipeline.stages import count, recode, recount
 from indistinct.policy import Policy
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
@@ -32,7 +32,7 @@ def solutions(
 
     Source: Samarati 2001, Definition 4.3.
     """
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="explore")
     if policy.is_drawn:
         raise PolicyError(
             "solutions: for differential privacy levels are drawn; who chooses some by looking at the table spends "
@@ -62,7 +62,7 @@ def best_tables(
 
     Source: Sweeney 2002, Figures 5 and 7.
     """
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="explore")
     watch = watch or Watch()
     chosen = algorithm or MinGenCell()
     with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
@@ -90,7 +90,7 @@ def frontier(
     The policy's own k and suppression limit play no part in it. Models other than k-anonymity are refused: what they
     cost cannot be read from the sizes of groups.
     """
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="explore")
     watch = watch or Watch()
     with use_table(table, **reading) as rows:
         policy.check(rows.columns())
@@ -109,7 +109,7 @@ def distance_matrix(table: Any, policy: Policy | str | os.PathLike[str], **readi
 
     Source: Samarati 2001, section 5 and Figure 11.
     """
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="explore")
     with use_table(table, **reading) as rows, count(rows, policy, Watch()) as counted:
         matrix = DistanceMatrix.of(counted.task)
         codes = dict(zip(counted.task.frequencies.columns, matrix.codes.tolist(), strict=True))

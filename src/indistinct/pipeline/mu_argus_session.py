@@ -10,7 +10,7 @@ from indistinct.engine import use_table
 from indistinct.errors import PolicyError
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.policy import Policy
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.release import Release
 from indistinct.search import algorithm_of
@@ -44,7 +44,7 @@ class MuArgusSession(MuArgusDialogue):
         ``algorithm`` is µ-Argus with its options; without it they are those of a policy that names µ-Argus, else the
         usual ones. ``table`` and ``reading`` are those of ``anonymize``.
         """
-        policy = one_policy(policy)
+        policy = load_policy(policy, to="mu-argus")
         options = algorithm or (algorithm_of(policy) if policy.algorithm == MuArgus.name else MuArgus())
         if not isinstance(options, MuArgus):
             raise PolicyError(f"algorithm: a µ-Argus session needs MuArgus(), got {options!r}")

@@ -8,8 +8,8 @@ from typing import Any
 from indistinct.engine import use_table
 from indistinct.pipeline.refusals import refuse_other_levels, refuse_without_ledger
 from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, search
-from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.load import any_policy
+from indistinct.policy import Policy
+from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.randomness import Seed
 from indistinct.release import Release
@@ -18,7 +18,7 @@ from indistinct.search import Algorithm
 
 def anonymize(
     table: Any,
-    policy: Policy | TablesPolicy | str | os.PathLike[str],
+    policy: Policy | str | os.PathLike[str],
     *,
     algorithm: Algorithm | str | None = None,
     allow_unsafe: bool = False,
@@ -39,8 +39,8 @@ def anonymize(
     different release. With a ``seed``, a whole number or a text, the same table, policy and version give the same
     one. Keep it as secret as the table: who knows it and guesses the table can undo the shuffling.
     """
-    watch, policy = watch or Watch(), any_policy(policy)
-    if isinstance(policy, TablesPolicy):
+    watch, policy = watch or Watch(), load_policy(policy)
+    if policy.tables:
         from indistinct.pipeline.several_tables import anonymize_tables
 
         return anonymize_tables(

@@ -23,8 +23,8 @@ from indistinct.pipeline.refusals import (
     refused_cells,
 )
 from indistinct.pipeline.several_tables import check_tables
-from indistinct.policy import Policy, TablesPolicy
-from indistinct.policy.load import any_policy
+from indistinct.policy import Policy
+from indistinct.policy.load import load_policy
 from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.search import Task
@@ -84,7 +84,7 @@ class PolicyCheck:
 
 def check(
     table: Any,
-    policy: Policy | TablesPolicy | str | os.PathLike[str],
+    policy: Policy | str | os.PathLike[str],
     *,
     show_values: bool = False,
     watch: Watch | None = None,
@@ -105,8 +105,8 @@ def check(
       - columns.zip: the table has no such column
       - column 'town' of the table is not declared; give it a role (identifier, quasi, sensitive, other or drop)
     """
-    watch, policy = watch or Watch(), any_policy(policy)
-    if isinstance(policy, TablesPolicy):
+    watch, policy = watch or Watch(), load_policy(policy)
+    if policy.tables:
         counted, all_rows, error = check_tables(table, policy, watch, reading)
         renamed = {
             f"{name}.{own}": new for name, part in policy.parts.items() for own, new in part.policy.renamed.items()

@@ -14,7 +14,7 @@ from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import IndistinctError, PolicyError, TableError
 from indistinct.pipeline.refusals import refused_cells
 from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
-from indistinct.policy import Person, TablesPolicy
+from indistinct.policy import Person, Policy
 from indistinct.progress import Watch
 from indistinct.proof.tables_verdict import refuse_other_engines
 from indistinct.randomness import Seed
@@ -38,7 +38,7 @@ class CountedTables:
 
 def anonymize_tables(
     tables: Any,
-    policy: TablesPolicy,
+    policy: Policy,
     *,
     algorithm: Algorithm | str | None = None,
     allow_unsafe: bool = False,
@@ -48,7 +48,7 @@ def anonymize_tables(
 ) -> TablesRelease:
     """Return a release of several tables that satisfies a policy, recounted; raise if there is none."""
     watch = watch or Watch()
-    joint = policy.joint()
+    joint = policy
     chosen = choose_algorithm(algorithm, joint)
     refuse_algorithm(chosen)
     if seed is not None:
@@ -68,11 +68,11 @@ def anonymize_tables(
 
 
 def check_tables(
-    tables: Any, policy: TablesPolicy, watch: Watch, reading: Mapping[str, Any]
+    tables: Any, policy: Policy, watch: Watch, reading: Mapping[str, Any]
 ) -> tuple[Task | None, int, IndistinctError | None]:
     """Return what was counted, all rows, and what anonymize would raise, if anything."""
     try:
-        refuse_algorithm(algorithm_of(policy.joint()))
+        refuse_algorithm(algorithm_of(policy))
         with _count_given(tables, policy, watch, reading) as counted:
             watch.report("search")
             return counted.task, counted.rows, refusal(counted.task, watch)
@@ -91,9 +91,7 @@ def refuse_algorithm(algorithm: Algorithm) -> None:
 
 
 @contextmanager
-def _count_given(
-    tables: Any, policy: TablesPolicy, watch: Watch, reading: Mapping[str, Any]
-) -> Iterator[CountedTables]:
+def _count_given(tables: Any, policy: Policy, watch: Watch, reading: Mapping[str, Any]) -> Iterator[CountedTables]:
     """Count tables for the time of the block, or raise one error with every way in which they do not fit."""
     if not isinstance(tables, Mapping):
         raise TableError(f"the policy describes several tables; give each by its name: {', '.join(policy.parts)}")
@@ -119,5 +117,5 @@ def _count_given(
             for name, part in policy.parts.items()
         }
         joined = count_tables(encoded, policy)
-        task = Task.of(joined.frequencies, policy.joint())
+        task = Task.of(joined.frequencies, policy)
         yield CountedTables(encoded, joined, task, sum(opened.count() for opened in rows.values()))

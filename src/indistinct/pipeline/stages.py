@@ -25,7 +25,7 @@ from indistinct.pipeline.refusals import (
     refuse_without_ledger,
     refused_cells,
 )
-from indistinct.policy import Person, Policy, TablesPolicy
+from indistinct.policy import Person, Policy
 from indistinct.progress import Watch
 from indistinct.randomness import SECURE, Draws, Seed
 from indistinct.recoding import Recoding
@@ -115,7 +115,7 @@ def count(
     return Counted(encoded, task, None if read is rows else read)
 
 
-def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy | TablesPolicy) -> Draws:
+def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy) -> Draws:
     """Return what a release is drawn from: with a seed, other numbers for each table, policy and version.
 
     Else two releases under one seed would give the same number to the classes that were made first. What columns are

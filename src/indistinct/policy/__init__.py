@@ -6,6 +6,7 @@ from indistinct.engine.plans import OPERATORS
 from indistinct.policy.column import Column, Role, drop, identifier, other, quasi, sensitive
 from indistinct.policy.condition import Condition, where
 from indistinct.policy.date_shift import DateShift
+from indistinct.policy.linked_tables import LinkedTable, Part
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.perturbation import Microaggregation, Noise
 from indistinct.policy.policy import (
@@ -15,7 +16,6 @@ from indistinct.policy.policy import (
     suppression_in_rows,
     suppression_mistakes,
 )
-from indistinct.policy.tables_policy import LinkedTable, Part, TablesPolicy
 
 __all__ = [
     "ALL_QUASI",
@@ -31,7 +31,6 @@ __all__ = [
     "Person",
     "Policy",
     "Role",
-    "TablesPolicy",
     "drop",
     "identifier",
     "other",

@@ -9,32 +9,33 @@ from indistinct.errors import PolicyError
 
 if TYPE_CHECKING:
     from indistinct.policy.policy import Policy
-    from indistinct.policy.tables_policy import TablesPolicy
+
+ONE_TABLE_ONLY = {
+    "compare": "trials are weighed by measures and queries of one table",
+    "explore": "solutions and frontiers are drawn for the columns of one table",
+    "mu-argus": "the dialogue shows combinations of the columns of one table",
+    "risk": "rows are looked at one by one, and those of several tables are not",
+    "workload": "queries are asked of one table",
+    "report": "its sections describe the columns of one table",
+    "studio": "its pages ask about the columns of one table",
+    "ledger": "earlier releases are compared row by row, and rows of several tables are not",
+    "attack": "it compares single rows, and those of several tables belong together",
+}
+"""What takes a policy of one table only, with the reason."""
 
 
-def one_policy(given: Policy | str | os.PathLike[str]) -> Policy:
-    """Return a policy of one table; a path is read, and what describes several tables is refused."""
+def load_policy(given: Policy | str | os.PathLike[str], to: str | None = None) -> Policy:
+    """Return a policy; a path is read. ``to`` names what is done with it, where that takes one table only."""
     from indistinct.policy.policy import Policy
 
     if isinstance(given, str | os.PathLike):
         from indistinct.policy.files.policy_file import read_policy
 
-        return read_policy(given)
-    from indistinct.policy.tables_policy import TablesPolicy
-
-    if isinstance(given, TablesPolicy):
-        raise PolicyError("policy: it describes several tables that belong together, and one table is looked at here")
+        given = read_policy(given)
     if not isinstance(given, Policy):
-        raise PolicyError(f"policy: give a Policy of one table, or the path of its file, not {type(given).__name__}")
+        raise PolicyError(f"policy: give a Policy, or the path of its file, not {type(given).__name__}")
+    if to is not None and given.tables:
+        raise PolicyError(
+            f"policy: it describes several tables that belong together, and {to} takes one: {ONE_TABLE_ONLY[to]}"
+        )
     return given
-
-
-def any_policy(given: Policy | TablesPolicy | str | os.PathLike[str]) -> Policy | TablesPolicy:
-    """Return a policy of one table or of several; a path is read."""
-    from indistinct.policy.tables_policy import TablesPolicy
-
-    if isinstance(given, str | os.PathLike):
-        from indistinct.policy.files.tables_file import read_any_policy
-
-        return read_any_policy(given)
-    return given if isinstance(given, TablesPolicy) else one_policy(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,6 +12,18 @@ from indistinct.policy.about import ABOUT
 from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.date_shift import DateShift
+from indistinct.policy.linked_tables import (
+    PERSON,
+    TABLE,
+    JointColumns,
+    LinkedTable,
+    Part,
+    linked_person,
+    model_mistakes,
+    person_mistakes,
+    resolve_parts,
+    table_mistakes,
+)
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.perturbation import Perturbation
 from indistinct.policy.released_names import name_mistakes
@@ -33,13 +45,15 @@ class Policy:
     ``person`` names the column, or the columns, that say whose row it is: models then count people instead of rows.
     ``one_row_per_person`` says that every row is of somebody else, also where the identifiers of rows are equal.
     ``about`` says for reports and manifests what the release is about; nothing of it is demanded of the release.
+    ``tables`` describes several tables that belong together, each by its name, in place of ``columns``: k people then
+    share all that the tables together tell of a person. A column is ``table.column`` there.
     """
 
-    needs_quasi: ClassVar[bool] = True
-    """Without a quasi column there is nothing to search for; one of several tables may have none."""
+    is_whole: ClassVar[bool] = True
+    """It stands for itself; that of one of several tables has no models of its own, and may have no quasi column."""
 
-    columns: Mapping[str, Column]
-    privacy: Sequence[PrivacyModel]
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    privacy: Sequence[PrivacyModel] = ()
     max_suppression: int | float | None = None
     quasi_identifiers: Mapping[str, Sequence[str]] | None = None
     eligible: Sequence[Condition] = ()
@@ -49,15 +63,21 @@ class Policy:
     person: Person | str | Sequence[str] | None = None
     one_row_per_person: bool = False
     about: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, LinkedTable] = field(default_factory=dict)
+    _parts: Mapping[str, Part] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.person is not None:
-            object.__setattr__(self, "person", Person.of(self.person))
-        mistakes = list(self._mistakes())
-        if mistakes:
-            raise PolicyError(mistakes)
-        own = {name: identifier() for name in self.person_columns if name not in self.columns}
-        object.__setattr__(self, "columns", MappingProxyType({**own, **self.columns}))
+        if self.tables:
+            self._take_tables()
+        else:
+            if self.person is not None:
+                object.__setattr__(self, "person", Person.of(self.person))
+            if mistakes := self._mistakes():
+                raise PolicyError(mistakes)
+            own = {name: identifier() for name in self.person_columns if name not in self.columns}
+            object.__setattr__(self, "columns", MappingProxyType({**own, **self.columns}))
+            object.__setattr__(self, "_parts", {})
+        object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
         object.__setattr__(self, "privacy", tuple(self.privacy))
         object.__setattr__(self, "eligible", tuple(self.eligible))
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
@@ -66,22 +86,60 @@ class Policy:
         frozen = {name: tuple(columns) for name, columns in named.items()}
         object.__setattr__(self, "quasi_identifiers", MappingProxyType(frozen))
 
+    def _take_tables(self) -> None:
+        """Take the description of several tables, or raise one error with everything that is wrong with it."""
+        mistakes = [
+            f"{name}: is said of each table, under tables"
+            for name, given in (("columns", self.columns), ("eligible", self.eligible))
+            if given and not isinstance(given, JointColumns)
+        ]
+        if set(self.quasi_identifiers or ()) - {ALL_QUASI}:
+            mistakes.append("quasi_identifiers: several tables have one, all their quasi columns; leave it out")
+        if self.suppressed_rows != "remove":
+            mistakes.append("suppressed_rows: people are suppressed with all their rows; say 'remove', or leave it out")
+        if self.one_row_per_person:
+            mistakes.append("one_row_per_person: people have rows in several tables; leave it out")
+        if self.person is None:
+            mistakes.append("person: is required; say which column says whose row it is in all tables")
+        if not isinstance(self.tables, Mapping):
+            mistakes.append("tables: must give each table a name and LinkedTable(…)")
+        if self.person is not None:
+            object.__setattr__(self, "person", linked_person(self.person))
+            assert isinstance(self.person, Person)
+            mistakes += person_mistakes(self.person)
+        mistakes += [*self._privacy_mistakes(), *model_mistakes(self.privacy), *about_mistakes(self.about)]
+        mistakes += suppression_mistakes(self.max_suppression)
+        mistakes += table_mistakes(self.tables) if isinstance(self.tables, Mapping) else []
+        if not mistakes:
+            assert isinstance(self.person, Person)
+            parts, mistakes = resolve_parts(self.tables, self.person, _PartPolicy.of)
+            object.__setattr__(self, "_parts", MappingProxyType(parts))
+            object.__setattr__(self, "columns", JointColumns(parts))
+            object.__setattr__(self, "quasi_identifiers", None)
+            mistakes = mistakes or [*self._sensitive_mistakes(), *self._value_mistakes()]
+        if mistakes:
+            raise PolicyError(mistakes)
+
+    def _privacy_mistakes(self) -> list[str]:
+        """List what is no privacy model; there must be one."""
+        if not self.privacy and self.is_whole:
+            return ["privacy: no model; add for example KAnonymity(5)"]
+        return [
+            f"privacy: {model!r} is not a privacy model, such as KAnonymity(5)"
+            for model in self.privacy
+            if not hasattr(model, "satisfied")
+        ]
+
     def _mistakes(self) -> list[str]:
-        """List everything that is wrong with the policy in itself."""
+        """List everything that is wrong with the policy of one table in itself."""
         mistakes = []
         for name, column in self.columns.items():
             if not isinstance(column, Column):
                 mistakes.append(f"columns.{name}: use identifier(), quasi(), sensitive(), other() or drop()")
         quasi_columns = [n for n, c in self.columns.items() if isinstance(c, Column) and c.role == "quasi"]
-        if not quasi_columns and self.needs_quasi:
+        if not quasi_columns and self.is_whole:
             mistakes.append("columns: no quasi column; say which columns others could link by, with quasi(…)")
-        if not self.privacy:
-            mistakes.append("privacy: no model; add for example KAnonymity(5)")
-        mistakes += [
-            f"privacy: {model!r} is not a privacy model, such as KAnonymity(5)"
-            for model in self.privacy
-            if not hasattr(model, "satisfied")
-        ]
+        mistakes += self._privacy_mistakes()
         mistakes += self._sensitive_mistakes()
         mistakes += suppression_mistakes(self.max_suppression)
         if self.suppressed_rows not in ("remove", "blank"):
@@ -110,8 +168,8 @@ class Policy:
             )
         if self.links_rows and self.suppressed_rows == "blank":
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
-        mistakes += self._shift_mistakes()
-        mistakes += self._perturbation_mistakes()
+        if all(isinstance(column, Column) for column in self.columns.values()):  # else it is said already
+            mistakes += [*self._shift_mistakes(), *self._value_mistakes()]
         mistakes += about_mistakes(self.about)
         mistakes += name_mistakes(self.columns, self.person_columns)
         if self.person is not None and self.one_row_per_person:
@@ -122,37 +180,27 @@ class Policy:
 
     def _shift_mistakes(self) -> list[str]:
         """List what is wrong with dates that move."""
-        if not all(isinstance(column, Column) for column in self.columns.values()):
-            return []  # said already
         moved = list(self.shifted)
-        if not moved:
-            return []
         mistakes = []
-        if self.needs_quasi and not (self.links_rows and not self.suppresses_single_rows):
+        if moved and self.is_whole and not (self.links_rows and not self.suppresses_single_rows):
             mistakes.append(
                 f"columns.{moved[0]}.shift: all dates of a person move together, so it is told whose rows they are: "
                 "say person = { column = …, release = 'pseudonym' }, which suppresses people and not single rows"
             )
         if len({shift.days for shift in self.shifted.values()}) > 1:
             mistakes.append("columns: all dates of a person move together, so shift has the same days everywhere")
-        asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
-        mistakes += [
-            f"columns.{name}.shift: a model asks about its values, which would be others; drop one of the two"
-            for name in moved
-            if name in asked
-        ]
         return mistakes
 
-    def _perturbation_mistakes(self) -> list[str]:
-        """List what is wrong with numbers that are perturbed."""
-        if not all(isinstance(column, Column) for column in self.columns.values()):
-            return []  # said already
+    def _value_mistakes(self) -> list[str]:
+        """List the columns whose values a model asks about, though others are released: moved or perturbed ones."""
         asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
+        changed = {name: ["shift"] for name in self.shifted}
+        changed |= {name: list(self.columns[name].describe_perturbation()) for name in self.perturbed}
         return [
             f"columns.{name}.{key}: a model asks about its values, which would be others; drop one of the two"
-            for name in self.perturbed
+            for name, keys in changed.items()
             if name in asked
-            for key in self.columns[name].describe_perturbation()
+            for key in keys
         ]
 
     def _sensitive_mistakes(self) -> list[str]:
@@ -196,6 +244,32 @@ class Policy:
         return mistakes
 
     @property
+    def parts(self) -> Mapping[str, Part]:
+        """Each table with a policy of its own and what ties it to others; of one table it is this policy itself."""
+        return self._parts or {TABLE: Part(self, self.person_columns)}
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Policy:
+        """Return the same policy with other columns; those of several tables are named ``table.column``."""
+        if not self.tables:
+            return replace(self, columns=columns, quasi_identifiers=None)
+        tables = {
+            name: replace(table, columns={own: columns.get(f"{name}.{own}", was) for own, was in table.columns.items()})
+            for name, table in self.tables.items()
+        }
+        return replace(self, tables=tables)
+
+    def in_order(self) -> tuple[str, ...]:
+        """Return the names of the tables, each after those that its rows refer to."""
+        found: list[str] = []
+        while len(found) < len(self.parts):
+            found += [
+                name
+                for name, part in self.parts.items()
+                if name not in found and all(goal in found for goal in part.comes_after)
+            ]
+        return tuple(found)
+
+    @property
     def quasi(self) -> tuple[str, ...]:
         """The quasi columns, in the policy's order: the components of a node."""
         return self.with_role("quasi")
@@ -233,7 +307,12 @@ class Policy:
 
     @property
     def person_columns(self) -> tuple[str, ...]:
-        """The columns that say whose row it is; none where every row is of somebody else."""
+        """The columns that say whose row it is; none where every row is of somebody else.
+
+        Rows of several tables have one column for it where they are counted together, whatever their own are called.
+        """
+        if self.tables:
+            return (PERSON,)
         return self.person.columns if isinstance(self.person, Person) else ()
 
     @property
@@ -322,6 +401,39 @@ class Policy:
         ]
         if mistakes:
             raise PolicyError(mistakes)
+
+    def check_tables(self, columns: Mapping[str, Sequence[str]]) -> None:
+        """Raise one error with every way in which the policy does not fit tables of these columns."""
+        mistakes = [
+            f"tables.{name}: this table was not given; give it as {name}=…"
+            for name in self.parts
+            if name not in columns
+        ]
+        mistakes += [
+            f"table {name!r} is not in the policy, which describes {', '.join(self.parts)}"
+            for name in columns
+            if name not in self.parts
+        ]
+        for name, part in self.parts.items():
+            if name in columns:
+                try:
+                    part.policy.check(columns[name])
+                except PolicyError as error:
+                    mistakes += [f"tables.{name}: {mistake}" for mistake in error.mistakes]
+        if mistakes:
+            raise PolicyError(mistakes)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartPolicy(Policy):
+    """The policy of one of several tables: its columns; models are asked of all tables together."""
+
+    is_whole: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column], eligible: Sequence[Condition], person: tuple[str, ...]) -> Policy:
+        """Describe a table by its columns, its filters and the columns that say whose row it is."""
+        return cls(columns=columns, eligible=eligible, person=Person(person, "pseudonym") if person else None)
 
 
 def sensitive_columns(model: PrivacyModel, policy: Policy) -> tuple[str, ...]:

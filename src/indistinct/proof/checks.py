@@ -14,7 +14,7 @@ import numpy as np
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.engine import Rows
 from indistinct.errors import TableError, VerificationError
-from indistinct.policy import Policy, TablesPolicy, sensitive_columns
+from indistinct.policy import Policy, sensitive_columns
 from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
 from indistinct.release.manifest import SIGNATURE, has_manifest, read_manifest
@@ -227,7 +227,7 @@ def count_blank_rows(released: Rows, policy: Policy) -> int:
         return blank.rows
 
 
-def folder_checks(released: ReleasedTables, policy: Policy | TablesPolicy | None, key: Any = None) -> list[Check]:
+def folder_checks(released: ReleasedTables, policy: Policy | None, key: Any = None) -> list[Check]:
     """Check that the tables of a release folder are those of its manifest, and that it was made for this policy.
 
     With ``key``, a public key or its file, also that the manifest is signed by it.

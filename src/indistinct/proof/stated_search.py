@@ -16,7 +16,7 @@ from typing import Any
 
 from indistinct.engine.formats import format_of
 from indistinct.errors import IndistinctError
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import Policy
 from indistinct.policy.stated_policy import is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
@@ -125,7 +125,7 @@ def _can_be_made(manifest: Mapping[str, Any], options: Mapping[str, Any]) -> boo
     return all(told.get(column, level) == level for column, level in manifest["node"].items())
 
 
-def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) -> list[Check]:
+def search_checks(manifest: Mapping[str, Any], policy: Policy) -> list[Check]:
     """Check what a manifest says of its search against the policy, and against what its algorithm can be.
 
     A search sees sensitive values only where models ask about them; one with a ledger is told of earlier releases as
@@ -135,7 +135,7 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) ->
     if not is_search(said):
         return []
     assert isinstance(said, dict)  # else it would be none
-    asked = (policy if isinstance(policy, Policy) else policy.joint()).asked_sensitive
+    asked = policy.asked_sensitive
     wrong = ["blind, though models ask about sensitive values"] if said["blind"] and asked else []
     if not (said["blind"] or asked or "ledger_head" in manifest):
         wrong.append("not blind, though no model asks about sensitive values")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from indistinct.policy import TablesPolicy
+from indistinct.policy import Policy
 from indistinct.proof.checks import Check
 from indistinct.proof.stated_search import is_text
 
 COUNTS = ("eligible", "released", "suppressed")
 
 
-def several_tables_mistakes(manifest: Mapping[str, Any], policy: TablesPolicy) -> list[str]:
+def several_tables_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Compare what is said of each of several tables with the policy, and numbers with each other."""
     tables = manifest.get("linked_tables", {})
     if tables.keys() != policy.parts.keys():
@@ -72,7 +72,7 @@ def _people_mistakes(manifest: Mapping[str, Any]) -> list[str]:
     return [] if is_possible else ["people: the numbers do not go together"]
 
 
-def _cell_mistakes(manifest: Mapping[str, Any], policy: TablesPolicy) -> list[str]:
+def _cell_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Say what is said of dates that moved, or of cells that could not be read, that the policy does not declare."""
     parts = {name: part.policy for name, part in policy.parts.items()}
     days = [shift.days for part in parts.values() for shift in part.shifted.values()]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any
 
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import Policy
 from indistinct.policy.about import ABOUT
 from indistinct.policy.stated_policy import is_plain
 from indistinct.proof.checks import Check, Recount
@@ -249,19 +249,18 @@ def _unchecked_measures(manifest: Mapping[str, Any], measured: Sequence[str]) ->
 
 
 def mistakes_of_tables(
-    manifest: Mapping[str, Any], policy: TablesPolicy, found: Recount, recount: Sequence[Check]
+    manifest: Mapping[str, Any], policy: Policy, found: Recount, recount: Sequence[Check]
 ) -> list[str]:
     """Say what is wrong in the manifest of several tables that belong together, but for the numbers of their rows."""
-    joint = policy.joint()
-    wrong = statement_mistakes(manifest) or format_mistakes(manifest, joint) or form_mistakes(manifest)
-    wrong = wrong or _level_mistakes(manifest, joint) or several_tables_mistakes(manifest, policy)
+    wrong = statement_mistakes(manifest) or format_mistakes(manifest, policy) or form_mistakes(manifest)
+    wrong = wrong or _level_mistakes(manifest, policy) or several_tables_mistakes(manifest, policy)
     if wrong:
         return wrong
-    wrong = proof_mistakes(manifest) + option_mistakes(manifest, joint)
+    wrong = proof_mistakes(manifest) + option_mistakes(manifest, policy)
     is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)
     if is_of_policy:
-        wrong += _hierarchy_mistakes(manifest, _own_hierarchies(joint)) + _description_mistakes(manifest, policy)
-    return wrong + verdict_mistakes(manifest, joint, found, recount if is_of_policy else None)
+        wrong += _hierarchy_mistakes(manifest, _own_hierarchies(policy)) + _description_mistakes(manifest, policy)
+    return wrong + verdict_mistakes(manifest, policy, found, recount if is_of_policy else None)
 
 
 def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: bool) -> list[str]:
@@ -379,7 +378,7 @@ def _protection_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[st
     return [] if is_same else ["not_protected is not what two tables leave open"]
 
 
-def _description_mistakes(manifest: Mapping[str, Any], policy: Policy | TablesPolicy) -> list[str]:
+def _description_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Compare how a manifest describes its policy with the policy."""
     stated = manifest.get("policy")
     if stated is None:

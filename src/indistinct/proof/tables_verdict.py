@@ -16,7 +16,7 @@ from indistinct.counting import Groups, IntArray, encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import Policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.checks import (
     Check,
@@ -43,7 +43,7 @@ QUASI_OF_ALL = "all tables"
 
 def judge_tables(
     release: tuple[ReleasedTables, Mapping[str, Rows]],
-    policy: TablesPolicy,
+    policy: Policy,
     originals: Any,
     suppressed: int | None,
     **reading: Any,
@@ -89,7 +89,7 @@ def judge_tables(
 
 @contextmanager
 def _open_originals(
-    originals: Mapping[str, Any], policy: TablesPolicy, reading: Mapping[str, Any]
+    originals: Mapping[str, Any], policy: Policy, reading: Mapping[str, Any]
 ) -> Iterator[dict[str, Rows]]:
     """Return the originals with the cells that the policy declares, for the time of the block."""
     with ExitStack() as stack:
@@ -139,7 +139,7 @@ def _of_table(name: str, check: Check) -> Check:
     return Check(f"{name}: {check.name}", check.passed, check.detail)
 
 
-def _columns_checks(tables: Mapping[str, Rows], policy: TablesPolicy) -> list[Check]:
+def _columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
     """Check that the tables are those of the policy, each with its columns and no identifier."""
     absent = [f"{name!r} is missing" for name in policy.parts if name not in tables]
     absent += [f"{name!r} is not in the policy" for name in tables if name not in policy.parts]
@@ -170,7 +170,7 @@ def _joins_check(trees: PersonTrees) -> Check:
     return Check("references", not wrong, "; ".join(wrong) or "every reference leads to a row of the same person")
 
 
-def _people_checks(trees: PersonTrees, policy: TablesPolicy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
+def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
     """Check every model on the people who share a tree, over the quasi columns of all tables."""
     profiles = trees.profiles(lambda part: part.policy.quasi, numbers)
     sizes = np.unique(profiles, return_counts=True)[1].astype(np.int64)
@@ -209,7 +209,7 @@ def _manifest_check(
     return Check("manifest", not wrong, "; ".join(wrong) or "the tables have the counts of the manifest")
 
 
-def _limit_checks(policy: TablesPolicy, suppressed: int, rows: int) -> list[Check]:
+def _limit_checks(policy: Policy, suppressed: int, rows: int) -> list[Check]:
     """Check the number of suppressed rows of all tables against the policy's limit, if it sets one."""
     if policy.max_suppression is None:
         return []
@@ -221,7 +221,7 @@ def _limit_checks(policy: TablesPolicy, suppressed: int, rows: int) -> list[Chec
 def _prove(
     tables: Mapping[str, Rows],
     originals: Mapping[str, Rows],
-    policy: TablesPolicy,
+    policy: Policy,
     known: tuple[PersonTrees, Numbers],
     said: tuple[Mapping[str, int], int | None],
 ) -> tuple[list[Check], PersonTrees | None]:
@@ -251,7 +251,7 @@ def _prove(
     return checks + linked_people_checks(trees, theirs, numbers), theirs
 
 
-def _least_suppression_check(theirs: PersonTrees, policy: TablesPolicy, numbers: Numbers, suppressed: int) -> Check:
+def _least_suppression_check(theirs: PersonTrees, policy: Policy, numbers: Numbers, suppressed: int) -> Check:
     """Check that no more rows were suppressed than must be at this generalization."""
     profiles = theirs.profiles(lambda part: part.policy.quasi, numbers)
     _, class_of = np.unique(profiles, return_inverse=True)

@@ -17,8 +17,8 @@ from indistinct.counting import Groups, IntArray, as_declared
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.population import counted_people
-from indistinct.policy import PSEUDONYM, Policy, TablesPolicy, sensitive_columns
-from indistinct.policy.load import any_policy
+from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
+from indistinct.policy.load import load_policy
 from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.canonical import canonical_checks
@@ -115,7 +115,7 @@ class Verdict(Checked):
 
 def verify(
     table: Any,
-    policy: Policy | TablesPolicy | str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     *,
     original: Any = None,
     key: Any = None,
@@ -139,8 +139,8 @@ def verify(
     is written.
     """
     claimed, reading = _Claims.taken_from(how)
-    policy = None if policy is None else any_policy(policy)
-    if isinstance(policy, TablesPolicy):
+    policy = None if policy is None else load_policy(policy)
+    if policy is not None and policy.tables:
         return _verify_tables(table, policy, original, claimed, reading | {"canonical": canonical, "key": key})
     with told_as_forged(table, key):
         released = ReleasedTables.of(table, **reading)
@@ -206,9 +206,7 @@ def verify(
     return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked, found.known)
 
 
-def _verify_tables(
-    table: Any, policy: TablesPolicy, original: Any, claimed: _Claims, reading: Mapping[str, Any]
-) -> Verdict:
+def _verify_tables(table: Any, policy: Policy, original: Any, claimed: _Claims, reading: Mapping[str, Any]) -> Verdict:
     """Judge several tables that belong together."""
     from indistinct.proof.tables_verdict import judge_tables
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import indistinct
 from indistinct.errors import OutputError, TableError
-from indistinct.policy import Person, Policy, TablesPolicy
+from indistinct.policy import Person, Policy
 from indistinct.recoding.classes import TWO_TABLES
 
 MANIFEST = "manifest.json"
@@ -42,7 +42,7 @@ LINKED_TABLES = "linked tables"
 
 
 def manifest(
-    policy: Policy | TablesPolicy,
+    policy: Policy,
     *,
     facts: Mapping[str, Any],
     verdict: Mapping[str, Any],
@@ -53,7 +53,7 @@ def manifest(
         "format": FORMAT,
         "made_by": f"indistinct {indistinct.__version__}",
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        **({"about": dict(policy.about)} if isinstance(policy, Policy) and policy.about else {}),
+        **({"about": dict(policy.about)} if policy.about else {}),
         **facts,
         "policy": policy_described(policy),
         "policy_sha256": policy_digest(policy),
@@ -171,13 +171,13 @@ def _names_of_release(folder: Path) -> set[str]:
         return {MANIFEST, SIGNATURE}
 
 
-def policy_described(policy: Policy | TablesPolicy) -> dict[str, Any]:
+def policy_described(policy: Policy) -> dict[str, Any]:
     """Return a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
 
     Ground values that a hierarchy lists, values that a filter compares with, and codes that mean missing could be cells
     of the private table, so they are left out.
     """
-    if isinstance(policy, TablesPolicy):
+    if policy.tables:
         return _tables_described(policy)
     assert policy.quasi_identifiers is not None  # set when the policy was made
     said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
@@ -194,7 +194,7 @@ def policy_described(policy: Policy | TablesPolicy) -> dict[str, Any]:
     }
 
 
-def _tables_described(policy: TablesPolicy) -> dict[str, Any]:
+def _tables_described(policy: Policy) -> dict[str, Any]:
     """Return a policy of several tables as a public manifest may state it."""
     assert isinstance(policy.person, Person)  # set when the policy was made
     tables = {
@@ -241,14 +241,14 @@ def _columns_described(policy: Policy) -> dict[str, Any]:
     return columns
 
 
-def policy_digest(policy: Policy | TablesPolicy, *, heeds_names: bool = True) -> str:
+def policy_digest(policy: Policy, *, heeds_names: bool = True) -> str:
     """Return the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it.
 
     Without ``heeds_names`` neither is what columns are called in the release.
     """
     described = policy_described(policy)
     del described["algorithm"]
-    if isinstance(policy, TablesPolicy):
+    if policy.tables:
         for name, part in policy.parts.items():
             _tell_all(described["tables"][name], part.policy)
     else:

@@ -16,7 +16,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.engine.formats import format_of, load_format
 from indistinct.engine.formats.file_format import Reading
 from indistinct.errors import TableError
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
 from indistinct.release.manifest import (
     CROISSANT,
@@ -89,7 +89,7 @@ class ReleasedTables:
             )
 
     @classmethod
-    def of(cls, release: Any, policy: Policy | TablesPolicy | None = None, **reading: Any) -> ReleasedTables:
+    def of(cls, release: Any, policy: Policy | None = None, **reading: Any) -> ReleasedTables:
         """Take a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or one table of any kind.
 
         Rows that are opened have the names of the ``policy``, or of the one that a folder states. ``reading`` goes to
@@ -119,7 +119,7 @@ class ReleasedTables:
         return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
 
     @classmethod
-    def of_linked(cls, release: Any, policy: TablesPolicy, **reading: Any) -> ReleasedTables:
+    def of_linked(cls, release: Any, policy: Policy, **reading: Any) -> ReleasedTables:
         """Take a release of several tables that belong together, or the tables by name."""
         if isinstance(release, Mapping):
             return cls(release, reading=reading, is_linked=True).named_by(policy)
@@ -128,7 +128,7 @@ class ReleasedTables:
             raise TableError("the policy describes several tables: give the release folder, or the tables by name")
         return found
 
-    def named_by(self, policy: Policy | TablesPolicy, *, is_release: bool = False) -> ReleasedTables:
+    def named_by(self, policy: Policy, *, is_release: bool = False) -> ReleasedTables:
         """Return the same tables, to be opened under the names of a policy.
 
         A release that was made for another policy, as it says, keeps to the names that it states. ``is_release``
@@ -168,7 +168,7 @@ class ReleasedTables:
             found += strange_records(self.folder, self.said)
         return found
 
-    def is_of(self, policy: Policy | TablesPolicy) -> bool:
+    def is_of(self, policy: Policy) -> bool:
         """Return whether the release was made for a policy, as it says; True if it says nothing."""
         return not self.said or self.said.get("policy_sha256") == policy_digest(policy)
 
@@ -226,9 +226,9 @@ def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool 
         yield found
 
 
-def _new_names(policy: Policy | TablesPolicy, table: str) -> Mapping[str, str]:
+def _new_names(policy: Policy, table: str) -> Mapping[str, str]:
     """Return the new names that a policy has for columns of a table."""
-    if isinstance(policy, Policy):
+    if not policy.tables:
         return policy.renamed
     return policy.parts[table].policy.renamed if table in policy.parts else {}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from indistinct.atomic_files import write_whole
 from indistinct.errors import OutputError, TableError, VerificationError
-from indistinct.policy import Policy, TablesPolicy
+from indistinct.policy import Policy
 from indistinct.proof.verdict import verify
 from indistinct.release.manifest import MANIFEST, SIGNATURE, has_manifest
 from indistinct.release.signature import fingerprint, private_key
@@ -16,7 +16,7 @@ from indistinct.release.signature import fingerprint, private_key
 
 def sign(
     release: str | os.PathLike[str],
-    policy: Policy | TablesPolicy | str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     *,
     key: Any,
     replace: bool = False,

@@ -12,7 +12,7 @@ from indistinct.counting.joined_tables import JoinedCount
 from indistinct.counting.membership import NOWHERE, People
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
-from indistinct.policy import PSEUDONYM, Person, TablesPolicy
+from indistinct.policy import PSEUDONYM, Person, Policy
 from indistinct.randomness import SECURE, Draws
 from indistinct.recoding import LinkedRecoding
 from indistinct.recoding.table_plans import people_gone, table_plans
@@ -28,7 +28,7 @@ class TablesRelease(Release):
     ``tables`` gives each by its name, of the kind that came in.
     """
 
-    policy: TablesPolicy  # type: ignore[assignment]
+    policy: Policy
     recoding: LinkedRecoding
 
     def __init__(
@@ -36,12 +36,12 @@ class TablesRelease(Release):
         parts: Mapping[str, Rows],
         joined: JoinedCount,
         recoding: LinkedRecoding,
-        how: tuple[TablesPolicy, Mapping[str, Any]],
+        how: tuple[Policy, Mapping[str, Any]],
         salt: str | None = None,
     ) -> None:
         """Take the released rows, what was counted, the answer of the search, and the policy and what ran."""
         policy, made_with = how
-        super().__init__(parts, recoding, policy, made_with, salt=salt)  # type: ignore[arg-type]
+        super().__init__(parts, recoding, policy, made_with, salt=salt)
         is_gone = people_gone(recoding)
         self._of_tables = {
             name: {
@@ -64,7 +64,7 @@ class TablesRelease(Release):
     @property
     def facts(self) -> dict[str, Any]:
         """What the release says about itself: counts, levels and measures; no cell of the private tables."""
-        facts = self.recoding.facts(self.policy.joint())
+        facts = self.recoding.facts(self.policy)
         facts |= {"groups": len(self._profiles), "smallest_group": int(self._profiles.min())}
         facts |= {"form": LINKED_TABLES, "linked_tables": self._of_tables}
         if shifts := [shift for part in self.policy.parts.values() for shift in part.policy.shifted.values()]:
@@ -96,7 +96,7 @@ def recode_tables(
     encoded: Mapping[str, Any],
     joined: JoinedCount,
     recoding: LinkedRecoding,
-    policy: TablesPolicy,
+    policy: Policy,
     draws: Draws = SECURE,
 ) -> tuple[dict[str, Rows], str | None]:
     """Return the released rows of each table under pseudonyms, and the salt by which the holder makes those anew."""

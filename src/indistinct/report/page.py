@@ -17,6 +17,7 @@ from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.about import ABOUT
+from indistinct.policy.load import load_policy
 from indistinct.policy.policy import about_mistakes
 from indistinct.progress import Watch
 from indistinct.registry import MEASURES
@@ -146,7 +147,7 @@ def write_report(
     """Write the report of a release to a file, whole or not at all; ``options`` are those of ``report_facts``."""
     goal = Path(path)
     refuse_place(goal)
-    facts = report_facts(release, policy, **options)
+    facts = report_facts(release, load_policy(policy, to="report"), **options)
     write_page(goal, render(facts, title), is_public=facts["edition"] == "public")
     return goal
 

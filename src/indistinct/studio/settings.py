@@ -12,6 +12,7 @@ from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy
 from indistinct.policy import Column, Person, Role
 from indistinct.policy.files.policy_file import policy_of
+from indistinct.policy.load import load_policy
 from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS
 from indistinct.report.sections.column_section import Counted
@@ -163,7 +164,7 @@ class Settings:
 
     def take_policy(self, text: str) -> None:
         """Take over a policy file that fits the open table, also what the pages do not ask for."""
-        policy = ix.parse_policy(text)
+        policy = load_policy(ix.parse_policy(text), to="studio")
         policy.check(list(self.columns))
         written = tomllib.loads(ix.policy_toml(policy))  # in full: profiles applied, every label of hierarchies in it
         for name, column in policy.columns.items():

@@ -21,7 +21,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
-from indistinct.policy.load import one_policy
+from indistinct.policy.load import load_policy
 from indistinct.privacy.model import BoolArray
 from indistinct.proof.truth.row_fits import Covers
 from indistinct.recoding.classes import LINK
@@ -196,7 +196,7 @@ def queries(
 
     Source: Wong et al. 2007, section 7.
     """
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="workload")
     sensitive = _check(policy, dimensions, selectivity, number, seed, sensitive)
     with use_table(table, **reading) as given, as_declared(given, policy) as rows:
         policy.check(rows.columns())

@@ -72,10 +72,10 @@ def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: A
     """
     from indistinct.attacks.guessing.known_cells import guessable, people_of, with_shared_texts
     from indistinct.attacks.guessing.learned_release import LearnedRelease
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     tables = ReleasedTables.of(release, policy, **reading)
     if not tables.is_apart:
         raise PolicyError("release: has one table; this attack joins the classes of two")

@@ -100,10 +100,10 @@ def inference(
     )
     from indistinct.attacks.guessing.label_spread import LabelSpread
     from indistinct.attacks.guessing.learned_release import LearnedRelease
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     columns = list(policy.quasi if known is None else known)
     sensitive, notes = guessable(policy, columns)
     learned = LearnedRelease.read(ReleasedTables.of(release, policy, **reading), columns, sensitive)

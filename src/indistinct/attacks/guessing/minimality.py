@@ -79,10 +79,10 @@ def minimality(
     (1.0, 7)
     """
     from indistinct.attacks.guessing.undivided_groups import UndividedGroups
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     if not policy.asked_sensitive:
         raise PolicyError(BLIND)
     found = UndividedGroups.read(ReleasedTables.of(release, policy, **reading), policy, original, **reading)

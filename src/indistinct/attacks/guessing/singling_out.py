@@ -80,10 +80,10 @@ def singling_out(
     import numpy as np
 
     from indistinct.attacks.guessing.known_cells import cells_of, people_of, with_shared_texts
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     changed = {*policy.perturbed, *policy.shifted}
     with ReleasedTables.of(release, policy, **reading).quasi_rows() as rows:
         names = [name for name in policy.with_role("quasi", "sensitive", "other") if name in rows.columns()]

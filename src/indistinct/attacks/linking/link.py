@@ -74,10 +74,10 @@ def link(
     from indistinct.counting import linked_as_declared
     from indistinct.engine import use_table
     from indistinct.policy import PSEUDONYM
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     if fuzzy is not None and not 0 < fuzzy <= 1:
         raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {fuzzy!r}")
     tables = ReleasedTables.of(release, policy, **reading)

@@ -113,10 +113,10 @@ def maps(
     from indistinct.engine import use_table
     from indistinct.linkage.coverage import Coverage
     from indistinct.linkage.fitting_people import count_candidates
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
     from indistinct.release.released_tables import ReleasedTables
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     with (
         ReleasedTables.of(release, policy, **reading).quasi_rows() as released,
         use_table(population, **reading) as other,

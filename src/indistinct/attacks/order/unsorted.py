@@ -49,11 +49,11 @@ def unsorted(
     (8, 2.0, 8)
     """
     from indistinct.attacks.order.positions import Positions
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     if not 0 < significance < 1:
         raise PolicyError(f"significance: must lie between 0 and 1, got {significance!r}")
-    before = policy if earlier_policy is None else one_policy(earlier_policy)
+    before = policy if earlier_policy is None else load_policy(earlier_policy, to="attack")
     positions = Positions.read(release, earlier, policy, before, **reading)
     return positions.attack(k, significance)

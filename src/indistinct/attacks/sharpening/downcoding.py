@@ -68,9 +68,9 @@ def downcoding(
     >>> [bound for finding in report.findings for bound in finding.bounds if bound.label != "nurse"]
     [Bound(label='clerk', least=1, most=2), Bound(label='judge', least=1, most=2)]
     """
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     if isinstance(assume, str) or not set(assume or ()) <= set(ASSUMPTIONS):
         raise PolicyError(f"assume: must be some of {', '.join(ASSUMPTIONS)}, got {assume!r}")
     looked = look_at(release, policy, assume, recoding, suppressed, **reading)

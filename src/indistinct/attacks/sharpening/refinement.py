@@ -61,9 +61,9 @@ def refinement(
     >>> report.sharpened_cells, report.findings[0].bounds
     (6, (Bound(label='clerk', least=2, most=2), Bound(label='judge', least=2, most=2)))
     """
-    from indistinct.policy.load import one_policy
+    from indistinct.policy.load import load_policy
 
-    policy = one_policy(policy)
+    policy = load_policy(policy, to="attack")
     names = {**ASSUMPTIONS, **TOGETHER}
     if isinstance(assume, str) or not set(assume or ()) <= set(names):
         raise PolicyError(f"assume: must be some of {', '.join(names)}, got {assume!r}")

@@ -35,9 +35,9 @@ def check(
     Exit code 2 says that there are mistakes, 3 that no release can satisfy the policy.
     """
     from indistinct.pipeline.policy_check import check as check_policy
-    from indistinct.policy.files.tables_file import read_any_policy
+    from indistinct.policy.files.policy_file import read_policy
 
-    policy = read_any_policy(policy_path)
+    policy = read_policy(policy_path)
     given = tables_given(policy, tables)
     limits = reading.arguments()
     with show.progress() as watch:

@@ -30,7 +30,7 @@ from indistinct.showing.words import counted, list_names
 PLURALS = {"row": "rows", "person": "people"}
 
 if TYPE_CHECKING:
-    from indistinct.policy import Policy, TablesPolicy
+    from indistinct.policy import Policy
     from indistinct.release import Release
     from indistinct.search import Algorithm
 
@@ -103,26 +103,25 @@ def anonymize(
     """
     from indistinct import pipeline
     from indistinct.engine import open_table
-    from indistinct.policy import Policy
-    from indistinct.policy.files.tables_file import read_any_policy
+    from indistinct.policy.files.policy_file import read_policy
     from indistinct.release.catalogue_records import write_metadata
     from indistinct.release.manifest import refuse_occupied
 
     refuse_occupied(output, replace)
-    policy = read_any_policy(policy_path)
+    policy = read_policy(policy_path)
     given = tables_given(policy, tables)
     key = None if sign is None else _signing_key(sign, allow_unsafe)
     chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "doubt": doubt})
     if seed is not None:
         _warn_of_seed(ledger)
-    if not isinstance(policy, Policy):
+    if policy.tables:
         _refuse_for_several({"--ledger": ledger, "--max-tuples": max_tuples, "--engine": reading.engine})
     with ExitStack() as stack:
         watch = stack.enter_context(show.progress(time_limit))
         rows: Any = given
-        if isinstance(policy, Policy):
+        if not policy.tables:
             rows = stack.enter_context(open_table(given, max_tuples=max_tuples, **reading.arguments()))
-        if ledger is None or not isinstance(policy, Policy):
+        if ledger is None or policy.tables:
             _refuse_ledger_options(
                 {
                     "--recipient": recipient,
@@ -132,7 +131,7 @@ def anonymize(
                     "--review": review,
                 }
             )
-            how = {} if isinstance(policy, Policy) else reading.arguments()
+            how = reading.arguments() if policy.tables else {}
             with pipeline.anonymize(
                 rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **how
             ) as release:
@@ -169,7 +168,7 @@ def anonymize(
                 watch.report("write")
             if with_metadata:  # which the ledger need not keep: it follows from the manifest
                 write_metadata(output)
-    for note in rows.notes if isinstance(policy, Policy) else ():
+    for note in rows.notes if not policy.tables else ():
         show.say(f"note: {note}", show.QUIET)
     if as_json:
         show.document(release_facts(release, output))
@@ -242,7 +241,7 @@ def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
 
 
 def _algorithm_asked_for(
-    policy: Policy | TablesPolicy, algorithm: str | None, options: Mapping[str, str | float | None]
+    policy: Policy, algorithm: str | None, options: Mapping[str, str | float | None]
 ) -> Algorithm | str | None:
     """Return the algorithm that was asked for; a measure and doubt are options of some."""
     from indistinct.errors import PolicyError

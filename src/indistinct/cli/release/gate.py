@@ -15,7 +15,7 @@ from indistinct.errors import IndistinctError, TableError, VerificationError
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
-    from indistinct.policy import Policy, TablesPolicy
+    from indistinct.policy import Policy
 
 RELEASED = ("table", "quasi", "sensitive")
 """What the tables of a release are called: where one lies, there must be a manifest."""
@@ -41,9 +41,9 @@ def gate(
     For CI and pre-commit. Files that belong to no release are passed over; a folder without any release is a mistake.
     Exit code 4 says that a release failed.
     """
-    from indistinct.policy.files.tables_file import read_any_policy
+    from indistinct.policy.files.policy_file import read_policy
 
-    policy = None if policy_path is None else read_any_policy(policy_path)
+    policy = None if policy_path is None else read_policy(policy_path)
     found = {folder: _why_it_fails(folder, policy) for folder in _release_folders(paths)}
     failed = {str(folder): why for folder, why in found.items() if why is not None}
     if as_json:
@@ -59,7 +59,7 @@ def gate(
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _why_it_fails(folder: Path, policy: Policy | TablesPolicy | None) -> str | None:
+def _why_it_fails(folder: Path, policy: Policy | None) -> str | None:
     """Say in one line what does not hold of a release; None if all does."""
     from indistinct.proof.verdict import verify
     from indistinct.release.manifest import MANIFEST, has_manifest

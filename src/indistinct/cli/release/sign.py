@@ -35,11 +35,11 @@ def sign(
 
     It is recounted first: exit code 4 says that it does not verify, and nothing is signed.
     """
-    from indistinct.policy.files.tables_file import read_any_policy
+    from indistinct.policy.files.policy_file import read_policy
     from indistinct.release.signing import sign as sign_release
 
     policy_path, release = policy_and_release_of(policy_and_release)
-    policy = None if policy_path is None else read_any_policy(Path(policy_path))
+    policy = None if policy_path is None else read_policy(Path(policy_path))
     with show.progress() as watch:
         watch.report("verify")
         signed_by = sign_release(release, policy, key=key, replace=replace, **reading.engine_arguments())

@@ -56,11 +56,11 @@ def verify(
     Without a policy a release folder is judged by its manifest, as a recipient can; what could not be checked is said.
     Exit code 4 says that a check failed.
     """
-    from indistinct.policy.files.tables_file import read_any_policy
+    from indistinct.policy.files.policy_file import read_policy
     from indistinct.proof.verdict import verify as recount
 
     policy_path, release = policy_and_release_of(policy_and_release)
-    policy = None if policy_path is None else read_any_policy(Path(policy_path))
+    policy = None if policy_path is None else read_policy(Path(policy_path))
     given: Any = original or None
     if policy is not None and original:
         given = tables_given(policy, original, "--original")

@@ -115,11 +115,30 @@ class AboutEntry(Entries):
     license: str | None = Field(None, description=ABOUT["license"])
 
 
+class TableEntry(Entries):
+    columns: dict[str, ColumnEntry]
+    person: str | list[str] | None = Field(
+        None, description="The columns that say whose row it is, if they are not those that the policy names for all."
+    )
+    key: str | None = Field(None, description="The column that no two rows have equal.")
+    references: dict[str, str] = Field(
+        default_factory=dict, description="The column that holds the key of a row of another table, and that table."
+    )
+    eligible: list[ConditionEntry] = Field(default_factory=list)
+
+
 class PolicyEntries(Entries):
     version: int = Field(ge=VERSION, le=VERSION)
-    columns: dict[str, ColumnEntry]
+    columns: dict[str, ColumnEntry] = Field(default_factory=dict)
+    tables: dict[str, TableEntry] = Field(
+        default_factory=dict,
+        min_length=1,
+        description="Several tables that belong together, each by its name, in place of columns.",
+    )
     privacy: list[dict[str, Any]] = Field(min_length=1)
-    max_suppression: Any = Field(None, description="A share of the rows (0.02) or a number of rows (3).")
+    max_suppression: Any = Field(
+        None, description="A share of the rows (0.02) or a number of rows (3), of all tables together."
+    )
     quasi_identifiers: dict[str, list[str]] | None = None
     eligible: list[ConditionEntry] = Field(default_factory=list)
     suppressed_rows: Literal["remove", "blank"] = "remove"
@@ -139,26 +158,8 @@ class PolicyEntries(Entries):
     )
 
 
-class TableEntry(Entries):
-    columns: dict[str, ColumnEntry]
-    person: str | list[str] | None = Field(
-        None, description="The columns that say whose row it is, if they are not those that the policy names for all."
-    )
-    key: str | None = Field(None, description="The column that no two rows have equal.")
-    references: dict[str, str] = Field(
-        default_factory=dict, description="The column that holds the key of a row of another table, and that table."
-    )
-    eligible: list[ConditionEntry] = Field(default_factory=list)
-
-
-class TablesEntries(Entries):
-    version: int = Field(ge=VERSION, le=VERSION)
-    tables: dict[str, TableEntry] = Field(min_length=1)
-    privacy: list[dict[str, Any]] = Field(min_length=1)
-    person: str | list[str] | PersonEntry = Field(description="The column, or the columns, that say whose row it is.")
-    max_suppression: Any = Field(None, description="A share of the rows of all tables (0.02) or a number of rows (3).")
-    algorithm: str = "lattice"
-    options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
+OF_ONE_TABLE = ("columns", "quasi_identifiers", "eligible", "suppressed_rows", "one_row_per_person")
+"""What a policy of several tables says of each of them, or not at all."""
 
 
 class AtLevelEntry(Entries):

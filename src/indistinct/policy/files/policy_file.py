@@ -25,11 +25,11 @@ from indistinct.policy.files.policy_entries import (
     PersonEntry,
     PolicyEntries,
     TableEntry,
-    TablesEntries,
     keys_at,
     model_entries,
 )
 from indistinct.policy.files.recipient_profile import for_recipient
+from indistinct.policy.linked_tables import LinkedTable, linked_person
 from indistinct.policy.person import Person
 from indistinct.policy.policy import ALL_QUASI, Policy, suppression_mistakes
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
@@ -81,20 +81,18 @@ def content_of(text: str, name: str) -> dict[str, Any]:
 
 def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str = "policy") -> Policy:
     """Make a policy from the content of a policy file, or of a form that asks the same."""
-    if "tables" in content:
-        raise PolicyError(
-            f"{name}: describes several tables that belong together: anonymize, check and verify take such a policy "
-            "(read_tables_policy in Python), all else one of one table"
-        )
-    mistakes = Mistakes()
+    mistakes, base = Mistakes(), base or Path()
     try:
         entries = PolicyEntries.model_validate(content)
     except ValidationError as error:
         mistakes.add_foreign(error, form=PolicyEntries)
         # what can still be understood is checked too, so that one run shows all there is to mend
         entries = PolicyEntries.model_construct(**{k: v for k, v in content.items() if k in PolicyEntries.model_fields})
-    columns = columns_of(entries, base or Path(), mistakes)
-    privacy = privacy_of(entries, base or Path(), mistakes)
+    if "columns" not in content and "tables" not in content:
+        mistakes.items.insert(0, "columns: is required")
+    columns = columns_of(entries, base, mistakes)
+    tables = _tables_of(entries, base, mistakes)
+    privacy = privacy_of(entries, base, mistakes)
     eligible = eligible_of(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
         mistakes.catch("", lambda: ALGORITHMS.make(entries.algorithm, **entries.options))
@@ -110,9 +108,10 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             suppressed_rows=entries.suppressed_rows,
             algorithm=entries.algorithm,
             options=entries.options,
-            person=person_of(entries, base or Path()),
+            person=person_of(entries, base),
             one_row_per_person=entries.one_row_per_person,
             about={} if entries.about is None else entries.about.model_dump(exclude_none=True),
+            tables=tables,
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
     except PolicyError as error:
@@ -216,7 +215,22 @@ def columns_of(
     return columns
 
 
-def privacy_of(entries: PolicyEntries | TablesEntries, base: Path, mistakes: Mistakes) -> list[PrivacyModel]:
+def _tables_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> dict[str, LinkedTable]:
+    tables = {}
+    given = entries.tables if isinstance(entries.tables, Mapping) else {}
+    for name, entry in given.items():
+        try:
+            entry = TableEntry.model_validate(entry)
+        except ValidationError:
+            continue  # noted already
+        place = f"tables.{name}."
+        columns, eligible = columns_of(entry, base, mistakes, place), eligible_of(entry, mistakes, place)
+        made = (columns, entry.person, entry.key, entry.references, eligible)
+        tables[name] = mistakes.catch(place[:-1], lambda made=made: LinkedTable(*made))  # type: ignore[misc]
+    return tables
+
+
+def privacy_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> list[PrivacyModel]:
     models = []
     given = entries.privacy if isinstance(getattr(entries, "privacy", None), list) else []
     for position, entry in enumerate(given):
@@ -248,15 +262,13 @@ def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
     return made
 
 
-def person_of(
-    entries: PolicyEntries | TablesEntries, base: Path, make: Callable[[Any], Person] = Person.of
-) -> Person | None:
+def person_of(entries: PolicyEntries, base: Path) -> Person | None:
     """Return whose rows they are, as the file says it."""
     given = entries.person
     if given is None:
         return None
     said = given.model_dump(exclude_none=True) if isinstance(given, PersonEntry) else given
-    return make(said).relative_to(base)
+    return (linked_person(said) if entries.tables else Person.of(said)).relative_to(base)
 
 
 def eligible_of(entries: PolicyEntries | TableEntry, mistakes: Mistakes, place: str = "") -> list[Condition]:
@@ -289,7 +301,12 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
         lines.append("one_row_per_person = true")
     if policy.about:
         lines += ["", "[about]", *(f"{name} = {toml(text)}" for name, text in policy.about.items())]
-    lines += ["", "[columns]", *column_lines(policy.columns, comments or {})]
+    for name, table in policy.tables.items():
+        lines += ["", f"[tables.{name}]", *(f"{key} = {toml(value)}" for key, value in table.describe().items())]
+        lines += ["", f"[tables.{name}.columns]", *column_lines(table.columns, comments or {})]
+        lines += condition_lines(table.eligible, f"tables.{name}.eligible")
+    if not policy.tables:
+        lines += ["", "[columns]", *column_lines(policy.columns, comments or {})]
     assert policy.quasi_identifiers is not None  # set when the policy was made
     if dict(policy.quasi_identifiers) != {ALL_QUASI: policy.quasi}:
         lines += ["", "[quasi_identifiers]"]

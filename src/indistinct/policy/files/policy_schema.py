@@ -7,21 +7,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from indistinct.hierarchy.spec import FORMS
-from indistinct.policy.files.policy_entries import AtLevelEntry, PolicyEntries, TablesEntries, model_entries
+from indistinct.policy.files.policy_entries import OF_ONE_TABLE, AtLevelEntry, PolicyEntries, model_entries
 from indistinct.registry import ALGORITHMS, MODELS
 
 
 def policy_schema() -> dict[str, Any]:
     """Return the JSON Schema of policy files, for editors that complete and check them."""
     schema = TypeAdapter(PolicyEntries).json_schema()
-    several = TypeAdapter(TablesEntries).json_schema()
-    schema["$defs"] |= several["$defs"]
-    schema["properties"]["tables"] = several["properties"]["tables"]
-    schema["required"].remove("columns")
-    others = [name for name in schema["properties"] if name not in several["properties"]]
     schema["oneOf"] = [
         {"required": ["columns"], "not": {"required": ["tables"]}},
-        {"required": ["tables", "person"], "not": {"anyOf": [{"required": [name]} for name in others]}},
+        {"required": ["tables", "person"], "not": {"anyOf": [{"required": [name]} for name in OF_ONE_TABLE]}},
     ]
     variants = []
     for name, kind in MODELS.items():

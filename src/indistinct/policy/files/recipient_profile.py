@@ -32,8 +32,16 @@ def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
         mistakes.append("profile: a recipient profile weighs the k of a policy with k-anonymity as its only model")
     if not any(profile.values()):
         mistakes.append("profile: a recipient who can link by no column needs no protection; give some column a value")
+    if policy.tables and any(0 < value < 1 for value in profile.values()):
+        mistakes.append("profile: several tables have one quasi-identifier, all of it; give each column 0 or 1")
     if mistakes:
         raise PolicyError(mistakes)
+    columns = {
+        name: other() if column.role == "quasi" and profile[name] == 0 else column
+        for name, column in policy.columns.items()
+    }
+    if policy.tables:
+        return policy.with_columns(columns)
     together = [name for name in policy.quasi if profile[name] == 1]
     named: dict[str, list[str]] = {"combination": together} if together else {}
     models = [replace(asked[0], on="combination")] if together else []
@@ -41,8 +49,4 @@ def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
         if 0 < profile[name] < 1:
             named[name] = [name]
             models.append(k_anonymity(max(1, math.ceil(asked[0].k * profile[name] - 1e-9)), on=name))
-    columns = {
-        name: other() if column.role == "quasi" and profile[name] == 0 else column
-        for name, column in policy.columns.items()
-    }
     return replace(policy, columns=columns, privacy=models, quasi_identifiers=named)
