@@ -1,21 +1,30 @@
-"""How right the guesses of ``init`` are, and what is lost of a table by the policy that nobody mended."""
+"""How right the guesses of ``init`` are, and what is lost of a table by the policy that nobody mended.
+
+What it should answer stands in ``init_answers.csv``, a line for each column, with the reason in a few words. Where two
+answers can be defended both stand there, the better one first: ``quasi/sensitive``. The strict score counts the first
+alone. Hierarchies are those of quasi columns: numbers (intervals of any kind), kinds (suppressed, or grouped by a known
+classification), codes (their beginnings), dates, ranges (neighbours are joined). ``person`` marks the column that says
+whose rows these are, or any of several.
+
+Roles follow four questions. Does it name or number a person, a row, or lead to a door or a mailbox? Identifier. May
+a neighbour, an employer or a register know it, or was it to be seen? Quasi. Would it harm somebody if it were known:
+health, money, belief, offences, marks? Sensitive. Else other: weights, constants, laboratory and computed figures.
+"""
 
 from __future__ import annotations
 
+import csv
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
 import indistinct as ix
 from benchmarks import tables
-from benchmarks.init_answers import HELD_OUT, SEEN, TRIED, TUNED, Answer, answers
-from benchmarks.init_answers_fresh import FRESH
-from benchmarks.init_answers_unseen import LAST, UNSEEN
 from benchmarks.made_tables import MADE
 from benchmarks.public_tables import PUBLIC
 from benchmarks.setting import Figures, K, Setting, say
-from indistinct.profiling.column_roles import ColumnProfile
-from indistinct.profiling.profile import Profile
+from indistinct.profiling import ColumnProfile, Profile
 
 KINDS = {
     "intervals": "numbers",
@@ -26,6 +35,9 @@ KINDS = {
     "dates": "dates",
 }
 """Which kind of answer a hierarchy is; those of the catalogue are kinds, and codes as well."""
+ANSWERS_FILE = Path(__file__).with_name("init_answers.csv")
+SETS = ("tuned", "held out", "tried", "seen", "unseen", "last", "fresh")
+"""The sets of tables in the order in which they came."""
 ROWS = 4_000
 """So many rows of each table are released, spread evenly: Regroup takes seconds for them."""
 
@@ -41,14 +53,45 @@ def run(setting: Setting) -> list[Figures]:
     return found
 
 
-ANSWERS = {**TUNED, **HELD_OUT, **TRIED, **SEEN, **UNSEEN, **LAST, **FRESH}
+@dataclass(frozen=True)
+class Answer:
+    """What a column is: the roles and the kinds of hierarchy that can be defended, the best first."""
+
+    roles: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a table is: its set, what each column is, and the columns of which any may name its people."""
+
+    group: str
+    columns: dict[str, Answer] = field(default_factory=dict)
+    people: list[str] = field(default_factory=list)
+
+
+def read_answers() -> dict[str, Answers]:
+    """Return the answers of every table."""
+    found: dict[str, Answers] = {}
+    with ANSWERS_FILE.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            table = found.setdefault(line["table"], Answers(line["set"]))
+            kinds = tuple(filter(None, line["hierarchies"].split("/")))
+            table.columns[line["column"]] = one = Answer(tuple(line["roles"].split("/")), kinds)
+            assert line["set"] in SETS, line
+            assert line["why"], line
+            assert bool(kinds) == ("quasi" in one.roles), line
+            table.people.extend([line["column"]] if line["person"] else [])
+    return found
+
+
+ANSWERS = read_answers()
 
 
 def figures_of(name: str, folder: Path, rows: int = ROWS) -> Figures:
     """Guess one table, count what is right, and release so many rows of it."""
     table = MADE[name]() if name in MADE else PUBLIC[name].table(folder)
-    kinds = {"is_held_out": HELD_OUT, "is_tried": TRIED, "is_unseen": UNSEEN, "is_last": LAST, "is_fresh": FRESH}
-    said = {kind: name in tables for kind, tables in kinds.items()}
+    said = {f"is_{one.replace(' ', '_')}": ANSWERS[name].group == one for one in FIRST_RUNS}
     judged = judged_table(table, ANSWERS[name])
     return {"table": name, "source": source_of(name), **said, **judged, **losses(table, ANSWERS[name], rows)}
 
@@ -62,18 +105,9 @@ def source_of(name: str) -> str:
     return "made up" if name in MADE else f"{PUBLIC[name].wheel.package} {PUBLIC[name].wheel.version}"
 
 
-def read_answers(text: str) -> tuple[dict[str, Answer], str | None]:
-    """Return the answers of a table, and the column of its people; several are given where any of them will do."""
-    lines = text.strip().splitlines()
-    people = [line.split("|")[1].strip() for line in lines if line.strip().startswith("person |")]
-    return answers("\n".join(line for line in lines if not line.strip().startswith("person |"))), next(
-        iter(people), None
-    )
-
-
-def judged_table(table: pa.Table, text: str) -> Figures:
+def judged_table(table: pa.Table, answers: Answers) -> Figures:
     """Count the roles and hierarchies that are right, also strictly, and the identifiers that would be released."""
-    wanted, person = read_answers(text)
+    wanted = answers.columns
     guessed = ix.profile(table)
     assert set(wanted) == {column.name for column in guessed.columns}
     roles = [(column, wanted[column.name]) for column in guessed.columns]
@@ -90,7 +124,7 @@ def judged_table(table: pa.Table, text: str) -> Figures:
         "hierarchies": len(with_hierarchy),
         "hierarchies_right": sum(_is_right(column, one) for column, one in with_hierarchy),
         "released_identifiers": sum(one.roles == ("identifier",) and c.role != "identifier" for c, one in roles),
-        "is_person_right": not guessed.names and guessed.person in ([None] if person is None else person.split("/")),
+        "is_person_right": not guessed.names and guessed.person in (answers.people or [None]),
     }
 
 
@@ -101,7 +135,7 @@ def _is_right(column: ColumnProfile, one: Answer) -> bool:
     return kind in one.kinds if kind else bool({"kinds", "codes"} & set(one.kinds))
 
 
-def losses(table: pa.Table, text: str, rows: int) -> Figures:
+def losses(table: pa.Table, answers: Answers, rows: int) -> Figures:
     """Return the loss of the release by the unmended policy, and by the answers with Regroup and k alone."""
     some = table.take(list(range(0, table.num_rows, max(1, table.num_rows // rows)))[:rows])
     guessed = ix.profile(some)
@@ -113,16 +147,15 @@ def losses(table: pa.Table, text: str, rows: int) -> Figures:
         "doubt": by_guess.options.get("doubt", 0),
         "loss": loss,
         "exposing_columns": exposed,
-        "loss_by_hand": _released(some, _by_hand(guessed, by_guess, text))[0],
+        "loss_by_hand": _released(some, _by_hand(guessed, by_guess, answers))[0],
     }
 
 
-def _by_hand(guessed: Profile, by_guess: ix.Policy, text: str) -> ix.Policy:
+def _by_hand(guessed: Profile, by_guess: ix.Policy, answers: Answers) -> ix.Policy:
     """Return the policy that the answers say: their roles, and the guessed hierarchy where both have one."""
-    wanted, _ = read_answers(text)
     columns = {}
     for column in guessed.columns:
-        role = wanted[column.name].roles[0]
+        role = answers.columns[column.name].roles[0]
         if role == "quasi":
             hierarchy = column.hierarchy or ix.suppress()
             columns[column.name] = ix.quasi(hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
@@ -176,7 +209,7 @@ def section(figures: list[Figures]) -> str:
     by_hand = [one for one in figures if one["loss_by_hand"] is not None and one["loss_by_hand"] <= CHECKED]
     lost = max((one["loss"] for one in by_hand), default=0.0)
     text = f"""{len(figures)} tables of people, most from packages of PyPI. What each column is stands with its
-reason in `benchmarks/init_answers*`; where two answers can be defended both count, *strictly* the first alone. The
+reason in `benchmarks/init_answers.csv`; where two answers can be defended both count, *strictly* the first alone. The
 rules were fitted to the *known* tables, or their answers written after a first guess. Of all others the answers
 were written before `init` ran on them; *first run* is what was right then, before rules were changed for what
 failed. The columns of *held out* tables had been seen before. On *unseen* tables the first run would have released

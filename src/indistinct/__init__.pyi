@@ -76,8 +76,8 @@ from indistinct.privacy import PrivacyModel as PrivacyModel
 from indistinct.privacy import ProsecutorRisk as ProsecutorRisk
 from indistinct.privacy import PSensitive as PSensitive
 from indistinct.privacy import TCloseness as TCloseness
-from indistinct.profiling.profile import Profile as Profile
-from indistinct.profiling.profile import profile as profile
+from indistinct.profiling import Profile as Profile
+from indistinct.profiling import profile as profile
 from indistinct.progress import Watch as Watch
 from indistinct.proof.verdict import Verdict as Verdict
 from indistinct.proof.verdict import verify as verify

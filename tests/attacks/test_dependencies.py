@@ -17,7 +17,7 @@ import indistinct as ix
 from helpers.profiles import examples
 from indistinct.engine import use_table
 from indistinct.linkage.functional_dependencies import explained_by, find_dependencies
-from indistinct.profiling.profile import profile
+from indistinct.profiling import profile
 
 DISTRICTS = [f"25-{number:05}" for number in range(503, 513)]
 

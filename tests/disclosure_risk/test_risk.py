@@ -28,7 +28,7 @@ from indistinct.disclosure_risk.population_estimates import (
     uniques_of_model,
     zayatz,
 )
-from indistinct.profiling.safe_harbor import IDENTIFIERS, identifiers_like
+from indistinct.profiling import IDENTIFIERS, identifiers_like
 
 COLUMNS = ("a", "b", "c", "d")
 

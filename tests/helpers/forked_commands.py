@@ -30,7 +30,7 @@ USED = (
     "indistinct.privacy.models.k_anonymity",
     "indistinct.proof.verdict",
     "indistinct.release.release",
-    "indistinct.profiling.profile",
+    "indistinct.profiling.table_profile",
 )
 """What commands import when they need it."""
 

@@ -19,7 +19,7 @@ import indistinct as ix
 from helpers import brute_force as bf
 from helpers.profiles import cases, examples
 from indistinct.policy import Column
-from indistinct.profiling.column_names import names_people
+from indistinct.profiling import names_people
 from indistinct.search.full_domain.solutions import minimal_solutions
 
 LOCAL = {
@@ -393,7 +393,7 @@ def test_names_of_columns_tell_whose_rows_they_are(name, kind):
 
 def test_init_finds_the_person():
     from indistinct.pipeline.suggesting import suggested_policy
-    from indistinct.profiling.profile import profile
+    from indistinct.profiling import profile
 
     table = pa.table({"encounter_id": range(200), "patient_nbr": [n // 2 for n in range(200)], "age": [40] * 200})
     found = profile(table.append_column("sex", pa.array(["f", "m"] * 100)))

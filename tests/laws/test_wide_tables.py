@@ -21,8 +21,7 @@ from indistinct.linkage.coded_cells import Codes
 from indistinct.linkage.spelling import FORMATS, ISO, _pattern
 from indistinct.pipeline.suggesting import reasons, suggested_policy
 from indistinct.profiling import combinations as sets_of_columns
-from indistinct.profiling import safe_harbor
-from indistinct.profiling.profile import profile
+from indistinct.profiling import profile, safe_harbor
 
 WIDE = 95
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from indistinct.pipeline.suggesting import suggested_policy
-from indistinct.profiling.column_roles import ColumnProfile
-from indistinct.profiling.profile import profile
+from indistinct.profiling import ColumnProfile, profile
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = (
@@ -44,7 +43,7 @@ def test_every_made_up_table_is_guessed_here(benchmark: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 def test_made_up_tables_are_guessed_right(benchmark: Any, name: str) -> None:
-    found = benchmark.judged_table(benchmark.MADE[name](1_000), benchmark.TUNED[name])
+    found = benchmark.judged_table(benchmark.MADE[name](1_000), benchmark.ANSWERS[name])
     assert found["roles_right"] == found["columns"]
     assert found["hierarchies_right"] == found["hierarchies"] > 0
     assert found["is_person_right"]
@@ -53,11 +52,12 @@ def test_made_up_tables_are_guessed_right(benchmark: Any, name: str) -> None:
 
 def test_wrong_guesses_are_found_out(benchmark: Any) -> None:
     table = pa.table({"ssn": ["123-45-6789", "123-45-6780"] * 50, "age": [str(20 + row % 50) for row in range(100)]})
-    right = benchmark.judged_table(table, "ssn | identifier | | a number\nage | quasi | numbers | known")
+    answer, answers = benchmark.Answer, benchmark.Answers
+    mine = {"ssn": answer(("identifier",), ()), "age": answer(("quasi",), ("numbers",))}
+    right = benchmark.judged_table(table, answers("tuned", mine))
     assert (right["roles_right"], right["hierarchies_right"]) == (2, 1)
-    wrong = benchmark.judged_table(
-        table, "ssn | sensitive | | wrong\nage | quasi | dates | wrong\nperson | age | | wrong"
-    )
+    other = {"ssn": answer(("sensitive",), ()), "age": answer(("quasi",), ("dates",))}
+    wrong = benchmark.judged_table(table, answers("tuned", other, ["age"]))
     assert (wrong["roles_right"], wrong["hierarchies_right"], wrong["is_person_right"]) == (1, 0, False)
 
 

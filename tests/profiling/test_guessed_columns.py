@@ -9,8 +9,7 @@ import pytest
 
 from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy import Role
-from indistinct.profiling.column_roles import ColumnProfile, said_by
-from indistinct.profiling.profile import Profile, profile
+from indistinct.profiling import ColumnProfile, Profile, profile, said_by
 
 NAMES = ["Abel", "Berg", "Cole", "Dorn", "Ekman", "Falk", "Gray"]
 

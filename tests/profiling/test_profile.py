@@ -15,9 +15,8 @@ from helpers.profiles import examples
 from indistinct.linkage import coded_cells
 from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
+from indistinct.profiling import ColumnProfile, comments, profile
 from indistinct.profiling import column_statistics as column_looks
-from indistinct.profiling.column_roles import ColumnProfile
-from indistinct.profiling.profile import comments, profile
 
 
 def look_at(name: str, values: list[Any]) -> ColumnProfile:

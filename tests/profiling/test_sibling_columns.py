@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from indistinct.profiling.profile import profile
+from indistinct.profiling import profile
 
 ROWS = 400
 

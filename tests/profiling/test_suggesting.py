@@ -20,7 +20,7 @@ from indistinct.linkage.functional_dependencies import alike_by
 from indistinct.pipeline import weighing
 from indistinct.pipeline.suggesting import reasons, suggested_policy, suggestion
 from indistinct.pipeline.weighing import Weighed, weigh
-from indistinct.profiling.profile import profile
+from indistinct.profiling import profile
 
 ROWS = 400
 

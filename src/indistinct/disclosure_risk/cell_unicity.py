@@ -18,7 +18,7 @@ import numpy as np
 
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError
-from indistinct.profiling.combinations import Counted
+from indistinct.profiling import Counted
 from indistinct.progress import Watch
 from indistinct.showing.words import counted
 

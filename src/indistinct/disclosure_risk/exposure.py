@@ -27,7 +27,7 @@ from indistinct.hierarchy.kinds.exact_numbers import read_number
 from indistinct.linkage.coverage import Coverage
 from indistinct.linkage.fitting_people import count_candidates
 from indistinct.policy import Policy
-from indistinct.profiling.combinations import Counted
+from indistinct.profiling import Counted
 from indistinct.showing.words import counted
 
 Floats = NDArray[np.float64]

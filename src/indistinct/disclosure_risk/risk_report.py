@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from indistinct.disclosure_risk.population_estimates import Estimate
     from indistinct.engine import Rows
     from indistinct.policy import Policy
-    from indistinct.profiling.combinations import Combination
-    from indistinct.profiling.safe_harbor import SafeHarbor
+    from indistinct.profiling import Combination, SafeHarbor
     from indistinct.progress import Watch
 
 THRESHOLD = 0.2
@@ -190,8 +189,7 @@ def risk(
     from indistinct.engine import use_table
     from indistinct.linkage.functional_dependencies import find_dependencies, unseen_pairs
     from indistinct.policy.released_names import own_name
-    from indistinct.profiling.combinations import Counted, minimal_combinations
-    from indistinct.profiling.profile import profile
+    from indistinct.profiling import Counted, minimal_combinations, profile
     from indistinct.progress import Watch
     from indistinct.release.released_tables import under_own_names
 

@@ -14,7 +14,7 @@ from indistinct.disclosure_risk import Risk
 from indistinct.errors import IndistinctError, InfeasibleError, OutputError, PolicyError, TableError
 from indistinct.pipeline.policy_check import PolicyCheck
 from indistinct.policy import Policy
-from indistinct.profiling.profile import Profile
+from indistinct.profiling import Profile
 from indistinct.proof.verdict import Verdict
 from indistinct.registry import MODELS
 

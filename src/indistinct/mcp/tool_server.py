@@ -55,7 +55,7 @@ class Tools:
         """Write a first policy for a table, for the user to read. Tells how many columns have which role, no names."""
         from indistinct.pipeline.suggesting import suggested_policy
         from indistinct.policy.files.policy_file import policy_toml
-        from indistinct.profiling.profile import comments, profile
+        from indistinct.profiling import comments, profile
 
         def ask() -> dict[str, Any]:
             goal = self.root.new_file(output, ".toml")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Person, Policy
-from indistinct.profiling.column_names import NAMESAKES, names_people, number_people
+from indistinct.profiling import NAMESAKES, names_people, number_people
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.search import Algorithm, Task
 from indistinct.search.algorithm import declaration_of

@@ -9,10 +9,7 @@ from indistinct.linkage.functional_dependencies import unseen_pairs
 from indistinct.pipeline.weighing import DIVERSE, MOST_MORE, MOST_OF_A_GROUP, Weighed, models_of, weigh
 from indistinct.policy import Column, Policy, quasi
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, PrivacyModel
-from indistinct.profiling import role_words
-from indistinct.profiling.column_names import is_one_of, names_people, words_of
-from indistinct.profiling.column_roles import SHORTEST_PART, ColumnProfile
-from indistinct.profiling.profile import Profile
+from indistinct.profiling import SHORTEST_PART, ColumnProfile, Profile, names_people, word_list, words_of
 from indistinct.progress import Watch
 from indistinct.showing.words import counted
 
@@ -147,7 +144,7 @@ def _harmful(column: ColumnProfile, rows: int) -> tuple[str, ...]:
         return column.values
     if column.largest_share >= COMMON:
         return column.values[1:]
-    is_wanted = any(is_one_of(word, role_words.WANTED, SHORTEST_PART) for word in words_of(column.name))
+    is_wanted = word_list("values.wanted").fits_any(words_of(column.name), SHORTEST_PART)
     harmless = [value for value in column.values if _is_absence(value, column.values)]
     if column.topic not in ("health", "offences") or is_wanted or column.values[0] not in harmless:
         return ()
@@ -160,7 +157,7 @@ def _is_absence(value: str, values: Sequence[str]) -> bool:
     >>> [_is_absence(*one) for one in (("0_no", ()), ("No, never", ()), ("yes", ()), ("0", "01"), ("0", "012"))]
     [True, True, False, True, False]
     """
-    if any(is_one_of(word, role_words.ABSENCE) for word in words_of(value)[:1]):
+    if word_list("values.absence").fits_any(words_of(value)[:1]):
         return True
     return value in ("0", "0.0") and sorted(values) in (["0", "1"], ["0.0", "1.0"])
 

@@ -1,29 +1,19 @@
-"""What the names of columns say: their words, and whether a word is one of some that are known."""
+"""What the names of columns say: their words, and which topics of ``words.toml`` these belong to."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
-PERSON_WORDS = (
-    "person patient customer client member subject participant respondent individual employee user student pupil "
-    "citizen resident insured policyholder beneficiary passenger driver donor borrower debtor voter taxpayer claimant "
-    "personne adherent persona paciente cliente persone paziente kunde mitglied versicherter proband teilnehmer ssn "
-    "mrn nhs pid"
-)
-NUMBER_WORDS = "id ids uuid guid nr nbr num number no key identifier nummer numero"
-NAME_WORDS = (
-    "name surname forename firstname lastname fullname vorname nachname nom prenom nombre apellido apellidos cognome"
-)
-GIVEN_NAMES = "first forename firstname given vorname prenom fname voornaam roepnaam middle middlename initial initials"
-OTHERS_WORDS = (
-    "doctor physician surgeon nurse provider practitioner hospital clinic ward site department household family "
-    "school teacher class employer company firm branch agent agency arzt haushalt famille medecin visit encounter "
-    "admission episode stay claim order transaction event record row line case sample test address street city town "
-    "phone telephone mobile fax email mail zip url ip plate vehicle product item drug"
-)
+WORDS = Path(__file__).with_name("words.toml")
+SHORTEST_PART = 7
+"""Words of roles and codes are parts of longer ones from so many letters on."""
 
 
 def names_people(name: str) -> Literal["number", "name"] | None:
@@ -34,12 +24,12 @@ def names_people(name: str) -> Literal["number", "name"] | None:
     ('number', 'number', 'name', None)
     """
     words = words_of(name)
-    if any(is_one_of(word, OTHERS_WORDS) for word in words):
+    if word_list("identifier.others").fits_any(words):
         return None
-    if any(is_one_of(word, NAME_WORDS) for word in words):
+    if word_list("identifier.names_of_rows").fits_any(words):
         return "name"
-    is_number = any(word in NUMBER_WORDS.split() for word in words)
-    return "number" if is_number or any(is_one_of(word, PERSON_WORDS) for word in words) else None
+    is_number = any(word in word_list("identifier.numbers") for word in words)
+    return "number" if is_number or word_list("identifier.people").fits_any(words) else None
 
 
 def is_given_name(name: str) -> bool:
@@ -48,7 +38,7 @@ def is_given_name(name: str) -> bool:
     >>> is_given_name("first_name"), is_given_name("Vorname"), is_given_name("name"), is_given_name("last_name")
     (True, True, False, False)
     """
-    return any(is_one_of(word, GIVEN_NAMES) for word in words_of(name))
+    return word_list("identifier.given_names").fits_any(words_of(name))
 
 
 def numbers_something(word: str) -> bool:
@@ -57,11 +47,12 @@ def numbers_something(word: str) -> bool:
     >>> [word for word in ("id", "caseid", "idcode", "patientnr", "paid", "age") if numbers_something(word)]
     ['id', 'caseid', 'idcode', 'patientnr']
     """
-    return word in NUMBER_WORDS.split() or (word not in NO_NUMBERS.split() and bool(NUMBERING.fullmatch(word)))
+    return word in word_list("identifier.numbers") or (
+        word not in word_list("identifier.no_numbers") and bool(NUMBERING.fullmatch(word))
+    )
 
 
 NUMBERING = re.compile(r"id(code|num|no|nr|nbr)|.+(id|idno|idnum|nbr|nummer|nr)")
-NO_NUMBERS = "paid unpaid aid said void covid valid invalid solid rapid hybrid avid android steroid thyroid medicaid"
 
 FEWEST = 0.01
 """Of so many different values for each row at least one thinks that they number people: who has hundreds of rows?"""
@@ -90,31 +81,62 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
 
 
-def is_one_of(word: str, known: str, shortest_part: int = 5) -> bool:
-    """Return whether a word is known, also in the plural or as the start or end of a longer one.
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """Words of one topic; a star stands for any letters.
 
-    A known word with a star is all words that fit it; others are parts of longer ones from ``shortest_part`` letters.
-
-    >>> is_one_of("ids", "id name"), is_one_of("birthplace", "birth age"), is_one_of("agent", "birth age")
-    (True, True, False)
-    >>> is_one_of("educcat", "educ* age"), is_one_of("lwage", "*wage")
-    (True, True)
+    >>> some = WordList.of("id birth age educ* *wage")
+    >>> [word for word in ("ids", "birthplace", "educcat", "lwage", "agent") if some.fits(word)]
+    ['ids', 'birthplace', 'educcat', 'lwage']
     """
-    words, parts, pattern = _read_words(known)
-    if word in words or word.removesuffix("s") in words:
-        return True
-    if pattern is not None and pattern.fullmatch(word):
-        return True
-    return any(word.startswith(part) or word.endswith(part) for part in parts if len(part) >= shortest_part)
+
+    words: frozenset[str]
+    pattern: re.Pattern[str] | None
+    """All words with a star."""
+
+    @classmethod
+    def of(cls, text: str) -> WordList:
+        """Read the words of a text."""
+        starred = [re.escape(word).replace(r"\*", ".*") for word in text.split() if "*" in word]
+        return cls(frozenset(text.split()), re.compile("|".join(starred)) if starred else None)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.words
+
+    def without(self, others: WordList) -> WordList:
+        """Return the words that are not among others."""
+        return WordList(self.words - others.words, self.pattern)
+
+    def fits(self, word: str, shortest_part: int = 5) -> bool:
+        """Return whether a word is in the list, also in the plural, or starts or ends with one of ``shortest_part``
+        letters.
+        """
+        if word in self.words or word.removesuffix("s") in self.words:
+            return True
+        if self.pattern is not None and self.pattern.fullmatch(word):
+            return True
+        return any(len(part) >= shortest_part and (word.startswith(part) or word.endswith(part)) for part in self.words)
+
+    def fits_any(self, words: Iterable[str], shortest_part: int = 5) -> bool:
+        """Return whether one of some words fits."""
+        return any(self.fits(word, shortest_part) for word in words)
 
 
 @cache
-def _read_words(known: str) -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str] | None]:
-    """Return the words without stars, once to be looked up and once in order, and the pattern of those with stars."""
-    plain = [word for word in known.split() if "*" not in word]
-    starred = [re.escape(word).replace(r"\*", ".*") for word in known.split() if "*" in word]
-    return (
-        frozenset(plain),
-        tuple(plain),
-        re.compile("|".join(starred)) if starred else None,
-    )
+def word_list(*topics: str) -> WordList:
+    """Return the words of one or several topics of ``words.toml``, such as ``sensitive.health``, in all languages."""
+    sections = (topic.partition(".") for topic in topics)
+    found = (_read_words()[section][topic] for section, _, topic in sections)
+    return WordList.of(" ".join(text if isinstance(text, str) else " ".join(text.values()) for text in found))
+
+
+def topics_of(section: str) -> dict[str, WordList]:
+    """Return the word lists of a section of ``words.toml`` by topic, in their order."""
+    return {topic: word_list(f"{section}.{topic}") for topic in _read_words()[section]}
+
+
+@cache
+def _read_words() -> dict[str, dict[str, str | dict[str, str]]]:
+    """Read the file of words, once."""
+    with WORDS.open("rb") as file:
+        return tomllib.load(file)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from indistinct.engine import Rows
 from indistinct.hierarchy.kinds.exact_numbers import read_number
 from indistinct.linkage.coded_cells import CodedColumn
+from indistinct.profiling.column_names import word_list
 from indistinct.progress import Watch
 
 MOST_DISTINCT = 200_000
@@ -21,11 +22,6 @@ MANY = 20
 NEARLY_UNIQUE = 0.9
 AT_ONCE = 20
 """So many columns of a table that is too large to be read are encoded together."""
-NOT_THERE = (
-    "? na n/a n.a. nan nil none null unknown unk missing refused undefined undetermined . - -- .. * x xx "
-    "unbekannt inconnu desconocido sconosciuto desconhecido onbekend"
-)
-"""What stands for a missing cell in many files."""
 NOT_THERE_NUMBERS = (-9, -8, -7, -1, -99, -98, -97, -88, -77, -999, -998, -9999, -99999)
 FEWEST_BESIDE, MOST_STRAYS, LONGEST_STRAY = 3, 2, 4
 """Beside at least so many numbers so few texts, no longer than this, are codes: N for not applicable."""
@@ -34,7 +30,7 @@ FEWEST_NUMBERS = 0.95
 
 
 @dataclass(frozen=True)
-class Look:
+class ColumnStatistics:
     """The cells of a column: their numbers, and their distinct values with their rows unless there are too many."""
 
     rows: int
@@ -80,7 +76,7 @@ class Look:
         They are words for it; one or two short texts among numbers; and numbers far from all others, as 999 is.
         """
         values = self.values or ()
-        absent = NOT_THERE.split()
+        absent = word_list("values.missing")
         words = tuple(value for value in values if value.strip().lower() in absent)
         others = [value for value in values if value not in words]
         numbers = {value: float(number) for value in others if (number := read_number(value)) is not None}
@@ -151,29 +147,31 @@ def _is_far(numbers: Sequence[float]) -> bool:
     return last - rest[-1] > max(1.0, 0.2 * reach) and last > 1.2 * rest[-1]
 
 
-def looks(rows: Rows, coded: Mapping[str, CodedColumn], count: int, watch: Watch) -> dict[str, Look]:
-    """Look at every column of a table, at its cells where they were read, else by asking for each column."""
+def statistics_of(
+    rows: Rows, coded: Mapping[str, CodedColumn], count: int, watch: Watch
+) -> dict[str, ColumnStatistics]:
+    """Return the statistics of every column, from its cells where they were read, else by asking for each column."""
     names = rows.columns()
     if not coded:
         return dict(_ask_each(rows, names, count, watch))
     return {name: _look_at(coded[name], count) for name in names}
 
 
-def _look_at(column: CodedColumn, count: int) -> Look:
+def _look_at(column: CodedColumn, count: int) -> ColumnStatistics:
     """Count the values of a column that was read."""
     sizes = np.bincount(column.codes, minlength=len(column.texts)).tolist()
     present = sorted((text, size) for text, size in zip(column.texts, sizes, strict=True) if text is not None)
     return _look(count, count - sum(size for _, size in present), present)
 
 
-def _look(count: int, missing: int, present: Sequence[tuple[str, int]]) -> Look:
+def _look(count: int, missing: int, present: Sequence[tuple[str, int]]) -> ColumnStatistics:
     if len(present) > MOST_DISTINCT:
-        return Look(count, len(present), missing, None)
+        return ColumnStatistics(count, len(present), missing, None)
     sizes = np.array([size for _, size in present], np.int64)
-    return Look(count, len(present), missing, tuple(text for text, _ in present), sizes)
+    return ColumnStatistics(count, len(present), missing, tuple(text for text, _ in present), sizes)
 
 
-def _ask_each(rows: Rows, names: Sequence[str], count: int, watch: Watch) -> Iterator[tuple[str, Look]]:
+def _ask_each(rows: Rows, names: Sequence[str], count: int, watch: Watch) -> Iterator[tuple[str, ColumnStatistics]]:
     """Count the distinct values of every column, and fetch those of the columns that have not too many."""
     distinct = {}
     for done, name in enumerate(names):
@@ -186,7 +184,7 @@ def _ask_each(rows: Rows, names: Sequence[str], count: int, watch: Watch) -> Ite
                 if name not in encoded.values:
                     with rows.encode([name], [(name, "missing", None)]) as only_missing:
                         absent = only_missing.rows
-                    yield name, Look(count, distinct[name] - bool(absent), absent, None)
+                    yield name, ColumnStatistics(count, distinct[name] - bool(absent), absent, None)
                     continue
                 counted = encoded.count_by([name])
                 texts = [encoded.values[name][code] for code in np.asarray(counted.codes[0]).tolist()]

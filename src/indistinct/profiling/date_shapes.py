@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from indistinct.hierarchy import Hierarchy, levels
 from indistinct.hierarchy.kinds.dates import dates
-from indistinct.profiling.column_statistics import Look
+from indistinct.profiling.column_statistics import ColumnStatistics
 
 ISO = "ISO"
 DATE_FORMATS = {
@@ -53,18 +53,18 @@ MOST_UNREADABLE = 0.02
 """Such a share of the cells may be unreadable, and is then read as missing."""
 
 
-def read_dates(look: Look) -> tuple[Hierarchy, str] | None:
+def read_dates(cells: ColumnStatistics) -> tuple[Hierarchy, str] | None:
     """Recognize dates by the format that reads every value, or else most of them, if it leaves few cells."""
-    tried = look.meaningful[:: max(1, len(look.meaningful) // TRIED)]
+    tried = cells.meaningful[:: max(1, len(cells.meaningful) // TRIED)]
     formats = _formats_like(tried)
     if not formats:
         return None
-    read = {form: _share_read(look, form, tried) for form in formats}
+    read = {form: _share_read(cells, form, tried) for form in formats}
     best = max(read, key=lambda form: read[form])
-    if read[best] < 1 - MOST_UNREADABLE or (best in MONTH_FORMATS and _are_school_years(look.meaningful)):
+    if read[best] < 1 - MOST_UNREADABLE or (best in MONTH_FORMATS and _are_school_years(cells.meaningful)):
         return None
     latest = date.today().year if "%y" in best else None
-    rising = _rising_levels(look, best)
+    rising = _rising_levels(cells, best)
     hierarchy = dates(*rising) if best == ISO else dates(*rising, format=best, latest=latest)
     twin = DATE_FORMATS.get(best)
     if twin is not None and read[twin] == read[best]:
@@ -72,12 +72,12 @@ def read_dates(look: Look) -> tuple[Hierarchy, str] | None:
     return hierarchy, "months" if best in MONTH_FORMATS else "dates"
 
 
-def read_quarters(look: Look) -> tuple[Hierarchy, str] | None:
+def read_quarters(cells: ColumnStatistics) -> tuple[Hierarchy, str] | None:
     """Recognize quarters of years, such as 1980 Q3, if nearly all values are, and give their years above them."""
-    years = {value: int(found[1] or found[4]) for value in look.meaningful if (found := QUARTER.fullmatch(value))}
-    if not FEWEST_QUARTERS <= len(years) <= MOST_QUARTERS or len(years) < MOSTLY * len(look.meaningful):
+    years = {value: int(found[1] or found[4]) for value in cells.meaningful if (found := QUARTER.fullmatch(value))}
+    if not FEWEST_QUARTERS <= len(years) <= MOST_QUARTERS or len(years) < MOSTLY * len(cells.meaningful):
         return None
-    others = [value for value in look.values or () if value not in years]
+    others = [value for value in cells.values or () if value not in years]
     rows = [[value, str(year), _span(year, 5), _span(year, 10), "*"] for value, year in years.items()]
     return levels(rows + [[*[value] * 4, "*"] for value in others]), "quarters of years"
 
@@ -104,20 +104,20 @@ def _formats_like(tried: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _rising_levels(look: Look, form: str) -> tuple[str, ...]:
+def _rising_levels(cells: ColumnStatistics, form: str) -> tuple[str, ...]:
     """Return the levels of dates: ranges of 20 and 40 years as well, where dates are further apart than that."""
-    years = [day.year for value in look.meaningful if (day := _day(value, form)) is not None]
+    years = [day.year for value in cells.meaningful if (day := _day(value, form)) is not None]
     reach = max(years) - min(years)
     first = MONTH_LEVELS if form in MONTH_FORMATS else DATE_LEVELS
     return (*first, *(f"{span} years" for span in LONG_SPANS if span < reach))
 
 
-def _share_read(look: Look, form: str, tried: Sequence[str]) -> float:
+def _share_read(cells: ColumnStatistics, form: str, tried: Sequence[str]) -> float:
     """Return the share of the cells that a format reads as dates; 0 if the values that are tried say that it is low."""
-    values = look.meaningful
+    values = cells.meaningful
     if sum(_day(value, form) is not None for value in tried) < MOSTLY * len(tried):
         return 0.0
-    counts = dict(zip(look.values or (), look.counts.tolist() if look.counts is not None else (), strict=True))
+    counts = dict(zip(cells.values or (), cells.counts.tolist() if cells.counts is not None else (), strict=True))
     read = sum(counts[value] for value in values if _day(value, form) is not None)
     return float(read / sum(counts[value] for value in values))
 

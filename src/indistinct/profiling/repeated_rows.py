@@ -10,17 +10,15 @@ from indistinct.linkage.coded_cells import CodedColumn, Codes
 from indistinct.linkage.functional_dependencies import explained_by
 from indistinct.profiling.column_names import (
     NAMESAKES,
-    OTHERS_WORDS,
-    PERSON_WORDS,
     is_given_name,
-    is_one_of,
     names_people,
     number_people,
     numbers_something,
+    word_list,
     words_of,
 )
 from indistinct.profiling.column_roles import ColumnProfile, are_counts
-from indistinct.profiling.column_statistics import MANY, Look
+from indistinct.profiling.column_statistics import MANY, ColumnStatistics
 from indistinct.profiling.safe_harbor import identifiers_like
 
 LIFELONG = ("birth", "sex", "origin")
@@ -29,13 +27,11 @@ SAME = 0.9
 """Of so many people with several rows all rows must agree there; the rest are mistakes."""
 HARDLY = 0.1
 """Names that take away fewer mistakes about the sex or origin of those who bear them are those of different people."""
-COUNTING = ("num", "number", "no", "nb", "nr", "n")
-"""Words that, at the beginning of a name, say how many there are of what follows."""
 SEED = 1
 
 
 def find_person(
-    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, ColumnStatistics]
 ) -> tuple[str | None, tuple[str, ...]]:
     """Return the column that says whose row it is, where some people have several rows, or None; and those that do not.
 
@@ -43,7 +39,7 @@ def find_person(
     same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household
     or the starters of a run, unless its name speaks of people.
     """
-    candidates = [name for name, look in found.items() if _may_number(name, look)]
+    candidates = [name for name, cells in found.items() if _may_number(name, cells)]
     lifelong = [column.name for column in columns if column.topic in LIFELONG and column.distinct >= 2]
     ranked, others = [], []
     for name in candidates:
@@ -55,7 +51,7 @@ def find_person(
         same = [share for share in shares if share is not None]
         is_same = bool(same) and sum(share >= SAME for share in same) >= len(same) / 2
         words = words_of(name)
-        is_person = any(is_one_of(word, PERSON_WORDS) for word in words)
+        is_person = word_list("identifier.people").fits_any(words)
         is_named = names_people(name) == "number"
         if found[name].has_few and not is_person and not all(map(numbers_something, words)):
             is_named = False  # a plan's id of eight values numbers plans, and a number of children no child
@@ -70,7 +66,7 @@ def find_person(
 
 
 def names_that_repeat(
-    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, Look]
+    coded: Mapping[str, CodedColumn], columns: Sequence[ColumnProfile], found: Mapping[str, ColumnStatistics]
 ) -> tuple[tuple[str, ...], bool]:
     """Return the columns that name people, if the same names stand in many rows, and whether these are namesakes.
 
@@ -93,7 +89,7 @@ def _are_of_one(
     whose: Codes,
     coded: Mapping[str, CodedColumn],
     columns: Sequence[ColumnProfile],
-    found: Mapping[str, Look],
+    found: Mapping[str, ColumnStatistics],
     *,
     is_given: bool,
 ) -> bool:
@@ -112,8 +108,7 @@ def _are_of_one(
         return max(explained_by(whose, other)[0] for other in others) >= HARDLY
     numbered = [one for one in columns if one.role == "identifier" and names_people(one.name) == "number"]
     return not any(
-        found[one.name].distinct == found[one.name].rows
-        and any(is_one_of(word, PERSON_WORDS) for word in words_of(one.name))
+        found[one.name].distinct == found[one.name].rows and word_list("identifier.people").fits_any(words_of(one.name))
         for one in numbered
     )
 
@@ -137,23 +132,23 @@ def _share_that_agrees(codes: Codes, other: CodedColumn) -> float | None:
     return float((different[is_several] == 1).mean()) if is_several.any() else None
 
 
-def _may_number(name: str, look: Look) -> bool:
+def _may_number(name: str, cells: ColumnStatistics) -> bool:
     """Return whether a column looks as if it numbered people of whom some have several rows."""
-    if look.missing or not number_people(look.rows, look.distinct):
+    if cells.missing or not number_people(cells.rows, cells.distinct):
         return False
     words = words_of(name)
-    if any(is_one_of(word, OTHERS_WORDS) for word in words):
+    if word_list("identifier.others").fits_any(words):
         return False
-    is_of_people = any(is_one_of(word, PERSON_WORDS) for word in words)
-    if len(words) > 1 and words[0] in COUNTING and not is_of_people and are_counts(look):
+    is_of_people = word_list("identifier.people").fits_any(words)
+    if len(words) > 1 and words[0] in word_list("identifier.counting") and not is_of_people and are_counts(cells):
         return False  # how many accounts somebody has
     if names_people(name) == "number":
         return True
-    return any(map(numbers_something, words)) and not look.has_few
+    return any(map(numbers_something, words)) and not cells.has_few
 
 
-def person_profile(name: str, look: Look) -> ColumnProfile:
+def person_profile(name: str, cells: ColumnStatistics) -> ColumnProfile:
     """Describe the column that says whose row it is."""
-    listed = tuple(identifiers_like(name, look.values))
-    reason = f"it names the same people in several rows ({look.distinct:,} different in {look.rows:,} rows)"
-    return ColumnProfile(name, "identifier", None, reason, look.distinct, look.missing, listed, "person")
+    listed = tuple(identifiers_like(name, cells.values))
+    reason = f"it names the same people in several rows ({cells.distinct:,} different in {cells.rows:,} rows)"
+    return ColumnProfile(name, "identifier", None, reason, cells.distinct, cells.missing, listed, "person")

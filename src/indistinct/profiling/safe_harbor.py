@@ -14,7 +14,7 @@ from ipaddress import ip_address
 
 from indistinct.hierarchy.kinds.exact_numbers import read_number
 from indistinct.linkage.spelling import FORMATS, Days
-from indistinct.profiling.column_names import is_one_of, words_of
+from indistinct.profiling.column_names import topics_of, word_list, words_of
 
 ENOUGH = 0.8
 """So large a share of a column's values must look like an identifier."""
@@ -46,34 +46,11 @@ IDENTIFIERS = {
 }
 """The letters of the rule, and what they list."""
 
-NAMES = {
-    "A": "name surname forename firstname lastname vorname nachname nom prenom nombre apellido cognome initials",
-    "B": "address street strasse city town ort ville ciudad zip zipcode postal postcode plz county district precinct",
-    "C": "birth birthday birthdate dob geburtsdatum naissance nacimiento admission discharge death died date",
-    "D": "phone telephone telefon telefono mobile cell",
-    "E": "fax telefax",
-    "F": "email mail",
-    "G": "ssn socialsecurity sozialversicherungsnummer",
-    "H": "mrn patientnumber",
-    "I": "beneficiary policyholder insurance memberid krankenversicherung",
-    "J": "account iban bic card creditcard",
-    "K": "license licence certificate passport passeport",
-    "L": "vin plate vehicle kennzeichen",
-    "M": "device serial imei mac udi implant",
-    "N": "url website homepage",
-    "O": "ip ipaddress",
-    "P": "fingerprint retina iris voiceprint biometric dna",
-    "Q": "photo photograph portrait image picture face",
-    "R": "id uuid guid identifier",
-}
-"""Words of a column's name that tell each identifier."""
 PHRASES = {
     "G": ("social", "security"),
     "H": ("record", "number"),
     "I": ("health", "plan"),
 }
-WEAK = "name id date"
-"""Words that say little beside another: a country's name is no person's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +91,13 @@ def identifiers_like(column: str, values: Sequence[str] | None) -> list[SafeHarb
 
 def _by_name(column: str) -> list[str]:
     """Return the identifiers that a column's name tells; a weak word yields to any other."""
-    words = words_of(column)
+    words, weak = words_of(column), word_list("weak.safe_harbor")
     found = [letter for letter, phrase in PHRASES.items() if all(part in words for part in phrase)]
-    for letter, known in NAMES.items():
-        strong = " ".join(word for word in known.split() if word not in WEAK.split())
-        if any(is_one_of(word, strong) for word in words):
-            found.append(letter)
-    if found or any(word not in WEAK.split() and word not in PERSONS for word in words):
+    known = topics_of("safe_harbor")
+    found += [letter for letter, names in known.items() if names.without(weak).fits_any(words)]
+    if found or any(word not in weak and word not in word_list("weak.persons") for word in words):
         return found
-    return [letter for letter, known in NAMES.items() if any(word in known.split() for word in words)]
-
-
-PERSONS = ("full", "patient", "person", "first", "last", "user", "customer", "of", "my", "row")
-"""Words beside which a weak word still tells: a patient's name, a row's id."""
+    return [letter for letter, names in known.items() if any(word in names for word in words)]
 
 
 def _by_values(column: str, values: Sequence[str]) -> dict[str, str]:
@@ -135,7 +106,7 @@ def _by_values(column: str, values: Sequence[str]) -> dict[str, str]:
     if not sample:
         return {}
     found = {letter: reason for letter, (reason, test) in PATTERNS.items() if _is_enough(test, sample)}
-    is_age = any(is_one_of(word, "age alter edad eta") for word in words_of(column))
+    is_age = word_list("numbers.years_of_age").fits_any(words_of(column))
     if is_age and any((number := read_number(value)) is not None and number > OLDEST for value in sample):
         found["C"] = f"it has ages over {OLDEST}"
     return found

@@ -11,7 +11,7 @@ from indistinct.engine import open_table
 from indistinct.errors import TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
-from indistinct.profiling.column_statistics import MOST_DISTINCT
+from indistinct.profiling import MOST_DISTINCT
 from indistinct.report.sections.column_section import Counted
 from indistinct.studio.settings import Settings, Spec
 from indistinct.studio.widgets.previews import Preview

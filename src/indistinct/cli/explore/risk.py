@@ -93,7 +93,7 @@ def _explain(
     from indistinct.errors import PolicyError
     from indistinct.pipeline.suggesting import suggested_policy
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.profiling.profile import profile
+    from indistinct.profiling import profile
 
     if said := [name for name, value in others.items() if value]:
         raise PolicyError(f"{' and '.join(said)}: not with --row; a policy says what is asked of a row, see --policy")

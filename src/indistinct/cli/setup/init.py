@@ -18,7 +18,7 @@ from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
-    from indistinct.profiling.profile import Profile
+    from indistinct.profiling import Profile
 
 MOST_OFFERED = 8
 """For no more sensitive columns without a model one is offered."""
@@ -54,7 +54,7 @@ def init(
     """
     from indistinct.pipeline.suggesting import reasons, suggestion
     from indistinct.policy.files.policy_file import policy_toml
-    from indistinct.profiling.profile import comments, profile
+    from indistinct.profiling import comments, profile
 
     limit = _suppression(max_suppression)
     if output is not None and output.exists():

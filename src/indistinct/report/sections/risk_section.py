@@ -15,7 +15,7 @@ from indistinct.disclosure_risk.risk_report import NEARLY, THRESHOLD
 from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM
-from indistinct.profiling.combinations import Counted, minimal_combinations
+from indistinct.profiling import Counted, minimal_combinations
 from indistinct.report.subject import Subject
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)

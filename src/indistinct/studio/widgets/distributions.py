@@ -10,7 +10,7 @@ from typing import Any
 from indistinct.engine import open_table
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
-from indistinct.profiling.column_statistics import MOST_DISTINCT
+from indistinct.profiling import MOST_DISTINCT
 from indistinct.report.figures import labels_after, values_before
 from indistinct.report.sections.column_section import Counted, bars, count_labels
 from indistinct.showing.small_bars import small_bars

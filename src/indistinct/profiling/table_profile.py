@@ -16,12 +16,11 @@ from indistinct.hierarchy import suppress
 from indistinct.linkage.coded_cells import CodedColumn, coded_columns
 from indistinct.linkage.functional_dependencies import Dependency, alike_by, dependencies_between
 from indistinct.policy import Role
-from indistinct.profiling.column_roles import HALF, ColumnProfile, judge
+from indistinct.profiling.column_roles import HALF, ColumnProfile, judge, roles_by_siblings
 from indistinct.profiling.column_shapes import shape_of
-from indistinct.profiling.column_statistics import MANY, Look, looks
+from indistinct.profiling.column_statistics import MANY, ColumnStatistics, statistics_of
 from indistinct.profiling.combinations import Combination, Counted, minimal_combinations
 from indistinct.profiling.repeated_rows import find_person, names_that_repeat, person_profile
-from indistinct.profiling.sibling_columns import company_among
 from indistinct.progress import Watch
 
 MOST_ROWS = 0.8
@@ -90,7 +89,7 @@ class Profile:
 
 
 def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profile:
-    """Look at every column of a table and suggest what it is to a release.
+    """ColumnStatistics at every column of a table and suggest what it is to a release.
 
     A column that nothing is known about becomes quasi: to protect too much is mended sooner than to protect too
     little. ``reading`` goes to the engine: memory_limit, threads, delimiter, encoding.
@@ -108,7 +107,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
             raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
         watch.report("profile", 0, len(rows.columns()))
         coded = coded_columns(rows, rows.columns())
-        found = looks(rows, coded, count, watch)
+        found = statistics_of(rows, coded, count, watch)
         columns, namesakes = _judge_all(coded, found, watch)
         person = next((column.name for column in columns if column.topic == "person"), None)
         watch.report("dependencies")
@@ -120,7 +119,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         people = names if person is None else (person,)
         small = _small_groups(rows, columns, people)
         sample = _sample(coded, columns, people)
-    described = [_with_company(column, identifying) for column in columns]
+    described = [_with_partners(column, identifying) for column in columns]
     return Profile(count, tuple(described), identifying, person, names, dependencies, small, namesakes, sample)
 
 
@@ -130,14 +129,14 @@ def comments(profile: Profile) -> dict[str, str]:
 
 
 def _judge_all(
-    coded: Mapping[str, CodedColumn], found: Mapping[str, Look], watch: Watch
+    coded: Mapping[str, CodedColumn], found: Mapping[str, ColumnStatistics], watch: Watch
 ) -> tuple[list[ColumnProfile], tuple[str, ...]]:
     """Judge every column by itself, then find the one that says whose rows these are, and those that only seem to."""
-    company = company_among(found)
+    by_siblings = roles_by_siblings(found)
     columns = []
-    for done, (name, look) in enumerate(found.items()):
+    for done, (name, cells) in enumerate(found.items()):
         watch.report("profile", done, len(found))
-        columns.append(judge(name, look, company))
+        columns.append(judge(name, cells, by_siblings))
     person, others = find_person(coded, columns, found)
     if person is None:
         return columns, others
@@ -145,7 +144,7 @@ def _judge_all(
 
 
 def _without_dependencies(
-    coded: Mapping[str, CodedColumn], columns: list[ColumnProfile], found: Mapping[str, Look]
+    coded: Mapping[str, CodedColumn], columns: list[ColumnProfile], found: Mapping[str, ColumnStatistics]
 ) -> tuple[list[ColumnProfile], tuple[Dependency, ...]]:
     """Make quasi what is neither quasi nor sensitive and tells a quasi column; and say which sensitive ones do."""
     names = [column.name for column in columns if column.role == "quasi"]
@@ -265,7 +264,7 @@ def _identifying(rows: Rows, columns: Sequence[ColumnProfile], count: int) -> tu
     return tuple(minimal_combinations(counted, MOST_ROWS, max(sizes, default=0)))
 
 
-def _with_company(column: ColumnProfile, identifying: Sequence[Combination]) -> ColumnProfile:
+def _with_partners(column: ColumnProfile, identifying: Sequence[Combination]) -> ColumnProfile:
     """Add to a column's reason by which other columns it tells rows apart."""
     own = [one for one in identifying if column.name in one.columns]
     if column.role != "quasi" or not own:
