@@ -1,4 +1,4 @@
-"""Start: short commands, and the first run on a larger table, with kernels that are compiled then or came along."""
+"""Start: short commands, and first and later runs on a larger table, for which kernels are compiled once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from benchmarks import tables
 from benchmarks.data import policy, population, write_csv
 from benchmarks.setting import LIMIT, Figures, K, Setting, run_command, say
 from indistinct.examples import save_examples
-from indistinct.kernels import shipped_code
 
 ROWS = 30_000
 SENSITIVE = "occupation"
@@ -73,9 +72,6 @@ def run_start(setting: Setting) -> list[Figures]:
         for run, (name, algorithm) in setting.few(tuple(RUNS.items())):
             command = release(name, "adult", algorithm)
             here = {"NUMBA_CACHE_DIR": str(scratch / run)} if not setting.is_quick else {}
-            if shipped_code.is_served():
-                add(f"{run}, shipped", command, min(again, 2), here)
-            here |= {shipped_code.COMPILE: "1"}
             add(f"{run}, first", command, 1, here)
             if setting.is_quick:
                 break

@@ -1,13 +1,11 @@
 """Check what stands in the files that are published: ``python scripts/package_contents.py dist/*``.
 
-A wheel holds the package, exactly as git has it, its metadata, and compiled kernels if somebody made them; with
-``--kernels`` there must be some. A source archive holds what git has below the folders that ``pyproject.toml`` names,
-so that its tests run. Neither holds what a build machine happened to have.
+A wheel holds the package, exactly as git has it, and its metadata. A source archive holds what git has below the
+folders that ``pyproject.toml`` names, so that its tests run. Neither holds what a build machine happened to have.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tarfile
@@ -28,8 +26,6 @@ NEEDED_IN_WHEEL = (
 NEEDED_OF_METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 NEEDED_IN_SOURCE = (*("pyproject.toml", "PKG-INFO", "README.md", "LICENSE"), *("CHANGELOG.md", "CITATION.cff"))
 NEVER = ("__pycache__", ".git/", ".venv", ".nbi", ".nbc", ".pyc", ".env", ".key", ".db", ".ipynb_checkpoints")
-COMPILED = re.compile(r"indistinct/kernels/compiled/[\w.]+-[0-9a-f]{16}\.code")
-"""Made by ``scripts/compile_kernels.py``, which is not in git."""
 MADE_UP = "tests/zoo/"
 """Releases and a ledger of people who never lived, which every version must go on reading."""
 MOST_BYTES = {".whl": 3_000_000, ".gz": 12_000_000}
@@ -47,7 +43,7 @@ def names_in(path: Path) -> list[str]:
 def wheel_mistakes(names: Iterable[str], tracked: Iterable[str]) -> list[str]:
     """Say what is wrong with the files of a wheel; ``tracked`` are those that git has."""
     names = list(names)
-    own = {name for name in names if name.startswith("indistinct/") and not COMPILED.fullmatch(name)}
+    own = {name for name in names if name.startswith("indistinct/")}
     about = {name.partition(".dist-info/")[2] for name in names if ".dist-info/" in name}
     wanted = {name.removeprefix("src/") for name in tracked if name.startswith("src/indistinct/")}
     others = [name for name in names if not name.startswith("indistinct/") and ".dist-info/" not in name]
@@ -100,12 +96,7 @@ def main(arguments: list[str]) -> int:
     if not arguments:
         sys.stderr.write("give the files to check: python scripts/package_contents.py dist/*\n")
         return 2
-    files = [name for name in arguments if name != "--kernels"]
-    found = {name: mistakes_of(Path(name)) for name in files}
-    if len(files) < len(arguments):
-        for name in files:
-            if name.endswith(".whl") and not any(map(COMPILED.fullmatch, names_in(Path(name)))):
-                found[name].append("no kernel is compiled: python scripts/compile_kernels.py")
+    found = {name: mistakes_of(Path(name)) for name in arguments}
     for name, wrong in found.items():
         sys.stdout.write(f"{name}: {len(names_in(Path(name)))} files, {'; '.join(wrong) or 'as they should be'}\n")
     return int(any(found.values()))

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from helpers import postgres, profiles, workers
 from indistinct.engine.duckdb import session
-from indistinct.kernels.kernel import Budget, Interpreter
+from indistinct.kernel import Interpreter
 
 
 class OneThread(session.Instance):
@@ -40,8 +40,6 @@ class OneThread(session.Instance):
 profiles.load()
 vars(session)["Instance"] = OneThread
 Interpreter.is_slow = True  # kernels are compiled here, however few rows a test has; it does not depend on others
-# However often one is called its kept code runs: after many calls it would be compiled once more, for numba.
-Budget.calls_left = property(lambda _: 1, lambda *_: None)  # type: ignore[assignment]
 # CliRunner builds all commands for each call, which takes 20 ms; here they are built once
 vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)
 

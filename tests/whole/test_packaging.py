@@ -14,8 +14,6 @@ import pytest
 import yaml
 
 import indistinct
-from indistinct.kernels import shipped_code
-from indistinct.registry import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -33,7 +31,6 @@ def script(name: str, folder: str = "scripts") -> ModuleType:
 
 
 contents, start_page, version, subjects = map(script, ("package_contents", "start_page", "version", "commit_subjects"))
-shipped = script("compile_kernels")
 
 
 # Packages.
@@ -52,17 +49,8 @@ def test_a_wheel_holds_the_package_as_git_has_it() -> None:
     assert contents.wheel_mistakes(good[:-1], TRACKED) == [
         f"{METADATA[-1].split('/', 1)[1]} of the metadata is missing"
     ]
-    assert contents.wheel_mistakes([*good, f"indistinct/kernels/compiled/a.b-{'0' * 16}.code"], TRACKED) == []
-    assert contents.wheel_mistakes([*good, "indistinct/kernels/compiled/a.py"], TRACKED) != []
-    strange = contents.wheel_mistakes([*good, "indistinct/kernels/x.nbi"], TRACKED)
-    assert strange == ["indistinct/kernels/x.nbi is not in git", "indistinct/kernels/x.nbi must never be published"]
-
-
-def test_kernels_that_come_with_a_wheel_are_asked_for_by_parts_and_algorithms_that_exist() -> None:
-    known = (ROOT / "benchmarks" / "parts.py").read_text("utf-8")
-    assert [name for name in shipped.PARTS if f'    "{name}": ' not in known] == []
-    assert {algorithm for _, algorithm in shipped.OTHERS} <= set(ALGORITHMS)
-    assert shipped.FOLDER == shipped_code.FOLDER
+    strange = contents.wheel_mistakes([*good, "indistinct/x.nbi"], TRACKED)
+    assert strange == ["indistinct/x.nbi is not in git", "indistinct/x.nbi must never be published"]
 
 
 def test_a_source_archive_holds_what_its_tests_need() -> None:

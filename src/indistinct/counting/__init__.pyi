@@ -12,4 +12,4 @@ from indistinct.counting.groups import Layout as Layout
 from indistinct.counting.groups import PopulationCounts as PopulationCounts
 from indistinct.counting.groups import Tally as Tally
 from indistinct.counting.groups import UIntArray as UIntArray
-from indistinct.kernels.kernel import telling_of_compilation as telling_of_compilation
+from indistinct.kernel import reporting_compilation as reporting_compilation

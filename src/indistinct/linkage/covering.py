@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from indistinct.array_types import Array
 from indistinct.counting.kernels.ordering import order_of
-from indistinct.kernels.array_types import Array
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 LEAF = 8
 """A node with no more points is not divided."""
@@ -70,7 +70,7 @@ def build(points: Array, weights: Array) -> tuple[Tree, Array]:
     return Tree(np.ascontiguousarray(points[order]), weights[order], *(array[:nodes] for array in room[2:])), order
 
 
-@kernel(allocates=True)
+@kernel
 def _divide(tree: Tree, order: Array) -> int:
     """Halve the points along their widest column, again and again; give the number of nodes.
 
@@ -148,7 +148,7 @@ def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
     return answer
 
 
-@kernel(allocates=True)
+@kernel
 def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Array, Array, Array]:
     """Count the points that each box covers, and the boxes, by their sizes, that cover each point.
 

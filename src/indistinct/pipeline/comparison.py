@@ -17,6 +17,7 @@ from indistinct.errors import (
     MissingExtraError,
     PolicyError,
 )
+from indistinct.kernel import all_kernels
 from indistinct.pipeline.refusals import refuse_unable
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
@@ -239,9 +240,7 @@ def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
 
 def _loaded_code() -> tuple[int, int]:
     """Return the numbers of imported modules and of kernels that are compiled or loaded: they grow while code loads."""
-    kernels = [module for name, module in list(sys.modules.items()) if name.startswith("indistinct.kernels.")]
-    things = [thing for module in kernels for thing in list(vars(module).values())]  # other threads may import as well
-    return len(sys.modules), sum(len(getattr(thing, "signatures", ())) for thing in things)
+    return len(sys.modules), sum(len(one.signatures) for one in all_kernels())
 
 
 def _without_release(contender: _Contender, run: _Run, error: IndistinctError) -> Trial:

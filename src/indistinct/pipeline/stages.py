@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import indistinct
-from indistinct.counting import FrequencyList, encode_eligible, read_as_declared, telling_of_compilation
+from indistinct.counting import FrequencyList, encode_eligible, read_as_declared, reporting_compilation
 from indistinct.engine import Encoded, Rows
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.linkage.population import count_with_population
@@ -96,7 +96,7 @@ def count(
     watch.report("count")
     refuse_broken_promises(policy)
     refuse_bad_key(policy)  # before the work
-    with _telling(watch), ExitStack() as opened:  # closed again if the table cannot be counted
+    with _reporting(watch), ExitStack() as opened:  # closed again if the table cannot be counted
         read = read_as_declared(rows, policy)
         if read is not rows:
             opened.enter_context(read)
@@ -146,15 +146,15 @@ def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
     refuse_unable(task, algorithm)
     watch.start()
     watch.report("search")
-    with _telling(watch):
+    with _reporting(watch):
         recoding = algorithm.run(task, watch)
     refuse_nothing(recoding)
     return state_bound(task, recoding, algorithm, watch) if recoding.takes_bound else recoding
 
 
-def _telling(watch: Watch) -> AbstractContextManager[None]:
-    """Tell whoever waits if kernels must be compiled during the block, which happens once."""
-    return telling_of_compilation(lambda: watch.report("compile"))
+def _reporting(watch: Watch) -> AbstractContextManager[None]:
+    """Report to whoever waits if kernels must be compiled during the block, which happens once."""
+    return reporting_compilation(lambda: watch.report("compile"))
 
 
 def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Release:

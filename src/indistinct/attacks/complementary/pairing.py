@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from indistinct.array_types import Array
 from indistinct.counting.kernels.ordering import order_of
-from indistinct.kernels.array_types import Array
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 NOBODY = -1
 
 
-@kernel(allocates=True)
+@kernel
 def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, back: Array, room: Array) -> Array:
     """Return how many rows of each pair are paired off, so that as many as possible are in all.
 
@@ -92,7 +92,7 @@ def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, bac
     return paired
 
 
-@kernel(allocates=True)
+@kernel
 def strong_components(starts: Array, targets: Array) -> Array:
     """Number nodes so that two have the same number if there are ways from each to the other.
 

@@ -140,10 +140,9 @@ def _size(size: int) -> str:
 
 
 def _self_test() -> list[Finding]:
-    """Release a tiny table and verify it against the original; tell where the kernels came from."""
+    """Release a tiny table and verify it against the original; say where compiled kernels are kept."""
     try:
         from indistinct import pipeline
-        from indistinct.counting.kernels import grouping
         from indistinct.examples import EXAMPLES
         from indistinct.policy.files.policy_file import read_policy
 
@@ -151,28 +150,22 @@ def _self_test() -> list[Finding]:
             policy = read_policy(policy_path)
             with pipeline.anonymize(table, policy) as release:
                 verdict = release.verify(original=table)
-        kernels = _kernels(grouping.merge_mapped)
     except Exception as error:
         advice = "install again with: python -m pip install --force-reinstall indistinct"
         return [Finding("self-test", f"failed: {type(error).__name__}", False, advice)]
     found = f"{verdict.rows} rows released and verified" if verdict.passed else "the release did not verify"
     advice = "" if verdict.passed else "do not use this installation"
-    return [kernels, Finding("self-test", found, verdict.passed, advice)]
+    return [_kernels(), Finding("self-test", found, verdict.passed, advice)]
 
 
-def _kernels(kernel: Any) -> Finding:
-    """Return whether a kernel is compiled now or comes from the cache."""
-    import numpy as np
-
-    from indistinct.kernels.shipped_code import is_served
-
-    if type(kernel).__name__ == "function":
+def _kernels() -> Finding:
+    """Return where compiled kernels are kept, and what to do if they are not."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return Finding("kernels", "not compiled: NUMBA_DISABLE_JIT is set", True, "unset it, or large tables are slow")
-    if is_served():
-        return Finding("kernels", "compiled, came with the package")
-    numbers, codes = np.empty(0, np.int64), np.empty(0, np.uint64)
-    keys, fields = codes.reshape(0, 1), (numbers, numbers, codes, numbers)
-    kernel(keys, numbers, fields, codes, (np.full(16, -1), keys, numbers, numbers))  # compiled, since it was asked for
-    if kernel.stats.cache_hits:
-        return Finding("kernels", "compiled, from the cache")
-    return Finding("kernels", "compiled just now; the next run takes them from the cache")
+    from indistinct.counting.kernels import grouping
+
+    one: Any = grouping.merge_mapped
+    folder = one.cache_folder
+    if folder is None:
+        return Finding("kernels", "compiled anew in every process", True, "set NUMBA_CACHE_DIR to a folder of your own")
+    return Finding("kernels", f"compiled once, and kept in {folder}")

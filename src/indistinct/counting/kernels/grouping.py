@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import IntArray, UIntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import IntArray, UIntArray
+from indistinct.kernel import kernel
 
 
 def pack(codes: Any, words: IntArray, shifts: IntArray, number_of_words: int) -> UIntArray:

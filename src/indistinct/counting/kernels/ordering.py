@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 
-@kernel(allocates=True)
+@kernel
 def order_of(keys: Any) -> Any:
     """Return the places of keys in ascending order, equal ones as they are."""
     order, spare = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)

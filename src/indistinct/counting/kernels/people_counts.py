@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import IntArray
+from indistinct.kernel import kernel
 
 
-@kernel(allocates=True)
+@kernel
 def first_of_person(places: IntArray, persons: IntArray) -> Any:
     """Mark the first entry of each person in each place; entries below place 0 are in none.
 
@@ -56,7 +56,7 @@ def _mix(number: Any, seed: Any) -> Any:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-@kernel(allocates=True)
+@kernel
 def number_profiles(persons: IntArray, groups: IntArray, rows: IntArray, number: int) -> Any:
     """Number the profiles of people: two have the same if they have as many rows in the same groups.
 
@@ -78,7 +78,7 @@ def number_profiles(persons: IntArray, groups: IntArray, rows: IntArray, number:
     return _number_sums(first, second, class_of)
 
 
-@kernel(allocates=True)
+@kernel
 def number_trees(places: IntArray, rows: IntArray, parents: IntArray, persons: IntArray, number: int) -> Any:
     """Number the profiles of people whose rows belong to each other: two have the same if their trees are equal.
 
@@ -114,7 +114,7 @@ def number_trees(places: IntArray, rows: IntArray, parents: IntArray, persons: I
     return _number_sums(first, second, class_of)
 
 
-@kernel(allocates=True)
+@kernel
 def _number_sums(first: Any, second: Any, class_of: Any) -> Any:
     """Number people by two sums each, those whose number is not below 0; equal sums have equal numbers."""
     number = first.shape[0]

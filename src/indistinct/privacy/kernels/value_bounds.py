@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import FloatArray, IntArray
 from indistinct.counting.kernels.ordering import total_of
-from indistinct.kernels.array_types import FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import (
     CLOSE,
     DISTINCT,
@@ -110,7 +110,7 @@ def _kept_between(groups: Any, group: int, low: FloatArray, high: FloatArray, pr
     return int(left)
 
 
-@kernel(rows="number", allocates=True)
+@kernel(rows="number")
 def least_lost(
     groups: Any, number: int, rules: FloatArray, limits: FloatArray, totals: IntArray, most: int, least: int
 ) -> Any:

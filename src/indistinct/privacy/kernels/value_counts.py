@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import FloatArray, IntArray
+from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import (
     CLOSE,
     DISTINCT,
@@ -29,7 +29,7 @@ ALONE, ONCE, UNTIL_NONE = range(3)
 """Which rules are asked, and how often."""
 
 
-@kernel(rows="place_of", allocates=True)
+@kernel(rows="place_of")
 def merge_values(entries: Any, place_of: Any, sizes: Any, places: int, least: int, work: Any) -> Any:
     """Return the entries of the groups at a node that have at least so many rows, after ``locate``.
 
@@ -200,7 +200,7 @@ def holds(rule: Any, groups: Any, group: int, whole: FloatArray, scratch: Any, p
     return True
 
 
-@kernel(rows="is_gone", allocates=True)
+@kernel(rows="is_gone")
 def find_unsafe(groups: Any, rules: FloatArray, limits: FloatArray, most: int, is_gone: Any, asked: int) -> int:
     """Return which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import UIntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import UIntArray
+from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import (
     CLOSE,
     DISTINCT,
@@ -61,7 +61,7 @@ def _keeps(rule: Any, cells: Any, group: int, whole: Any, low: Any, high: Any) -
     return bool(distance <= rule[1] + TOLERANCE)
 
 
-@kernel(allocates=True)
+@kernel
 def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, is_gone: Any) -> int:
     """Return which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
 
@@ -123,7 +123,7 @@ def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, i
     return gone
 
 
-@kernel(rows="cells", allocates=True)
+@kernel(rows="cells")
 def unsafe_rows(cells: Any, least: int, most: int, judging: Any) -> int:
     """Return the rows of the groups that must be suppressed; once these are more than ``most``, only so much.
 
@@ -135,7 +135,7 @@ def unsafe_rows(cells: Any, least: int, most: int, judging: Any) -> int:
     return _find_unsafe(cells, number, least, most, judging, np.empty(number, np.bool_))
 
 
-@kernel(rows="place_of", allocates=True)
+@kernel(rows="place_of")
 def judge_values(entries: Any, place_of: Any, sizes: Any, limits: Any, judging: Any, span: Any, work: Any) -> Any:
     """Return which groups at a node must be suppressed, and give their rows, after ``locate``.
 
@@ -184,7 +184,7 @@ def judge_values(entries: Any, place_of: Any, sizes: Any, limits: Any, judging: 
     return small + _find_unsafe(cells, number[0], least, most - small, judging, is_gone)
 
 
-@kernel(rows="keys", allocates=True)
+@kernel(rows="keys")
 def climb(keys: UIntArray, cells: Any, field: Any, parents: UIntArray, slots: Any, limits: Any, judging: Any) -> Any:
     """Merge the groups that coincide when one column climbs one level, and judge them.
 

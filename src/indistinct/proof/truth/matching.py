@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from indistinct.array_types import Array
 from indistinct.counting.kernels.ordering import highest_of, order_of
-from indistinct.kernels.array_types import Array
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 NOBODY = -1
 
@@ -92,7 +92,7 @@ def _candidates(labels: Array, originals: Originals, covers: Labels, found: Arra
     return number
 
 
-@kernel(allocates=True)
+@kernel
 def people_that_fit(
     labels: Array, groups: Array, number: int, persons: Array, source: Originals, covers: Labels
 ) -> Array:
@@ -129,7 +129,7 @@ def _candidates_again(row: int, labels: Array, source: Originals, covers: Labels
     return number
 
 
-@kernel(allocates=True)
+@kernel
 def count_unmatched(
     labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels, most_kept: int
 ) -> int:

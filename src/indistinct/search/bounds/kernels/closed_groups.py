@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import FloatArray, IntArray
+from indistinct.kernel import kernel
 
 
-@kernel(allocates=True)
+@kernel
 def closed_boxes(
     points: Any, counts: IntArray, labels: Any, costs: FloatArray, k: int, most: int
 ) -> tuple[Any, IntArray, FloatArray, bool]:
@@ -107,7 +107,7 @@ def _lowest_labels(points: Any, group: Any, labels: Any, costs: FloatArray, leve
     return cost
 
 
-@kernel(allocates=True)
+@kernel
 def double(numbers: Any) -> Any:
     """Return an array with twice the room."""
     found = np.zeros(2 * len(numbers), numbers.dtype)
@@ -116,7 +116,7 @@ def double(numbers: Any) -> Any:
     return found
 
 
-@kernel(allocates=True)
+@kernel
 def double_rows(table: Any) -> Any:
     """Return a table with twice the rows."""
     found = np.zeros((2 * table.shape[0], table.shape[1]), table.dtype)

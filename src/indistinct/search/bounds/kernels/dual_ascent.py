@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.counting.kernels.ordering import sort_points
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 RISING, STOPPED, VISITS = range(3)
 """Counters: points that still rise, points that have stopped, and points that were looked at."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.search.bounds.kernels.dual_ascent import NOWHERE, Cells, Spent, find, forget, spend
 
 CELLS, VISITS = range(2)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import FloatArray, IntArray
 from indistinct.counting.kernels.ordering import drop_first, order_of, push
-from indistinct.kernels.array_types import FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 NEARLY = 1e-12
 """Rounding that is no difference."""
 
 
-@kernel(allocates=True)
+@kernel
 def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
     """Return each point a charge such that no group of k rows in a box is charged more than it costs.
 
@@ -93,7 +93,7 @@ def insert(top: FloatArray, filled: int, room: int, value: float, times: int) ->
     return filled
 
 
-@kernel(allocates=True)
+@kernel
 def reduced_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
@@ -123,7 +123,7 @@ def reduced_costs(
     return reduced
 
 
-@kernel(allocates=True)
+@kernel
 def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: FloatArray, k: int) -> FloatArray:
     """Lower charges just so far that no group is charged more than it costs.
 
@@ -141,7 +141,7 @@ def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: F
     return duals - excess / k
 
 
-@kernel(allocates=True)
+@kernel
 def best_groups(
     boxes: IntArray, members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -187,7 +187,7 @@ def best_groups(
     return chosen[:groups].copy(), group_starts[: groups + 1].copy(), group_points[:end].copy(), group_rows[:end].copy()
 
 
-@kernel(allocates=True)
+@kernel
 def member_costs(
     members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import FloatArray, IntArray
+from indistinct.kernel import kernel
 
 
-@kernel(allocates=True)
+@kernel
 def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) -> FloatArray:
     """Return the least cost of grouping every choice of rows, by dynamic programming.
 
@@ -35,7 +35,7 @@ def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) ->
     return least
 
 
-@kernel(allocates=True)
+@kernel
 def place_values(counts: IntArray) -> IntArray:
     """Return what one row of each point adds to the number of a choice.
 
@@ -48,7 +48,7 @@ def place_values(counts: IntArray) -> IntArray:
     return radix
 
 
-@kernel(allocates=True)
+@kernel
 def least_of(
     choice: int, radix: IntArray, space: Any, least: FloatArray, k: int, within: float, found: IntArray
 ) -> tuple[float, int]:

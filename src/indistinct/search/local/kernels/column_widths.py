@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from indistinct.kernels.array_types import FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import FloatArray, IntArray
+from indistinct.kernel import kernel
 
 LABEL, RANGE, SET = 0, 1, 2
 """What the cells of a group carry in a column: its lowest common label, a range, or a set of values."""

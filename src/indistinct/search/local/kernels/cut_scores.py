@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.array_types import Array, FloatArray, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import Array, FloatArray, IntArray
+from indistinct.kernel import kernel
 from indistinct.search.local.kernels.column_widths import (
     LABEL,
     SET,

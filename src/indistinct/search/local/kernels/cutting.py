@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import Array, IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import Array, IntArray
+from indistinct.kernel import kernel
 from indistinct.search.local.kernels.column_widths import Axes
 
 APART, ALONE, HALVES, DIVIDED = 0, 1, 2, 3

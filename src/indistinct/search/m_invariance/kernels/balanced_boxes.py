@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.counting.kernels.ordering import highest_of, total_of
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 NOWHERE = -1
 BOXES, MEMBERS = range(2)
@@ -97,7 +97,7 @@ class Bench(NamedTuple):
         return cls._make([*np.zeros((5, values), np.int64), *np.zeros((2, values))])
 
 
-@kernel(rows="visits", allocates=True)
+@kernel(rows="visits")
 def list_boxes(visits: int, first: int, nodes: Any, m: int, ladders: Ladders, found: Listed) -> None:
     """List the boxes of some nodes that have m values or more; there is room for all of them.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.search.local.groups.kernels.group_costs import BOX, clear, cost_with, cover
 
 NOBODY = -1

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.search.local.groups.kernels.group_costs import clear, cost_with, cover
 from indistinct.search.local.groups.kernels.parcel_groups import PRIME, draw
 from indistinct.search.m_invariance.kernels.balanced_groups import (

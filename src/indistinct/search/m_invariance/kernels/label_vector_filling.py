@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.counting.kernels.ordering import highest_of, sort_points, total_of
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 NOBODY = -1
 CARE = 0.5
@@ -80,7 +80,7 @@ class Bench(NamedTuple):
     runs: Any
 
 
-@kernel(rows="left", allocates=True)
+@kernel(rows="left")
 def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, filled: Filled) -> int:
     """Place rows box by box at some of the nodes; return how many are left, which then stand first.
 

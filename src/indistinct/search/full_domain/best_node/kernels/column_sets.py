@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import IntArray
+from indistinct.kernel import kernel
 
 COUNTS, PLACES, FAILS, FAILING, K = range(5)
 """The columns of ``entries``: where a set's counts, its tuples' places (-1: none) and its failing tuples start, how
@@ -183,7 +183,7 @@ def failing_rows(counts: Any, k: int) -> int:
     return rows
 
 
-@kernel(allocates=True)
+@kernel
 def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, counts: Any, k: int) -> Any:
     """Return the tuples whose places have fewer than k rows.
 
@@ -201,7 +201,7 @@ def failing_tuples(codes: Any, rows: IntArray, strides: IntArray, places: Any, c
     return found[:number].copy()
 
 
-@kernel(allocates=True)
+@kernel
 def _rows_in_use(number: int, rows: Any) -> tuple[Any, Any]:
     """Return the different rows of codes that sets have, and the number of each set's among these."""
     number_of, used = np.full(number, -1, np.int64), np.empty(number, np.int64)
@@ -217,7 +217,7 @@ def _rows_in_use(number: int, rows: Any) -> tuple[Any, Any]:
     return used[:found], row_of
 
 
-@kernel(allocates=True)
+@kernel
 def take_out(codes: Any, sizes: Any, sets: Any, pools: Any, gone: Any, at_most: int, index: Any) -> tuple[int, int]:
     """Take failing tuples out until no set of columns has a group of fewer than k rows; stop beyond ``at_most`` rows.
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.array_types import IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import IntArray
+from indistinct.kernel import kernel
 
 DENSE = 4
 """Places are addressed directly up to so many for each tuple, and a few thousand more."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import IntArray, UIntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import IntArray, UIntArray
+from indistinct.kernel import kernel
 
 WORD, SHIFT, MASK, OFFSET, STRIDE, OUT_WORD = range(6)
 """The columns of ``chunks``: where a chunk lies in the key, where its table starts, and how its index enters."""
@@ -155,7 +155,7 @@ def count_people(entries: Any, place_of: Any, places: int, people: Any, last: An
             people[place] += 1
 
 
-@kernel(allocates=True)
+@kernel
 def merge_people(entries: Any, place_of: Any, group_at: Any, number: int, enough: int, last: Any) -> Any:
     """Return the entries of a shorter list, after ``merge``: each person once for each group that is not full.
 
@@ -241,7 +241,7 @@ def sum_over_small(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, 
     return total
 
 
-@kernel(rows="places", few=FEW_PLACES, allocates=True)
+@kernel(rows="places", few=FEW_PLACES)
 def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) -> tuple[int, float]:
     """Return, for each k, what the groups hold whose crowd is smaller than k, after ``locate``.
 
@@ -277,7 +277,7 @@ def tally_by_k(sizes: Any, crowds: Any, places: int, ks: IntArray, into: Any) ->
     return all_groups, all_squares
 
 
-@kernel(rows="keys", allocates=True)
+@kernel(rows="keys")
 def sum_by_k(keys: UIntArray, counts: Any, chunks: IntArray, values: Any, ks: IntArray, sums: Any, at: Any) -> None:
     """Sum, for each k, a number per chunk value over the rows in groups whose crowd is below k, after ``locate``.
 

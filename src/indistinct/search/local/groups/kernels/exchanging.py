@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
 from indistinct.search.local.groups.kernels.parcel_groups import PRIME, draw

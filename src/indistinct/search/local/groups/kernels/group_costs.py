@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 
 TABLE, STEPS, RANGE, SET = range(4)
 """How a column's costs are laid out, see ``Prices``."""

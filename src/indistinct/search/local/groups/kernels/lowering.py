@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.array_types import IntArray
-from indistinct.kernels.kernel import kernel
+from indistinct.array_types import IntArray
+from indistinct.kernel import kernel
 
 START, END, COLUMN, LEVEL = range(4)
 """The columns of ``candidates``: pieces beside each other, a column, and the highest level at which they have it."""
@@ -113,7 +113,7 @@ def fill(sets: Any, table: Any, ids: Any, rows: IntArray) -> int:
     return used
 
 
-@kernel(allocates=True)
+@kernel
 def lower(sets: Any, table: Any, ids: Any, rows: IntArray, candidates: IntArray, levels: Any, used: int) -> int:
     """Lower each candidate to the lowest level that holds; return how many were lowered.
 

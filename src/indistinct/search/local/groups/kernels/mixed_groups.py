@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import LIKE, NEAR, SHARES
 from indistinct.privacy.kernels.value_counts import find_limits, holds
 from indistinct.search.local.groups.kernels.exchanging import Guests

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.kernels.kernel import kernel
+from indistinct.kernel import kernel
 from indistinct.search.local.groups.kernels.group_costs import Prices, pair_cost
 
 NOBODY = -1

@@ -1,1 +1,0 @@
-"""Numba functions of arrays only: no project imports, no tables, no policies."""
