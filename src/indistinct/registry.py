@@ -9,7 +9,7 @@ A package of one's own adds to them by an entry point, and a program by ``regist
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -74,16 +74,12 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
         """Make the one of this name with these options."""
         if name not in self:
             raise PolicyError(f"{self.kind}: there is no {name!r}; {self.choices}")
-        make = self[name]
-        known = (
-            [field.name for field in dataclasses.fields(make) if field.init] if dataclasses.is_dataclass(make) else []
-        )
-        unknown = [option for option in options if option not in known]
-        if unknown:
-            raise PolicyError(
-                [f"options.{option}: {name} has no such option; it has {', '.join(known)}" for option in unknown]
-            )
-        return make(**options)
+        return make_with(self[name], name, options)
+
+    @property
+    def own(self) -> Set[str]:
+        """The names that the package has itself."""
+        return self._homes.keys()
 
     @property
     def choices(self) -> str:
@@ -115,6 +111,17 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
         if not isinstance(added, type) or not isinstance(name, str) or not callable(getattr(added, self.method, None)):
             raise PolicyError(f"{self.kind}: {added!r} is no class with a name and a method {self.method}()")
         return name
+
+
+def make_with(make: type[Kind], name: str, options: Mapping[str, Any]) -> Kind:
+    """Make one of a class with these options, or raise if it has no such option."""
+    known = [field.name for field in dataclasses.fields(make) if field.init] if dataclasses.is_dataclass(make) else []
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise PolicyError(
+            [f"options.{option}: {name} has no such option; it has {', '.join(known)}" for option in unknown]
+        )
+    return make(**options)
 
 
 @cache
@@ -149,17 +156,17 @@ MEASURES: Registry[QualityMeasure] = Registry(
     "measure",
     "loss",
     {
-        "precision": "quality.cell_measures:Precision",
-        "loss": "quality.cell_measures:Loss",
-        "ncp": "quality.cell_measures:NCP",
-        "entropy": "quality.cell_measures:NonUniformEntropy",
-        "discernibility": "quality.count_measures:Discernibility",
-        "average-group-size": "quality.count_measures:AverageGroupSize",
-        "distinct-tuples": "quality.count_measures:DistinctTuples",
-        "accuracy": "quality.count_measures:Accuracy",
-        "completeness": "quality.count_measures:Completeness",
-        "absolute-distance": "quality.count_measures:AbsoluteDistance",
-        "relative-distance": "quality.count_measures:RelativeDistance",
+        "precision": "quality.measures:Precision",
+        "loss": "quality.measures:Loss",
+        "ncp": "quality.measures:NCP",
+        "entropy": "quality.measures:NonUniformEntropy",
+        "discernibility": "quality.measures:Discernibility",
+        "average-group-size": "quality.measures:AverageGroupSize",
+        "distinct-tuples": "quality.measures:DistinctTuples",
+        "accuracy": "quality.measures:Accuracy",
+        "completeness": "quality.measures:Completeness",
+        "absolute-distance": "quality.measures:AbsoluteDistance",
+        "relative-distance": "quality.measures:RelativeDistance",
     },
 )
 """Every quality measure by its name."""
@@ -171,7 +178,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "lattice": "search.full_domain.lattice:Lattice",
         "samarati": "search.full_domain.samarati:Samarati",
         "mingen": "search.full_domain.mingen:MinGen",
-        "mingen-cell": "search.full_domain.mingen:MinGenCell",
+        "mingen-cell": "search.local.mingen_cell:MinGenCell",
         "datafly": "search.full_domain.datafly:Datafly",
         "regroup": "search.local.regroup:Regroup",
         "mondrian": "search.local.mondrian:Mondrian",
@@ -185,7 +192,9 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "chosen": "search.full_domain.chosen:Chosen",
     },
 )
-"""Every algorithm by its name."""
+"""Every algorithm by its name; ``policy/algorithms.py`` has what each declares."""
+DEFAULT_ALGORITHM = "lattice"
+"""The algorithm of a policy that names none."""
 
 
 def register(added: Class) -> Class:

@@ -47,7 +47,7 @@ ALGORITHMS_TO_CHECK = {
     "mingen": ix.MinGen(),
     "datafly": ix.Datafly(),
     "datafly without complement": ix.Datafly(complementary=False, suppression=0),
-    "mingen-cell": ix.MinGen(level="cell"),
+    "mingen-cell": ix.MinGenCell(),
     "k-similar": ix.KSimilar(),
     "mondrian": ix.Mondrian(),
     "mondrian relaxed": ix.Mondrian(strict=False),

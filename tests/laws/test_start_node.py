@@ -128,8 +128,8 @@ def test_a_report_counts_the_original_where_tuples_were_merged() -> None:
 @pytest.mark.slow
 def test_algorithms_that_need_every_tuple_get_every_tuple() -> None:
     table, policy = table_of(100, 3), policy_of()
-    for algorithm in (ix.Regroup(), ix.Mondrian(), ix.Samarati(satisfies="matrix"), ix.MinGen(level="cell")):
-        assert not getattr(algorithm, "heeds_bottom", False)
+    for algorithm in (ix.Regroup(), ix.Mondrian(), ix.Samarati(satisfies="matrix"), ix.MinGenCell()):
+        assert not getattr(algorithm, "uses_start_node", False)
     with ix.anonymize(table, policy, algorithm="mondrian", max_tuples=10) as release:
         assert "bottom" not in release.facts
         assert ix.verify(release.table, policy, original=table).passed

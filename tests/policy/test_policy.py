@@ -339,7 +339,6 @@ def test_a_profile_of_the_wrong_type_is_a_mistake_and_no_crash():
         (ix.Samarati, {"preference": "nicest"}),
         (ix.Samarati, {"preference": ["min-absolute"]}),
         (ix.Samarati, {"satisfies": "magic"}),
-        (ix.MinGen, {"level": "cell block"}),
         (ix.MinGen, {"preference": 3}),
         (ix.MinGen, {"precision": "high"}),
         (ix.Datafly, {"suppression": -1}),

@@ -373,7 +373,7 @@ def test_a_fixed_node_spends_nothing_on_levels() -> None:
         ({"person": "sex", "columns": {"age": ix.quasi(ix.suppress())}}, "one row each"),
         ({"quasi_identifiers": {"a": ["age"], "b": ["sex"]}}, "all quasi columns together"),
         ({"privacy": [ix.DifferentialPrivacy(1, 1e-3), ix.AverageRisk(0.2)]}, "only k-anonymity can stand there"),
-        ({"algorithm": "lattice"}, "say algorithm = 'safepub'"),
+        ({"algorithm": "lattice"}, "choose safepub"),
         ({"privacy": [ix.KAnonymity(5)]}, "must have one model differential-privacy"),
     ],
 )

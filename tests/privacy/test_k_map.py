@@ -121,7 +121,7 @@ ALGORITHMS = [
     ix.Mondrian(labels="ranges"),
     ix.KSimilar(),
     ix.TopDown(),
-    ix.MinGen(level="cell"),
+    ix.MinGenCell(),
 ]
 
 

@@ -14,11 +14,12 @@ import pytest
 import indistinct as ix
 from indistinct.errors import TableError
 from indistinct.policy.stated_policy import is_stated_policy, stated_policy
-from indistinct.proof import stated_search, statements
+from indistinct.proof import statements
 from indistinct.proof.checks import Check, Recount
 from indistinct.proof.stated_search import form_mistakes, option_mistakes
 from indistinct.proof.stated_verdict import _is_check, verdict_mistakes
 from indistinct.recoding.classes import NOT_PROTECTED
+from indistinct.registry import ALGORITHMS
 from indistinct.release.manifest import policy_described
 from proof.test_verify_by_hand import COLUMNS_CHECK, FOUND, MANIFEST, NOT_THOSE, POLICY, TWO, K, numbers, told, verdict
 
@@ -273,7 +274,8 @@ def test_what_is_said_of_a_form_of_release_alone() -> None:
 
 
 def test_options_of_an_algorithm_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stated_search, "ALGORITHMS", {"plain": object})
+    plain = type("Plain", (), {"name": "plain", "run": lambda self, task, watch: None})
+    monkeypatch.setitem(ALGORITHMS._registered, "plain", plain)
     assert option_mistakes({"algorithm": "plain", "options": {}}, POLICY) == []
     assert option_mistakes({"algorithm": "plain", "options": {"width": 1}}, POLICY) != []
 

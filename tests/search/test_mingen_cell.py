@@ -27,7 +27,7 @@ from indistinct.progress import Watch
 from indistinct.quality import NCP, Loss, Precision
 from indistinct.recoding import SUPPRESSED
 from indistinct.registry import ALGORITHMS
-from indistinct.search import MinGen, MinGenCell, Task, algorithm_named
+from indistinct.search import MinGenCell, Task, algorithm_named
 from indistinct.search.bounds import exact_partition as exact
 from indistinct.search.bounds.bounds import cell_bound, least_cost, least_cost_of_space
 from indistinct.search.bounds.candidate_groups import Boxes, Ladders
@@ -99,7 +99,7 @@ def table_by_row(recoding, rows):
 
 
 def test_figure_7_the_greatest_precision_is_611_720():
-    with ix.anonymize(TABLE_7, POLICY_7, algorithm=ix.MinGen(level="cell")) as release:
+    with ix.anonymize(TABLE_7, POLICY_7, algorithm=ix.MinGenCell()) as release:
         assert release.measures["precision"] == pytest.approx(611 / 720, abs=1e-12)
         assert release.suppressed == 0
         assert release.verdict.smallest_group == 2
@@ -261,7 +261,7 @@ def test_a_release_of_the_best_table_verifies(case):
     assume(oracle.is_feasible)
     policy = task_of(case).policy
     table = table_of_case(case)
-    with ix.anonymize(table, policy, algorithm=ix.MinGen(level="cell")) as release:
+    with ix.anonymize(table, policy, algorithm=ix.MinGenCell()) as release:
         assert release.verdict.passed
         assert 1 - release.measures["precision"] == pytest.approx(oracle.loss(), abs=1e-9)
 
@@ -460,23 +460,14 @@ def test_a_bound_can_be_the_least_loss_itself():
 # Options and names.
 
 
-def test_the_level_makes_the_algorithm():
-    assert type(MinGen(level="cell")) is MinGenCell
-    assert (
-        MinGen(level="cell")
-        == MinGenCell()
-        == algorithm_named("mingen-cell")
-        == algorithm_named("mingen", level="cell")
-    )
-    assert (MinGen().name, MinGen(level="cell").name) == ("mingen", "mingen-cell")
+def test_an_algorithm_is_made_by_its_name():
+    assert MinGenCell() == algorithm_named("mingen-cell")
     assert ALGORITHMS["mingen-cell"](program_size=10).program_size == 10  # type: ignore[call-arg, attr-defined]
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: MinGen(level="table"), "level: must be 'attribute' or 'cell', got 'table'"),
-        (lambda: MinGenCell(level="attribute"), "level: must be 'cell', got 'attribute'"),
         (lambda: MinGenCell(program_size=-1), "program_size: must be a whole number"),
         (lambda: MinGenCell(program_size=True), "program_size: must be a whole number"),
         (lambda: MinGenCell(precision="loss"), "precision: must be a Precision"),

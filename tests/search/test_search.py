@@ -23,7 +23,7 @@ from helpers.uncompiled import run_uncompiled
 from indistinct.counting import FrequencyList
 from indistinct.hierarchy import levels
 from indistinct.policy import Policy, quasi
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.registry import MEASURES
 from indistinct.search import Task
 from indistinct.search.full_domain.best_node import branch_and_bound, counters

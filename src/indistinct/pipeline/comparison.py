@@ -22,6 +22,7 @@ from indistinct.pipeline.refusals import refuse_unable
 from indistinct.pipeline.stages import Counted, count, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
+from indistinct.policy.algorithms import declared_class, options_of, options_said
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
@@ -29,7 +30,7 @@ from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.release.pseudonyms import with_fresh_pseudonyms
 from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.search.algorithm import declaration_of, options_of, options_said
+from indistinct.search.algorithm import as_algorithm
 from indistinct.search.bounds.stated_bound import state_bound
 from indistinct.utility.workload import Workload
 
@@ -85,7 +86,7 @@ def _contenders(
 ) -> list[_Contender]:
     """Return the algorithms that were asked for, each with a label of its own; raise every mistake at once."""
     if asked is None:
-        asked = [name for name in ALGORITHMS if declaration_of(ALGORITHMS[name]).is_search or policy.algorithm == name]
+        asked = [name for name in ALGORITHMS if declared_class(name).is_search or policy.algorithm == name]
     elif isinstance(asked, str):
         asked = [asked]
     found: list[_Contender] = []
@@ -116,7 +117,7 @@ def _contender(asked: Algorithm | str, policy: Policy, measure: QualityMeasure |
 
 def _optimizing(algorithm: Algorithm, measure: QualityMeasure) -> Algorithm:
     """Return the algorithm with this measure to optimize, if it takes one and can work with this one."""
-    if declaration_of(algorithm).optimizes is None or "measure" not in options_of(type(algorithm)):
+    if as_algorithm(algorithm).optimizes is None or "measure" not in options_of(type(algorithm)):
         return algorithm
     try:
         return replace(algorithm, measure=measure)  # type: ignore[type-var]  # what has options is a dataclass
@@ -254,7 +255,7 @@ def _without_release(contender: _Contender, run: _Run, error: IndistinctError) -
 
 def _proven_measure(contender: _Contender) -> str | None:
     """Return the measure of which an algorithm proves the optimum, if that is among those compared here."""
-    algorithm = declaration_of(contender.algorithm)
+    algorithm = as_algorithm(contender.algorithm)
     measure = algorithm.optimizes if algorithm.is_exact else None
     if measure is not None and measure.name in MEASURES and MEASURES[measure.name]() == measure:
         return measure.name

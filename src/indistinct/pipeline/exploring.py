@@ -18,10 +18,9 @@ from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
-from indistinct.search import Samarati, Task
+from indistinct.search import MinGenCell, Samarati, Task
 from indistinct.search.full_domain.distance_matrix import DistanceMatrix
 from indistinct.search.full_domain.frontier import Frontier, sweep
-from indistinct.search.full_domain.mingen import MinGenCell
 from indistinct.search.full_domain.solutions import Solution, minimal_solutions
 
 

@@ -28,7 +28,7 @@ from indistinct.policy.load import load_policy
 from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.search import Task
-from indistinct.search.algorithm import algorithm_of, declaration_of, refusal
+from indistinct.search.algorithm import algorithm_of, as_algorithm, refusal
 
 FEWEST_ROWS = 100
 """In smaller tables everybody stands alone by a few cells; that is not worth a warning."""
@@ -248,6 +248,6 @@ def _figures(task: Task, rows: int) -> dict[str, int]:
         "lattice_nodes": math.prod(
             height - low + 1 for low, height in zip(frequencies.start, frequencies.heights, strict=True)
         ),
-        "suppression_allowed": declaration_of(algorithm_of(task.policy)).allowed_suppression(task),
+        "suppression_allowed": as_algorithm(algorithm_of(task.policy)).allowed_suppression(task),
         "suppression_at_the_top": task.recoding(top).suppressed_rows,
     }

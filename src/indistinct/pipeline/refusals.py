@@ -11,10 +11,10 @@ import pyarrow as pa
 from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Person, Policy
+from indistinct.policy.algorithms import choices_that, declaration_of
 from indistinct.profiling import NAMESAKES, names_people, number_people
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.search import Algorithm, Task
-from indistinct.search.algorithm import declaration_of
 from indistinct.showing.words import counted
 
 READ_AS_NUMBERS = ("intervals", "rounding")
@@ -58,13 +58,12 @@ def refuse_unable(task: Task, algorithm: Algorithm) -> None:
     """Raise if an algorithm does not heed that people have several rows, that rows are linked, or levels."""
     if task.counts_people and not declaration_of(algorithm).counts_people:
         raise PolicyError(
-            f"person: the algorithm {algorithm.name!r} counts rows, not people; choose another, such as lattice, "
-            "mondrian or regroup"
+            f"person: the algorithm {algorithm.name!r} counts rows, not people; choose {choices_that('counts_people')}"
         )
     if task.policy.links_rows and not declaration_of(algorithm).links_rows:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
-            "pseudonyms link; choose lattice, samarati, mingen, datafly, mondrian or regroup"
+            f"pseudonyms link; choose {choices_that('links_rows')}"
         )
     refuse_undrawn(task.policy, algorithm)
     refuse_other_levels(task.policy, algorithm)
@@ -74,8 +73,8 @@ def refuse_undrawn(policy: Policy, algorithm: Algorithm) -> None:
     """Raise if a policy promises how rows are drawn and the algorithm draws none."""
     if policy.is_drawn and not declaration_of(algorithm).draws_rows:
         raise PolicyError(
-            f"algorithm: {algorithm.name!r} draws no rows at random, which differential privacy needs; say "
-            "algorithm = 'safepub'"
+            f"algorithm: {algorithm.name!r} draws no rows at random, which differential privacy needs; choose "
+            f"{choices_that('draws_rows')}"
         )
 
 
@@ -85,8 +84,7 @@ def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
     if demanding and not declaration_of(algorithm).keeps_levels:
         raise PolicyError(
             f"columns.{demanding[0]}: the algorithm {algorithm.name!r}, as it is asked for, does not keep to min_level "
-            "and max_level; choose lattice, samarati, mingen, datafly, or mondrian or regroup with labels of the "
-            "hierarchy"
+            f"and max_level; choose {choices_that('keeps_levels')}, with labels of the hierarchy"
         )
 
 

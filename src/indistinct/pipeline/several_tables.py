@@ -15,6 +15,7 @@ from indistinct.errors import IndistinctError, PolicyError, TableError
 from indistinct.pipeline.refusals import refused_cells
 from indistinct.pipeline.stages import choose_algorithm, draws_of, made_with, recount, search_task
 from indistinct.policy import Person, Policy
+from indistinct.policy.algorithms import declaration_of
 from indistinct.progress import Watch
 from indistinct.proof.tables_verdict import refuse_other_engines
 from indistinct.randomness import Seed
@@ -22,7 +23,7 @@ from indistinct.recoding import LinkedRecoding
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.release.tables_release import TablesRelease, recode_tables
 from indistinct.search import Algorithm, Task
-from indistinct.search.algorithm import algorithm_of, declaration_of, refusal
+from indistinct.search.algorithm import algorithm_of, refusal
 
 
 @dataclass(frozen=True, slots=True, eq=False)

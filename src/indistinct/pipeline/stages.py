@@ -26,6 +26,7 @@ from indistinct.pipeline.refusals import (
     refused_cells,
 )
 from indistinct.policy import Person, Policy
+from indistinct.policy.algorithms import declaration_of, options_said
 from indistinct.progress import Watch
 from indistinct.randomness import SECURE, Draws, Seed
 from indistinct.recoding import Recoding
@@ -35,7 +36,6 @@ from indistinct.release.manifest import policy_digest
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.release import count_and_hide_people
 from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.search.algorithm import declaration_of, options_said
 from indistinct.search.bounds.stated_bound import state_bound
 
 
@@ -213,7 +213,7 @@ def _may_merge(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
     """Return whether an algorithm can work with tuples that were merged before they were counted."""
     if any(model.asks_population for model in policy.privacy):
         return False  # whether people of a population fit a tuple is asked about its values
-    return declaration_of(algorithm).heeds_bottom or _can_work_in_fragments(algorithm, encoded, policy)
+    return declaration_of(algorithm).uses_start_node or _can_work_in_fragments(algorithm, encoded, policy)
 
 
 def _can_work_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:

@@ -27,6 +27,7 @@ from indistinct.policy.linked_tables import (
 from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.perturbation import Perturbation
 from indistinct.policy.released_names import name_mistakes
+from indistinct.registry import DEFAULT_ALGORITHM
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -58,7 +59,7 @@ class Policy:
     quasi_identifiers: Mapping[str, Sequence[str]] | None = None
     eligible: Sequence[Condition] = ()
     suppressed_rows: Literal["remove", "blank"] = "remove"
-    algorithm: str = "lattice"
+    algorithm: str = DEFAULT_ALGORITHM
     options: Mapping[str, Any] = field(default_factory=dict)
     person: Person | str | Sequence[str] | None = None
     one_row_per_person: bool = False

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from indistinct.engine.formats import format_of
 from indistinct.errors import IndistinctError
 from indistinct.policy import Policy
+from indistinct.policy.algorithms import DECLARATIONS, declare, declared_class, options_of
 from indistinct.policy.stated_policy import is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
@@ -99,11 +99,8 @@ def option_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
             return any(map(has_text, [*said, *said.values()] if isinstance(said, dict) else said))
         return isinstance(said, str) and said not in policy.columns and not is_plain(said)
 
-    options, algorithm = manifest.get("options", {}), ALGORITHMS.get(str(manifest.get("algorithm")))
-    if algorithm is None:  # of another package
-        known = set(options)
-    else:
-        known = {field.name for field in fields(algorithm)} if is_dataclass(algorithm) else set()
+    options, algorithm = manifest.get("options", {}), declared_class(str(manifest.get("algorithm")))
+    known = set(options) if algorithm is None else set(options_of(algorithm))  # None: of another package
     is_possible = options.keys() <= known and not has_text(options) and _can_be_made(manifest, options)
     return [] if is_possible else ["options are not those of its algorithm"]
 
@@ -116,7 +113,7 @@ def _can_be_made(manifest: Mapping[str, Any], options: Mapping[str, Any]) -> boo
     if name not in ALGORITHMS:
         return True
     try:
-        made = ALGORITHMS[name](**options)
+        made = declare(name, **options)
     except (IndistinctError, TypeError, ValueError, AttributeError):
         return False
     if name != CHOSEN or manifest.get("node") is None:
@@ -139,11 +136,10 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy) -> list[Check]:
     wrong = ["blind, though models ask about sensitive values"] if said["blind"] and asked else []
     if not (said["blind"] or asked or "ledger_head" in manifest):
         wrong.append("not blind, though no model asks about sensitive values")
-    doubts, algorithm = _doubts(manifest), ALGORITHMS.get(str(manifest.get("algorithm")))
-    always = any(getattr(algorithm, what, False) for what in ("draws_rows", "draws_groups"))
-    if said["randomised"] and not (always or doubts or algorithm is None):
+    draws = _draws(manifest)
+    if said["randomised"] and draws is False:
         wrong.append("randomised, though its algorithm draws nothing")
-    if not said["randomised"] and (doubts or (always and not _is_seeded(manifest))):
+    if not said["randomised"] and draws:
         wrong.append("not randomised, though its algorithm draws")
     if wrong:
         return [Check("search", False, f"the manifest calls it {' and '.join(wrong)}")]
@@ -151,16 +147,15 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy) -> list[Check]:
     return [Check("search", True, f"{found}; {'' if said['randomised'] else 'not '}randomised")]
 
 
-def _is_seeded(manifest: Mapping[str, Any]) -> bool:
-    """Return whether the options state a seed, with which what is drawn is known."""
-    options = manifest.get("options")
-    return isinstance(options, dict) and "seed" in options
-
-
-def _doubts(manifest: Mapping[str, Any]) -> bool:
-    """Return whether the options say that labels are raised by chance."""
-    options = manifest.get("options")
-    return isinstance(options, dict) and bool(options.get("doubt"))
+def _draws(manifest: Mapping[str, Any]) -> bool | None:
+    """Return whether the algorithm draws with the options that are stated; None if it is unknown."""
+    name, options = str(manifest.get("algorithm")), manifest.get("options")
+    if name not in ALGORITHMS:
+        return None
+    try:
+        return declare(name, **(options if isinstance(options, dict) else {})).is_randomised
+    except (IndistinctError, TypeError, ValueError, AttributeError):
+        return None  # its options are refused for themselves
 
 
 def drawn_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
@@ -306,9 +301,7 @@ def _columns_of(stated: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _own_algorithm(manifest: Mapping[str, Any], what: str) -> Any:
     """Return what an algorithm of this package says of itself; None for those of others, which may say less."""
-    algorithm = ALGORITHMS.get(str(manifest.get("algorithm")))
-    is_own = algorithm is not None and algorithm.__module__.startswith("indistinct.")
-    return getattr(algorithm, what) if is_own else None
+    return getattr(DECLARATIONS.get(str(manifest.get("algorithm"))), what, None)
 
 
 def _kind_mistakes(manifest: Mapping[str, Any]) -> list[str]:

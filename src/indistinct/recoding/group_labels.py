@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
+from indistinct.policy.algorithms import LabelKind
 from indistinct.recoding.label_texts import range_label, set_label
 from indistinct.recoding.recoding import Labels, distinct
-
-LabelKind = Literal["hierarchy", "ranges"]
-"""What the cells of a group carry: the lowest label of the hierarchy, or ranges of numbers and dates, and sets."""
 
 
 def lowest_labels(

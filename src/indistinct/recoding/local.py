@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.engine.plans import LocalPlan
 from indistinct.policy import Policy
-from indistinct.recoding.group_labels import LabelKind, lack_labels, lowest_labels
+from indistinct.policy.algorithms import LabelKind
+from indistinct.recoding.group_labels import lack_labels, lowest_labels
 from indistinct.recoding.recoding import SUPPRESSED, BoolArray, GroupedRecoding, Labels, Pieces, Recoding, distinct
 
 

@@ -5,10 +5,10 @@ from indistinct.search.full_domain.chosen import Chosen as Chosen
 from indistinct.search.full_domain.datafly import Datafly as Datafly
 from indistinct.search.full_domain.lattice import Lattice as Lattice
 from indistinct.search.full_domain.mingen import MinGen as MinGen
-from indistinct.search.full_domain.mingen import MinGenCell as MinGenCell
 from indistinct.search.full_domain.safepub import SafePub as SafePub
 from indistinct.search.full_domain.samarati import Samarati as Samarati
 from indistinct.search.local.k_similar import KSimilar as KSimilar
+from indistinct.search.local.mingen_cell import MinGenCell as MinGenCell
 from indistinct.search.local.mondrian import Mondrian as Mondrian
 from indistinct.search.local.regroup import Regroup as Regroup
 from indistinct.search.local.top_down import TopDown as TopDown

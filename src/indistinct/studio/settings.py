@@ -14,7 +14,7 @@ from indistinct.policy import Column, Person, Role
 from indistinct.policy.files.policy_file import policy_of
 from indistinct.policy.load import load_policy
 from indistinct.policy.released_names import KEPT
-from indistinct.registry import ALGORITHMS
+from indistinct.registry import ALGORITHMS, DEFAULT_ALGORITHM
 from indistinct.report.sections.column_section import Counted
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Settings:
     columns: dict[str, Choice] = field(default_factory=dict)
     models: list[dict[str, Any]] = field(default_factory=lambda: [{"model": "k-anonymity", "k": 5}])
     max_suppression: int | float | None = 0.02
-    algorithm: str = "lattice"
+    algorithm: str = DEFAULT_ALGORITHM
     options: dict[str, Any] = field(default_factory=dict)
     person: list[str] = field(default_factory=list)
     """The columns that say whose row it is; none if every row is of somebody else."""

@@ -22,9 +22,9 @@ from indistinct.engine import Counts, Rows
 from indistinct.errors import PolicyError
 from indistinct.hierarchy.kinds.dates import Dates
 from indistinct.policy import Column, Policy
+from indistinct.policy.algorithms import declared_by
 from indistinct.policy.released_names import own_name
 from indistinct.release.released_tables import ReleasedTables
-from indistinct.search.algorithm import algorithm_that_made
 from indistinct.showing.words import counted
 
 Codes = Mapping[str, tuple[str | None, ...]]
@@ -223,7 +223,7 @@ def _reader(name: str, policy: Policy, described: Column, said: Mapping[str, Any
     """Return what reads a column of a release; where it is no quasi column it was released as it is."""
     is_quasi = name in policy.quasi
     column = policy.columns[name] if is_quasi else replace(described, missing="value")
-    algorithm = algorithm_that_made(said.get("algorithm", policy.algorithm), policy)
+    algorithm = declared_by(said.get("algorithm", policy.algorithm), policy)
     blanks_cells = algorithm is not None and algorithm.blanks_cells
     is_blank = is_quasi and (column.missing == "refuse" or policy.suppressed_rows == "blank" or blanks_cells)
     level = (said.get("node") or {}).get(name) if is_quasi else 0

@@ -132,11 +132,11 @@ def look_at(
 
 def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
     """Return what the algorithm of a release promises; that it is minimal, if nothing else is known."""
-    from indistinct.search.algorithm import algorithm_that_made
+    from indistinct.policy.algorithms import declared_by
 
     if policy.models_of_groups != tuple(policy.privacy):
         return ()  # where few columns are known, a label may be higher than its own rows ask for
-    algorithm = algorithm_that_made(released.algorithm, policy, released.options)
+    algorithm = declared_by(released.algorithm, policy, released.options)
     may_suppress = policy.allowed_suppression(released.rows) > 0
     promised = ("minimal",) if algorithm is None else algorithm.promises(may_suppress=may_suppress)
     return promised if released.is_proven or not promised else ("lowest-labels",)
@@ -168,9 +168,9 @@ def _standing_out(released: ReleasedGroups, policy: Policy) -> int:
 
     Suppressed rows would stand out there, too, and all together would be more than the policy allows.
     """
-    from indistinct.search.algorithm import algorithm_that_made
+    from indistinct.policy.algorithms import declared_by
 
-    algorithm = algorithm_that_made(released.algorithm, policy, released.options)
+    algorithm = declared_by(released.algorithm, policy, released.options)
     if released.suppressed is None or (algorithm is not None and not algorithm.suppresses):
         return 1  # minimal among the releases without suppressed rows, whatever the policy allows
     rows = released.rows + released.suppressed

@@ -88,9 +88,8 @@ def compare(
     from indistinct.engine import open_table
     from indistinct.pipeline import comparison
     from indistinct.pipeline.trials import QUERY_ERROR, SHOWN_MEASURES
+    from indistinct.policy.algorithms import declared_class, options_of
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.registry import ALGORITHMS
-    from indistinct.search.algorithm import options_of
     from indistinct.utility.workload import queries as drawn
 
     if chart is not None:
@@ -127,7 +126,7 @@ def compare(
             names = [trial.algorithm for trial in _equals(found, measure, best)]
             named = [] if policy.algorithm in names else ["--algorithm", best.algorithm]
             chosen = best.algorithm if named else policy.algorithm
-            if optimized is not None and "measure" in options_of(ALGORITHMS[chosen]):
+            if optimized is not None and "measure" in options_of(declared_class(chosen)):
                 named += ["--measure", optimized]
             show.next_steps(["anonymize", policy_path, table, "-o", "release", *named])
     if best is None:
@@ -137,8 +136,8 @@ def compare(
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:
     """Return the measure that was asked for, else the policy's own, else precision."""
     from indistinct.pipeline.trials import QUERY_ERROR
+    from indistinct.policy.algorithms import exact_measure_of
     from indistinct.quality import measure_named
-    from indistinct.search.algorithm import exact_measure_of
 
     if asked == QUERY_ERROR:
         if not has_queries:

@@ -118,7 +118,7 @@ def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:
 
 def _measures(policy: Policy, asked: Sequence[str] | None) -> list[str]:
     """Return the measures that were asked for, else the usual ones, the policy's own first."""
-    from indistinct.search.algorithm import exact_measure_of
+    from indistinct.policy.algorithms import exact_measure_of
     from indistinct.search.full_domain.frontier import DEFAULT_MEASURES
 
     if asked:

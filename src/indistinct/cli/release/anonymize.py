@@ -245,15 +245,15 @@ def _algorithm_asked_for(
 ) -> Algorithm | str | None:
     """Return the algorithm that was asked for; a measure and doubt are options of some."""
     from indistinct.errors import PolicyError
-    from indistinct.registry import ALGORITHMS
+    from indistinct.policy.algorithms import declared_class, options_of
     from indistinct.search import algorithm_named
-    from indistinct.search.algorithm import options_of
 
     asked = {option: value for option, value in options.items() if value is not None}
     if not asked:
         return algorithm if algorithm in (None, policy.algorithm) else algorithm_named(str(algorithm))
     name = algorithm or policy.algorithm
-    known = options_of(ALGORITHMS[name]) if name in ALGORITHMS else asked
+    declared = declared_class(name)
+    known = tuple(asked) if declared is None else options_of(declared)
     if "measure" in asked and "measure" not in known:
         raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
     if "doubt" in asked and "doubt" not in known:

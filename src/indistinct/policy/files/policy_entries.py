@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_mo
 
 from indistinct.engine.plans import OPERATORS
 from indistinct.policy.about import ABOUT
+from indistinct.registry import DEFAULT_ALGORITHM
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -151,7 +152,7 @@ class PolicyEntries(Entries):
     about: AboutEntry | None = Field(
         None, description="What the release is about, for reports and its manifest; nothing is demanded by it."
     )
-    algorithm: str = "lattice"
+    algorithm: str = DEFAULT_ALGORITHM
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
     recipient_profile: dict[str, float] | None = Field(
         None, description="How likely the recipient links by each quasi column, 0 to 1 (Datafly)."

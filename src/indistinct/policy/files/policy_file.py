@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
+from indistinct.policy.algorithms import declare
 from indistinct.policy.column import Column, read_missing
 from indistinct.policy.condition import Condition
 from indistinct.policy.files.policy_entries import (
@@ -32,7 +33,7 @@ from indistinct.policy.files.recipient_profile import for_recipient
 from indistinct.policy.linked_tables import LinkedTable, linked_person
 from indistinct.policy.person import Person
 from indistinct.policy.policy import ALL_QUASI, Policy, suppression_mistakes
-from indistinct.registry import ALGORITHMS, MEASURES, MODELS
+from indistinct.registry import MEASURES, MODELS
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -95,7 +96,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
     privacy = privacy_of(entries, base, mistakes)
     eligible = eligible_of(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
-        mistakes.catch("", lambda: ALGORITHMS.make(entries.algorithm, **entries.options))
+        mistakes.catch("", lambda: declare(entries.algorithm, **entries.options))
     mistakes.items += suppression_mistakes(entries.max_suppression)
     mistakes.raise_if_any(name)
     try:

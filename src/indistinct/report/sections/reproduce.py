@@ -11,10 +11,10 @@ from typing import Any
 import indistinct
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
+from indistinct.policy.algorithms import options_said
 from indistinct.policy.files.policy_file import policy_toml, toml
 from indistinct.report.subject import Subject
 from indistinct.search import algorithm_named, algorithm_of
-from indistinct.search.algorithm import options_said
 
 LONGEST_POLICY = 30_000
 """Letters of a policy file that a page has room for."""

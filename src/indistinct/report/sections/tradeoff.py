@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from indistinct.policy import Policy
+from indistinct.policy.algorithms import exact_measure_of
 from indistinct.progress import Watch
 from indistinct.report.subject import Subject
 from indistinct.search import Task
-from indistinct.search.algorithm import exact_measure_of
 from indistinct.search.full_domain.best_node.counters import TupleCounter
 from indistinct.search.full_domain.frontier import DEFAULT_KS, Frontier, sweep
 

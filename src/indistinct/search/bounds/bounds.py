@@ -12,10 +12,9 @@ from itertools import islice
 import numpy as np
 
 from indistinct.counting import FrequencyList
+from indistinct.policy.algorithms import LabelKind
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import CellMeasure
-from indistinct.quality.measure import FloatArray, within_unit
-from indistinct.recoding.group_labels import LabelKind
+from indistinct.quality.measures import CellMeasure, FloatArray, within_unit
 from indistinct.search.bounds.candidate_groups import Boxes, Ladders
 from indistinct.search.bounds.cost_grids import Covers, ValueShares
 from indistinct.search.bounds.dual_prices import raise_charges

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.search.bounds.kernels import group_prices as group_charges
 from indistinct.search.bounds.kernels.closed_groups import closed_boxes

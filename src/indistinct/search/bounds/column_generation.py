@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.search.bounds.candidate_groups import Boxes, Ladders
 from indistinct.search.bounds.kernels import group_prices as group_charges

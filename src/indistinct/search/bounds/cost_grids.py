@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import IntArray, Node
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.search.bounds.candidate_groups import ColumnLabels, values_at_hand
 from indistinct.search.bounds.kernels.dual_ascent import NO_CELL, Cells
 from indistinct.search.local.groups.space import RANGE, RUN, Space

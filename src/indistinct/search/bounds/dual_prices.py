@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.search.bounds.cost_grids import Covers
 from indistinct.search.bounds.kernels import dual_feasibility as charge_limits
 from indistinct.search.bounds.kernels.dual_ascent import Cells

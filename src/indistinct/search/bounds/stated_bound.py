@@ -9,10 +9,9 @@ import numpy as np
 
 from indistinct.privacy.model import least_rows
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import NCP, CellMeasure
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import NCP, CellMeasure, FloatArray
 from indistinct.recoding import Recoding
-from indistinct.search.algorithm import Algorithm, declaration_of
+from indistinct.search.algorithm import Algorithm, as_algorithm
 from indistinct.search.full_domain.best_node.value_counter import rules_of
 from indistinct.search.task import Task
 
@@ -31,7 +30,7 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     What a search has proven itself, and states without a gap, counts where it is higher.
     Where chance raised labels nothing is said: the bound tells of the values below them.
     """
-    declared = declaration_of(algorithm)
+    declared = as_algorithm(algorithm)
     measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()
     if not recoding.tells_measure(measure.name) or (recoding.bound is not None and recoding.gap is not None):
         return recoding

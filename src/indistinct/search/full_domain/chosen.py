@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import ClassVar
-
 from indistinct.errors import InfeasibleError, PolicyError
+from indistinct.policy.algorithms import ChosenOptions
 from indistinct.progress import Watch
 from indistinct.recoding import FullDomainRecoding
-from indistinct.search.algorithm import Algorithm, Kind
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen(Algorithm):
+class Chosen(ChosenOptions, Algorithm):
     """Takes every column to the level that is given for it; columns that are not named stay as they are.
 
     Groups that fail the policy there are suppressed, and no others. If those are more rows than the policy allows, it
     is refused.
     """
 
-    name: ClassVar[str] = "chosen"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
-    title: ClassVar[str] = "the levels that were picked"
-    kind: ClassVar[Kind] = "full-domain"
-    is_search: ClassVar[bool] = False
-
-    node: Mapping[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.node, Mapping) or not all(
-            isinstance(level, int) and not isinstance(level, bool) for level in self.node.values()
-        ):
-            raise PolicyError("options.node: must give the level of each column, such as { age = 2, zip = 1 }")
-        object.__setattr__(self, "node", MappingProxyType(dict(self.node)))
-
-    @property
-    def keeps_levels(self) -> bool:
-        return True
+    __slots__ = ()
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Return the recoding at the chosen levels."""

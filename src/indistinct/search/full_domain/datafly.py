@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
-
 import numpy as np
 
 from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.policy import suppression_in_rows, suppression_mistakes
+from indistinct.policy import suppression_in_rows
+from indistinct.policy.algorithms import DataflyOptions
 from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import FullDomainRecoding
-from indistinct.search.algorithm import ClimbsLevels, LabelPromise
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.task import Task, with_level
 from indistinct.showing.words import counted
 
 
-@dataclass(frozen=True, slots=True)
-class Datafly(ClimbsLevels):
+class Datafly(DataflyOptions, Algorithm):
     """The core Datafly algorithm: quick, always safe, not always minimal.
 
     ``suppression`` is the number (or share) of outlying rows at which generalization stops. By default it is what the
@@ -36,38 +32,11 @@ class Datafly(ClimbsLevels):
     Source: Sweeney 2002, Figure 8 and section 4.1; Samarati 2001, section 7.
     """
 
-    name: ClassVar[str] = "datafly"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
-    title: ClassVar[str] = "quick, the most varied column first (Sweeney)"
-
-    suppression: int | float | None = None
-    complementary: bool = True
-    likelihood: Mapping[str, float] = field(default_factory=dict)
-    preference: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        mistakes = [m.replace("max_suppression", "suppression") for m in suppression_mistakes(self.suppression)]
-        if not isinstance(self.complementary, bool):
-            mistakes.append(f"complementary: must be true or false, got {self.complementary!r}")
-        for name in ("likelihood", "preference"):
-            weights = getattr(self, name)
-            if not isinstance(weights, Mapping):
-                mistakes.append(f"{name}: must give each column a weight, got {weights!r}")
-                continue
-            for column, weight in weights.items():
-                if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
-                    mistakes.append(f"{name}.{column}: must lie between 0 and 1, got {weight!r}")
-        if mistakes:
-            raise PolicyError(mistakes)
+    __slots__ = ()
 
     def allowed_suppression(self, task: Task) -> int:
         """Return the policy's limit, or k rows where it leaves that open."""
         return task.largest_k() if task.policy.max_suppression is None else task.budget
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """It climbs column by column, often higher than it must."""
-        return ()
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Return the recoding at which Datafly's walk up the lattice ends."""

@@ -21,7 +21,7 @@ from indistinct.policy import suppression_in_rows
 from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import FullDomainRecoding, LabelValues
 from indistinct.search.full_domain.best_node.counters import Source, TupleCounter, is_plain
 from indistinct.search.full_domain.best_node.incumbent import DIGITS

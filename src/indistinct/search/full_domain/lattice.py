@@ -6,19 +6,20 @@ All exact full-domain algorithms ask the same Search.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
+from indistinct.policy.algorithms import LatticeOptions
 from indistinct.progress import Watch
-from indistinct.quality import Completeness, Precision, QualityMeasure, measure_named
+from indistinct.quality import Completeness, QualityMeasure
 from indistinct.recoding import FullDomainRecoding, Outcome
-from indistinct.search.algorithm import ClimbsLevels, LabelPromise
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.full_domain.best_node.branch_and_bound import CACHED_TUPLES, BranchAndBound, counter_for
 from indistinct.search.full_domain.best_node.counters import GroupCounter, Stairs
 from indistinct.search.full_domain.best_node.incumbent import DIGITS
@@ -26,8 +27,7 @@ from indistinct.search.full_domain.best_node.value_counter import ValueCounter
 from indistinct.search.task import Task, with_level
 
 
-@dataclass(frozen=True, slots=True)
-class Lattice(ClimbsLevels):
+class Lattice(LatticeOptions, Algorithm):
     """Searches all full-domain generalizations for the one of least loss.
 
     Among equal ones it takes the one with fewest suppressed rows, then fewest steps, then the first in the order of
@@ -35,23 +35,10 @@ class Lattice(ClimbsLevels):
     found so far is given, and the release says that it is not proven.
     """
 
-    name: ClassVar[str] = "lattice"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
-    title: ClassVar[str] = "the best levels by a measure, proven"
-    is_exact: ClassVar[bool] = True
-
-    measure: QualityMeasure | str = field(default_factory=Precision)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", measure_named(self.measure))
+    __slots__ = ()
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         check_some_node_passes(task, watch, task.budget)
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Where rows may be suppressed it may climb higher than it must, to suppress fewer."""
-        return () if may_suppress else ("minimal",)
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Return the recoding of least loss that satisfies the policy."""

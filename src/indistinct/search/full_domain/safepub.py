@@ -12,20 +12,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import ClassVar
 
 import numpy as np
 
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import InterruptedSearchError, PolicyError
+from indistinct.policy.algorithms import SafePubOptions
 from indistinct.privacy.models.differential_privacy import DifferentialPrivacy
 from indistinct.progress import Watch
 from indistinct.randomness import Draws
 from indistinct.recoding.drawn import DrawnRecoding
-from indistinct.search.algorithm import ClimbsLevels, LabelPromise
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.full_domain.best_node.counters import TupleCounter
 from indistinct.search.full_domain.frontier import visit
 from indistinct.search.task import Task
@@ -42,24 +41,10 @@ SLACK = 1e-9
 """What of ε is left aside for the rounding of exponentials, which is a thousand times less."""
 
 
-@dataclass(frozen=True, slots=True)
-class SafePub(ClimbsLevels):
+class SafePub(SafePubOptions, Algorithm):
     """Draws levels by the exponential mechanism and people by chance, for the model differential-privacy."""
 
-    name: ClassVar[str] = "safepub"
-    title: ClassVar[str] = "levels and rows drawn at random, for differential privacy"
-    is_search: ClassVar[bool] = False
-    draws_rows: ClassVar[bool] = True
-    makes_safe_groups: ClassVar[bool] = False
-
-    @property
-    def heeds_bottom(self) -> bool:
-        """Where tuples are counted must not depend on them."""
-        return False
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Any levels may be drawn."""
-        return ()
+    __slots__ = ()
 
     def run(self, task: Task, watch: Watch) -> DrawnRecoding:
         """Draw levels and rows."""

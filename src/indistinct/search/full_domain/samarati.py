@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from dataclasses import replace
 
 import numpy as np
 
 from indistinct.counting import Node
-from indistinct.errors import InterruptedSearchError, PolicyError
+from indistinct.errors import InterruptedSearchError
+from indistinct.policy.algorithms import SamaratiOptions
 from indistinct.progress import Watch
 from indistinct.recoding import FullDomainRecoding
-from indistinct.search.algorithm import Algorithm, Kind
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.full_domain.distance_matrix import DistanceMatrix
 from indistinct.search.full_domain.lattice import Search, check_some_node_passes
-from indistinct.search.full_domain.solutions import Preference, minimal_solutions, preference_named, preferred_solution
+from indistinct.search.full_domain.solutions import minimal_solutions, preferred_solution
 from indistinct.search.task import Task, height
 
 
-@dataclass(frozen=True, slots=True)
-class Samarati(Algorithm):
+class Samarati(SamaratiOptions, Algorithm):
     """Finds a generalization of least height that satisfies the policy within the suppression limit.
 
     Vectors of one height are tried in order of their relative distance, so that of several lowest solutions the
@@ -33,30 +32,7 @@ class Samarati(Algorithm):
     Source: Samarati 2001, Figure 10.
     """
 
-    name: ClassVar[str] = "samarati"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
-    title: ClassVar[str] = "the lowest levels (Samarati 2001)"
-    kind: ClassVar[Kind] = "full-domain"
-    is_exact: ClassVar[bool] = True
-
-    preference: str | Preference | None = None
-    satisfies: Literal["roll-up", "matrix"] = "roll-up"
-
-    def __post_init__(self) -> None:
-        if self.preference is not None:
-            preference_named(self.preference)
-        if self.satisfies not in ("roll-up", "matrix"):
-            raise PolicyError(f"satisfies: must be 'roll-up' or 'matrix', got {self.satisfies!r}")
-
-    @property
-    def keeps_levels(self) -> bool:
-        return self.satisfies != "matrix"
-
-    @property
-    def heeds_bottom(self) -> bool:
-        """Distance vectors are between tuples as they are; the roll-up starts anywhere."""
-        return self.satisfies != "matrix"
+    __slots__ = ()
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         check_some_node_passes(task, watch, task.budget)

@@ -10,18 +10,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import Policy
+from indistinct.policy.algorithms import LabelKind
 from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import LabelKind
-from indistinct.search.algorithm import Algorithm, Kind
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.groups.partition import blocks_of
 from indistinct.search.local.groups.random_raise import with_doubt
 from indistinct.search.task import Task
@@ -32,17 +31,8 @@ class Aligning(Algorithm):
 
     __slots__ = ()
 
-    kind: ClassVar[Kind] = "local"
-    counts_people: ClassVar[bool] = True
-    links_rows: ClassVar[bool] = True
-
     labels: LabelKind
     doubt: float
-
-    @property
-    def keeps_levels(self) -> bool:
-        """Labels of the hierarchy have levels; ranges and sets have none."""
-        return self.labels == "hierarchy"
 
     @property
     def label_kind(self) -> LabelKind:

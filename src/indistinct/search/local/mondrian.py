@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
-from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
+from indistinct.policy.algorithms import LabelKind, MondrianOptions
 from indistinct.privacy import KAnonymity
 from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import LabelKind
-from indistinct.search.algorithm import LabelPromise
 from indistinct.search.local.aligned_profiles import Aligning
 from indistinct.search.local.groups.partition import blocks_of, stay_safe
-from indistinct.search.local.groups.random_raise import doubt_mistakes
 from indistinct.search.local.kernels import column_widths, cut_scores, cutting
 from indistinct.search.task import Task
 
-Choice = Literal["loss", "widest"]
-"""Which cut is tried first: the one that gains most for what it costs, or that of the widest column."""
 
-
-@dataclass(frozen=True, slots=True)
-class Mondrian(Aligning):
+class Mondrian(MondrianOptions, Aligning):
     """Multidimensional partitioning: for any privacy model, a million rows in seconds, no promise about the optimum.
 
     All rows are one group at first. A group is cut in one column if every part satisfies all models; the parts are cut
@@ -68,32 +60,7 @@ class Mondrian(Aligning):
     and gains for a bit are our own.
     """
 
-    name: ClassVar[str] = "mondrian"
-    works_in_fragments: ClassVar[bool] = True
-    title: ClassVar[str] = "cell by cell, for very large tables"
-
-    strict: bool = True
-    labels: LabelKind = "hierarchy"
-    choose: Choice = "loss"
-    doubt: float = 0.0
-
-    def __post_init__(self) -> None:
-        mistakes = []
-        if not isinstance(self.strict, bool):
-            mistakes.append(f"strict: must be true or false, got {self.strict!r}")
-        for name, choices in (("labels", get_args(LabelKind)), ("choose", get_args(Choice))):
-            if getattr(self, name) not in choices:
-                listed = " or ".join(map(repr, choices))
-                mistakes.append(f"{name}: must be {listed}, got {getattr(self, name)!r}")
-        mistakes += doubt_mistakes(self.doubt, self.labels)
-        if mistakes:
-            raise PolicyError(mistakes)
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Ranges are cut along no hierarchy, so nothing says what they could have been instead."""
-        if self.doubt:
-            return ()
-        return ("lowest-labels",) if self.labels == "ranges" else ("minimal",)
+    __slots__ = ()
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Return the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""

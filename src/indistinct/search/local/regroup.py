@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
-from indistinct.errors import PolicyError
+from indistinct.policy.algorithms import RegroupOptions
 from indistinct.progress import Watch
-from indistinct.quality import QualityMeasure, measure_named
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LocalRecoding, Pieces
-from indistinct.recoding.group_labels import LabelKind
-from indistinct.search.algorithm import LabelPromise
 from indistinct.search.local.aligned_profiles import Aligning
-from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, check_effort
+from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing
 from indistinct.search.local.groups.kernels import first_groups, near_tuples, parcel_groups, regrouping
 from indistinct.search.local.groups.kernels.group_costs import Prices
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
@@ -26,7 +23,6 @@ from indistinct.search.local.groups.kernels.parcel_groups import GROUP, LENDER, 
 from indistinct.search.local.groups.kernels.regrouping import Work
 from indistinct.search.local.groups.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
 from indistinct.search.local.groups.partition import partition_tuples
-from indistinct.search.local.groups.random_raise import check_doubt
 from indistinct.search.local.groups.repair_by_rebuilding import Mixing
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.lower_for_known import sharpen_labels
@@ -46,8 +42,7 @@ SLICE = 20_000
 """Visits between two looks at the clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Regroup(Aligning):
+class Regroup(RegroupOptions, Aligning):
     """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
 
     Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
@@ -69,25 +64,9 @@ class Regroup(Aligning):
     table then gives the same groups.
     """
 
-    name: ClassVar[str] = "regroup"
-    works_in_fragments: ClassVar[bool] = True
+    __slots__ = ()
+
     bound_effort: ClassVar[int] = 600
-    title: ClassVar[str] = "cell by cell, very little loss"
-
-    measure: QualityMeasure | str = "ncp"
-    labels: LabelKind = "hierarchy"
-    doubt: float = 0.0
-    effort: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", cell_measure(self.measure))
-        check_labels(self.labels, self.measure)
-        check_doubt(self.doubt, self.labels)
-        check_effort(self.effort)
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Groups are near rows, and not always as small as they could be."""
-        return () if self.doubt else ("lowest-labels", "whole-tuples")
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Return the recoding to groups that no pass improved much."""
@@ -101,24 +80,6 @@ class Regroup(Aligning):
         group = partial(group_tuples, annealing=None if is_later else annealing)
         found = partition_tuples(task, watch, self.measure, self.labels, group, finish)
         return sharpen_labels(task, found) if self.labels == "hierarchy" else found
-
-
-def cell_measure(measure: QualityMeasure | str) -> CellMeasure:
-    """Return the measure, or refuse one that does not add up over cells."""
-    found = measure_named(measure)
-    if not isinstance(found, CellMeasure):
-        raise PolicyError(
-            f"measure: groups are made one by one, so it must be ncp, loss, precision or entropy, not {found.name}"
-        )
-    return found
-
-
-def check_labels(labels: object, measure: object = None) -> None:
-    """Refuse a kind of labels that there is not, or that the measure cannot judge."""
-    if labels not in ("hierarchy", "ranges"):
-        raise PolicyError(f"labels: must be 'hierarchy' or 'ranges', got {labels!r}")
-    if labels == "ranges" and isinstance(measure, CellMeasure) and measure.name not in ("ncp", "loss"):
-        raise PolicyError("measure: ranges and sets are measured by 'loss' or 'ncp'")
 
 
 def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None = None) -> Pieces:

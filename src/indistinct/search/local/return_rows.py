@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.privacy.model import BoolArray
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.search.task import Task
 
 GROWTH = 4

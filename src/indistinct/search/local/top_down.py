@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from indistinct.counting import FrequencyList, IntArray
-from indistinct.errors import PolicyError
+from indistinct.policy.algorithms import TopDownOptions
 from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.recoding import Labels
-from indistinct.search.algorithm import Kind, LabelPromise
 from indistinct.search.local.groups.partition import WithinBlocks, blocks_of, stay_safe
 from indistinct.search.local.return_rows import Cases, Kinds, PullingBack, number_pairs, sums
 from indistinct.search.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class TopDown(WithinBlocks):
+class TopDown(TopDownOptions, WithinBlocks):
     """Wong's top-down local recoding, for every privacy model: quick, always safe, not always the least distorted.
 
     All rows start in one class with the top label in every column. In a class every column is tried one level down:
@@ -47,21 +45,7 @@ class TopDown(WithinBlocks):
     Source: Wong et al. 2007, Algorithm 1; the choice among several columns is that of Wong et al. 2006.
     """
 
-    name: ClassVar[str] = "top-down"
-    counts_people: ClassVar[bool] = True
-    works_in_fragments: ClassVar[bool] = True
-    title: ClassVar[str] = "classes with their own labels (Wong et al.)"
-    kind: ClassVar[Kind] = "local"
-
-    tighten: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.tighten, bool):
-            raise PolicyError(f"tighten: must be true or false, got {self.tighten!r}")
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Labels are as low as they can be only if it tightens them."""
-        return ("minimal",) if self.tighten else ()
+    __slots__ = ()
 
     def run(self, task: Task, watch: Watch) -> LocalRecoding:
         """Return the classes at which specialisation ends."""

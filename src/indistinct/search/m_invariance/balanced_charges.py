@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import CellMeasure
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import CellMeasure, FloatArray
 from indistinct.search.m_invariance.kernels import balanced_boxes
 from indistinct.search.m_invariance.kernels.balanced_boxes import (
     BOXES,

@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.search.m_invariance.balanced_charges import Charging
 from indistinct.search.m_invariance.kernels import balanced_boxes
 from indistinct.search.m_invariance.kernels.balanced_boxes import Placed

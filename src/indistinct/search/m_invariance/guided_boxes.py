@@ -9,8 +9,7 @@ import numpy as np
 
 from indistinct.counting import FrequencyList
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import CellMeasure
-from indistinct.quality.measure import within_unit
+from indistinct.quality.measures import CellMeasure, within_unit
 from indistinct.search.local.groups.anneal import Annealing
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance.balanced_charges import Boxes, Charging

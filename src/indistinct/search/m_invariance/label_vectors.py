@@ -16,8 +16,7 @@ import numpy as np
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import CellMeasure
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import CellMeasure, FloatArray
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance.choosing_boxes import Chosen
 from indistinct.search.m_invariance.kernels import label_vector_filling as box_filling

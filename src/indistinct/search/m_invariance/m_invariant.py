@@ -12,17 +12,16 @@ import numpy as np
 from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import sensitive_columns
+from indistinct.policy.algorithms import LabelKind, MInvariantOptions
 from indistinct.privacy import MInvariance
 from indistinct.progress import Watch
-from indistinct.quality import QualityMeasure
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
 from indistinct.recoding.classes import check_link
-from indistinct.recoding.group_labels import LabelKind, used_labels
+from indistinct.recoding.group_labels import used_labels
 from indistinct.search.algorithm import Algorithm
-from indistinct.search.local.groups.anneal import Annealing, check_effort
+from indistinct.search.local.groups.anneal import Annealing
 from indistinct.search.local.groups.space import Space
-from indistinct.search.local.regroup import cell_measure
 from indistinct.search.m_invariance.bettering import Seated, better_groups, is_alone
 from indistinct.search.m_invariance.guided_boxes import CHARGED, Guide, steps_for
 from indistinct.search.m_invariance.label_vectors import Boxed, fill_boxes
@@ -33,8 +32,7 @@ from indistinct.search.task import Task
 from indistinct.search.two_tables.anatomy import added_up
 
 
-@dataclass(frozen=True, slots=True)
-class MInvariant(Algorithm):
+class MInvariant(MInvariantOptions, Algorithm):
     """Groups in which each of ``m`` or more sensitive values occurs equally often, for the model m-invariance.
 
     People whom the ledger knows from earlier releases come to *buckets* by their signature, the values that their
@@ -62,22 +60,9 @@ class MInvariant(Algorithm):
     Source: Xiao and Tao 2007, section 5; there counterfeits fill the gaps, and groups have labels and a number.
     """
 
-    name: ClassVar[str] = "m-invariance"
-    title: ClassVar[str] = "people keep their group's values (Xiao and Tao 2007)"
-    makes_safe_groups: ClassVar[bool] = False
+    __slots__ = ()
+
     bound_effort: ClassVar[int] = 600
-
-    measure: QualityMeasure | str = "ncp"
-    two_tables: bool = False
-    effort: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "measure", cell_measure(self.measure))
-        if not isinstance(self.two_tables, bool):
-            raise PolicyError(f"two_tables: must be true or false, got {self.two_tables!r}")
-        check_effort(self.effort)
-        if self.effort and self.two_tables:
-            raise PolicyError("effort: groups of two tables have no labels that could be bettered; leave it out")
 
     @property
     def label_kind(self) -> LabelKind:

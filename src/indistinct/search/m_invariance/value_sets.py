@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.recoding import SUPPRESSED
 from indistinct.recoding.group_labels import labels_of_all_levels
 from indistinct.recoding.recoding import distinct

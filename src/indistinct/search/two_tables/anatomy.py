@@ -7,19 +7,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import ClassVar
 
 import numpy as np
 
 from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import InfeasibleError, PolicyError
+from indistinct.policy.algorithms import AnatomyOptions
 from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
-from indistinct.privacy.model import TOLERANCE, BoolArray, check_whole
+from indistinct.privacy.model import TOLERANCE, BoolArray
 from indistinct.progress import Watch
 from indistinct.randomness import Draws
 from indistinct.recoding import SUPPRESSED, Classes, Pieces
 from indistinct.recoding.classes import check_link
-from indistinct.search.algorithm import Algorithm, Kind
+from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.groups.partition import together
 from indistinct.search.task import Task
 from indistinct.showing.words import counted
@@ -28,8 +28,7 @@ Keys = Callable[[int], UIntArray]
 """Gives so many uniform 64-bit keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anatomy(Algorithm):
+class Anatomy(AnatomyOptions, Algorithm):
     """Draws classes at random, each of ``l`` rows or a few more, all with different sensitive values.
 
     As long as ``l`` values have rows left, a class takes one row at random of each of the ``l`` most frequent; the
@@ -48,21 +47,7 @@ class Anatomy(Algorithm):
     Source: Xiao and Tao 2006.
     """
 
-    name: ClassVar[str] = "anatomy"
-    title: ClassVar[str] = "two tables (Xiao and Tao 2006)"
-    makes_safe_groups: ClassVar[bool] = False
-    kind: ClassVar[Kind] = "two-table"
-    draws_groups: ClassVar[bool] = True
-
-    l: int | None = None  # noqa: E741  # the name that everyone knows
-    column: str | None = None
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.l is not None:
-            check_whole("l", self.l, least=2)
-        if self.seed is not None:
-            check_whole("seed", self.seed, least=0)
+    __slots__ = ()
 
     def run(self, task: Task, watch: Watch) -> Classes:
         """Return the classes, or raise InfeasibleError if a value is too frequent."""

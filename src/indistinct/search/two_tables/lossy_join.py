@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
-from indistinct.errors import PolicyError
+from indistinct.policy.algorithms import LossyJoinOptions
 from indistinct.progress import Watch
 from indistinct.recoding import Classes
 from indistinct.recoding.classes import check_link
 from indistinct.registry import ALGORITHMS
-from indistinct.search.algorithm import Algorithm, Kind, declaration_of
+from indistinct.search.algorithm import Algorithm, as_algorithm
 from indistinct.search.local.groups.partition import together
 from indistinct.search.task import Requirement, Task
 
 
-@dataclass(frozen=True, slots=True)
-class LossyJoin(Algorithm):
+class LossyJoin(LossyJoinOptions, Algorithm):
     """Releases a table of quasi-identifiers and one of sensitive values, which only the class of a row links.
 
     The classes are the groups of any other algorithm (``grouping``, by name or as it is), top-down by default. Rows
@@ -29,19 +27,7 @@ class LossyJoin(Algorithm):
     Source: Wong et al. 2007, sections 5 and 6; docs/papers.md on Theorem 1.
     """
 
-    name: ClassVar[str] = "lossy-join"
-    title: ClassVar[str] = "two tables (Wong et al.)"
-    makes_safe_groups: ClassVar[bool] = False
-    kind: ClassVar[Kind] = "two-table"
-
-    grouping: str | Algorithm = "top-down"
-
-    def __post_init__(self) -> None:
-        grouping, name = self.grouping, self.grouping if isinstance(self.grouping, str) else self.grouping.name
-        found = ALGORITHMS.get(grouping) if isinstance(grouping, str) else grouping
-        if found is None or not _makes_safe_groups(found):
-            safe = [known for known in ALGORITHMS if _makes_safe_groups(ALGORITHMS[known])]
-            raise PolicyError(f"grouping: {name!r} makes no safe groups; choose one of {', '.join(safe)}")
+    __slots__ = ()
 
     def grouping_of(self, task: Task) -> tuple[Algorithm, Task]:
         """Return the algorithm that makes the groups, and its task: every model on all columns."""
@@ -52,14 +38,10 @@ class LossyJoin(Algorithm):
 
     def check_feasible(self, task: Task, watch: Watch) -> None:
         algorithm, on_all_columns = self.grouping_of(task)
-        declaration_of(algorithm).check_feasible(on_all_columns, watch)
+        as_algorithm(algorithm).check_feasible(on_all_columns, watch)
 
     def run(self, task: Task, watch: Watch) -> Classes:
         """Return the classes, or raise InfeasibleError if the grouping finds none."""
         algorithm, on_all_columns = self.grouping_of(task)
         found = algorithm.run(on_all_columns, watch)
         return Classes.of_pieces(task.frequencies, together(task, found.as_pieces()))
-
-
-def _makes_safe_groups(algorithm: object) -> bool:
-    return declaration_of(algorithm).makes_safe_groups

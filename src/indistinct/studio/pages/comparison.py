@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from nicegui import ui
 
 from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
+from indistinct.policy.algorithms import declared_class
 from indistinct.registry import ALGORITHMS
-from indistinct.search.algorithm import declaration_of
 from indistinct.showing.numbers import figure
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table
@@ -40,8 +40,8 @@ def _choose(work: Work, desk: Desk) -> None:
     with controls.card():
         with controls.box("fieldset").style("border: 0; padding: 0; margin: 0 0 12px"):
             controls.Words("legend", "Algorithms", "field")
-            for name, algorithm in ALGORITHMS.items():
-                if declaration_of(algorithm).is_search:
+            for name in ALGORITHMS:
+                if declared_class(name).is_search:
                     controls.check(name, name in chosen, _switch_of(chosen, name))
         controls.button("Compare", go, "primary", id="compare")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from indistinct.policy.algorithms import declared_class, options_of, usual_value
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
-from indistinct.search.algorithm import declaration_of, options_of
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import frame, needs_table, next_step
 from indistinct.studio.work import Work
@@ -163,16 +163,16 @@ def _budget(work: Work, changed: Callable[[], Any]) -> None:
 def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
     @ui.refreshable
     def fields() -> None:
-        known = {name: declaration_of(algorithm) for name, algorithm in ALGORITHMS.items()}
+        known = {name: declared_class(name) for name in ALGORITHMS}
         offered = {name: one for name, one in known.items() if one.is_search or work.algorithm == name}
         named = {name: f"{name}: {one.title}" if one.title else name for name, one in offered.items()}
         with controls.box("div", "row-line"):
             controls.choice("Algorithm", named, work.algorithm, set_algorithm).style("max-width: 100%")
-            if work.algorithm in ALGORITHMS and "measure" in options_of(ALGORITHMS[work.algorithm]):
-                optimized = declaration_of(ALGORITHMS[work.algorithm]()).optimizes
-                usual = str(work.options.get("measure", optimized.name if optimized is not None else ""))
+            options = options_of(known.get(work.algorithm))
+            if "measure" in options:
+                usual = str(work.options.get("measure", usual_value(known[work.algorithm], "measure")))
                 controls.choice("Measure to optimize", list(MEASURES), usual, set_measure)
-            if work.algorithm in ALGORITHMS and "doubt" in options_of(ALGORITHMS[work.algorithm]):
+            if "doubt" in options:
                 hint = "share of labels that chance raises, so that none can be sharpened; 0.1 costs up to 10 %"
                 given = str(work.options.get("doubt", 0))
                 controls.number("Doubt", given, set_doubt, hint=hint, min="0", max="0.5", step="0.05", id="doubt")

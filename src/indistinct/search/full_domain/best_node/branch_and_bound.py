@@ -24,7 +24,7 @@ from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
 from indistinct.progress import Watch
 from indistinct.quality import NonUniformEntropy, QualityMeasure
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import Outcome
 from indistinct.search.full_domain.best_node.column_blocks import (
     Block,

@@ -17,8 +17,7 @@ import numpy as np
 
 from indistinct.counting import FrequencyList, Node
 from indistinct.privacy import KAnonymity
-from indistinct.quality.cell_measures import CellMeasure
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import CellMeasure, FloatArray
 from indistinct.search.full_domain.best_node.counters import Source, TupleCounter
 from indistinct.search.task import Requirement, Task, with_level
 

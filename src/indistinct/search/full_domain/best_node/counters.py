@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, IntArray, Node, UIntArray
 from indistinct.privacy import KAnonymity
 from indistinct.quality import QualityMeasure
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LabelValues, Outcome
 from indistinct.search.full_domain.best_node.kernels import node_counts as counting
 from indistinct.search.task import Task, with_level

@@ -21,7 +21,7 @@ import numpy as np
 from indistinct.counting import FrequencyList, Node
 from indistinct.counting.kernels import grouping
 from indistinct.quality import NonUniformEntropy
-from indistinct.quality.cell_measures import CellMeasure, Retained
+from indistinct.quality.measures import CellMeasure, Retained
 from indistinct.search.full_domain.best_node.counters import TupleCounter, Tuples, possible_groups
 from indistinct.search.full_domain.best_node.incumbent import Incumbent, Key, Seen
 from indistinct.search.full_domain.best_node.kernels import interval_probes as box_probes

@@ -7,7 +7,7 @@ from typing import Any
 
 from indistinct.counting import IntArray, Node
 from indistinct.quality import QualityMeasure
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LabelValues, Outcome
 from indistinct.search.full_domain.best_node.counters import Counted, Source
 from indistinct.search.set_counts import SetCounts, steps_above

@@ -14,9 +14,8 @@ from functools import partial
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.errors import PolicyError
 from indistinct.progress import Watch
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.search.local.groups.kernels import parcel_groups, regrouping
 from indistinct.search.local.groups.kernels.group_costs import Prices
 from indistinct.search.local.groups.kernels.parcel_groups import (
@@ -49,12 +48,6 @@ STEP = 7
 """A pass comes to every seventh parcel."""
 MOST_THREADS, FEWEST_GROUPS = 4, 250
 """With a time limit alone so many threads work at once, each on so many groups or more."""
-
-
-def check_effort(effort: object) -> None:
-    """Refuse an effort that is no number of tries."""
-    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 0:
-        raise PolicyError(f"effort: must be a whole number, 0 or more, got {effort!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import IntArray, UIntArray
 from indistinct.progress import Watch
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.search.local.groups.kernels import group_costs as box_costs
 from indistinct.search.local.groups.kernels import near_tuples
 from indistinct.search.local.groups.kernels.group_costs import Prices

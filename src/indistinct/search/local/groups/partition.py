@@ -13,12 +13,11 @@ import numpy as np
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
+from indistinct.policy.algorithms import LabelKind
 from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import NCP, CellMeasure
-from indistinct.quality.measure import within_unit
+from indistinct.quality.measures import NCP, CellMeasure, within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import LabelKind
 from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.groups.repair_by_swapping import trade_tuples
 from indistinct.search.local.groups.space import Space

@@ -26,7 +26,7 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.hierarchy.kinds.listed import Listed
 from indistinct.policy import Column
 from indistinct.privacy.model import BoolArray
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import labels_of_all_levels, used_labels
 from indistinct.recoding.raised import RaisedRecoding
@@ -36,26 +36,7 @@ from indistinct.search.task import Task
 
 SELDOM = 0.001
 """A level that fewer cells have is raised to as if so large a share had it: also what nobody needs may be there."""
-MOST_DOUBT = 0.5
 UNIT = 2.0**-53
-
-
-def doubt_mistakes(doubt: object, labels: object = "hierarchy") -> list[str]:
-    """Say what is wrong with a share of labels that chance is to raise."""
-    if isinstance(doubt, bool) or not isinstance(doubt, int | float) or not 0 <= doubt <= MOST_DOUBT:
-        return [f"doubt: must be a number from 0 to {MOST_DOUBT}, got {doubt!r}"]
-    if doubt and labels != "hierarchy":
-        return [
-            "doubt: needs labels = 'hierarchy'; a range names its ends, and a set its members, because they occur, "
-            "so both tell what is there"
-        ]
-    return []
-
-
-def check_doubt(doubt: object, labels: object = "hierarchy") -> None:
-    """Refuse what is no share of labels that chance can raise."""
-    if mistakes := doubt_mistakes(doubt, labels):
-        raise PolicyError(mistakes)
 
 
 def with_doubt(task: Task, doubt: float, make: Callable[[], LocalRecoding]) -> LocalRecoding:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
+from indistinct.policy.algorithms import LabelKind
 from indistinct.privacy.kernels.rule_kinds import KINDS
 from indistinct.progress import Watch
-from indistinct.quality.cell_measures import CellMeasure
+from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
-from indistinct.recoding.group_labels import LabelKind
 from indistinct.search.full_domain.best_node.value_counter import has_rules, rules_by_codes
 from indistinct.search.local.groups.anneal import STEP, TIME, Annealing
 from indistinct.search.local.groups.kernels import mixed_groups

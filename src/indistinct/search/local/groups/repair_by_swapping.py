@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.privacy.model import BoolArray
-from indistinct.quality.measure import FloatArray
+from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.search.local.groups.space import Space
 from indistinct.search.task import Task

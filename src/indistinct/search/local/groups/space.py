@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.quality.cell_measures import NCP, CellMeasure, Loss
-from indistinct.quality.measure import FloatArray
-from indistinct.recoding.group_labels import LabelKind
+from indistinct.policy.algorithms import LabelKind
+from indistinct.quality.measures import NCP, CellMeasure, FloatArray, Loss
 
 RUN, RANGE, SET = 0, 1, 2
 """What decides the cost of a column's cells: the lowest label over a run of ranks, a range of ranks, or a set."""

@@ -1,0 +1,71 @@
+"""What each algorithm declares of itself: its options and what it can do. Nothing here searches, or loads a search.
+
+Policy files, ``verify``, attacks and messages ask these declarations. An algorithm in ``search/`` inherits its
+declaration and adds ``run``; one of another package declares the same names on its own class.
+"""
+
+from indistinct.policy.algorithms.declaration import (
+    Declaration,
+    LabelKind,
+    LabelPromise,
+    Undeclared,
+    declaration_of,
+    options_of,
+    options_said,
+    usual_value,
+)
+from indistinct.policy.algorithms.declarations import (
+    DECLARATIONS,
+    AnatomyOptions,
+    ChosenOptions,
+    DataflyOptions,
+    KSimilarOptions,
+    LatticeOptions,
+    LossyJoinOptions,
+    MinGenCellOptions,
+    MinGenOptions,
+    MInvariantOptions,
+    MondrianOptions,
+    MuArgusOptions,
+    RegroupOptions,
+    SafePubOptions,
+    SamaratiOptions,
+    TopDownOptions,
+    choices_that,
+    declare,
+    declared_by,
+    declared_class,
+    exact_measure_of,
+)
+
+__all__ = [
+    "DECLARATIONS",
+    "AnatomyOptions",
+    "ChosenOptions",
+    "DataflyOptions",
+    "Declaration",
+    "KSimilarOptions",
+    "LabelKind",
+    "LabelPromise",
+    "LatticeOptions",
+    "LossyJoinOptions",
+    "MInvariantOptions",
+    "MinGenCellOptions",
+    "MinGenOptions",
+    "MondrianOptions",
+    "MuArgusOptions",
+    "RegroupOptions",
+    "SafePubOptions",
+    "SamaratiOptions",
+    "TopDownOptions",
+    "Undeclared",
+    "choices_that",
+    "declaration_of",
+    "declare",
+    "declared_by",
+    "declared_class",
+    "exact_measure_of",
+    "options_of",
+    "options_said",
+    "usual_value",
+]
