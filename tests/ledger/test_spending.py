@@ -14,6 +14,9 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
+from indistinct.errors import LedgerError, RefusedError
+from indistinct.ledger.store import spending
+from indistinct.ledger.store.entry import Draft, Entry
 from indistinct.ledger.store.spending import Spending
 
 MANY = 20_000
@@ -122,3 +125,54 @@ def test_decimals_add_up_as_people_write_them(parts: list[int]) -> None:
     for part in parts:
         total += Spending(part / 1000, part / 10**9)
     assert total == Spending(sum(parts) / 1000, float(f"{sum(parts)}e-9") if parts else 0.0)
+
+
+START = "0" * 64
+
+
+PLACE = "ab" * 16
+
+
+def draft(**changed: Any) -> Draft:
+    said = {"recipient": "ward", "manifest": {"released": 2}, "policy": "version = 1", "files": {}, "place": PLACE}
+    return Draft(**(said | changed))  # type: ignore[arg-type]
+
+
+def chain(number: int, **changed: Any) -> list[Entry]:
+    """Return so many entries that follow each other."""
+    entries: list[Entry] = []
+    for place in range(number):
+        entries.append(Entry.following(draft(**changed), place + 1, entries[-1].hash if entries else START))
+    return entries
+
+
+def test_spending_adds_up_as_people_write_it() -> None:
+    assert Spending(0.1, 1e-6) + Spending(0.2, 2e-6) == Spending(0.3, 3e-6)
+    budget = Spending(1.0, 1e-5)
+    assert Spending(1.0, 1e-5).fits(budget)
+    assert not Spending(1.01, 1e-6).fits(budget)
+    assert not Spending(0.5, 2e-5).fits(budget)
+    assert str(budget) == "ε = 1, δ = 1e-05"
+    assert budget.to_dict() == {"epsilon": 1.0, "delta": 1e-5}
+    assert Spending.of_budget(None, None) is None
+    assert Spending.of_budget(1, 0.5) == Spending(1.0, 0.5)
+    for epsilon, delta in ((None, 1), (1, None), (0, 1), (1, 0), (float("inf"), 1), (1, float("nan")), ("1", 1)):
+        with pytest.raises(LedgerError, match="a budget needs both"):
+            Spending.of_budget(epsilon, delta)  # type: ignore[arg-type]
+
+
+def test_a_budget_is_kept_by_source() -> None:
+    drawn = {"drawn": {"epsilon": 0.4, "delta": 1e-6}}
+    entries = [*chain(2, manifest=drawn), *chain(1, manifest=drawn, source="other"), *chain(1)]
+    assert spending.add_spending(entries) == {"main": Spending(0.8, 2e-6), "other": Spending(0.4, 1e-6)}
+    assert [one.is_drawn for one in entries] == [True, True, True, False]
+    assert Spending.of_manifest({}) is None
+    budget = Spending(1.0, 1e-5)
+    spending.refuse_overspending("main", Spending(0.2, 1e-6), entries, budget)
+    spending.refuse_overspending("new", Spending(1.0, 1e-6), entries, budget)
+    with pytest.raises(
+        RefusedError, match=r"would spend ε = 0.3, δ = 1e-06 on source 'main'.*spent ε = 0.8, δ = 2e-06"
+    ):
+        spending.refuse_overspending("main", Spending(0.3, 1e-6), entries, budget)
+    with pytest.raises(RefusedError, match="has a budget"):
+        spending.refuse_overspending("main", None, entries, budget)

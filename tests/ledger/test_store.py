@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import errno
 import hashlib
-import http.server
 import json
 import logging
 import os
@@ -951,7 +950,7 @@ def test_a_server_that_does_not_answer_is_told_with_what_to_do(postgres_url: str
         end_backend(postgres_url, process)
         with (
             pytest.raises(ix.LedgerError, match=r"the server of the ledger .* broke off .*try again$"),
-            store._database._told_errors(),
+            store._database._explained_errors(),
         ):
             connection.exec_driver_sql("SELECT 1")
     with pytest.raises(ix.LedgerError, match=r"does not answer .*Connection refused.*try again$"):
@@ -1235,129 +1234,6 @@ def test_a_signal_while_a_connection_is_closed_prints_no_traceback(tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         store.head  # noqa: B018
     assert capfd.readouterr().err == ""
-
-
-@pytest.fixture
-def work_tree(tmp_path: Path) -> Path:
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed: witnesses in a work tree are NOT tested")
-    subprocess.run(["git", "init", "--quiet", str(tmp_path / "tree")], check=True)
-    return tmp_path / "tree"
-
-
-def test_heads_are_committed_to_a_work_tree(work_tree: Path, tmp_path: Path) -> None:
-    with Store.create(tmp_path / "ledger.db", witness=f"git:{work_tree}/heads") as store:
-        enter(store)
-        enter(store)
-        assert store.verify().passed
-        told = subprocess.run(["git", "-C", str(work_tree), "log", "--format=%s"], capture_output=True, text=True)
-        assert told.stdout.splitlines() == ["Note head 2", "Note head 1", "Note the start of a ledger"]
-        tamper(store, "DELETE FROM indistinct_entries WHERE number = 2")
-        assert list(failed(store)) == ["witness"]
-        # somebody who also writes to the work tree takes the line back, and commits that
-        (work_tree / "heads").write_text("".join((work_tree / "heads").read_text().splitlines(keepends=True)[:2]))
-        git = ["git", "-C", str(work_tree), "-c", "user.name=x", "-c", "user.email=x"]
-        subprocess.run([*git, "commit", "--quiet", "-a", "-m", "Forget"], check=True)
-        assert list(failed(store)) == ["witness"]
-        shutil.rmtree(work_tree / ".git")
-        assert "cannot be read" in failed(store)["witness"]
-
-
-def test_a_witness_in_no_work_tree_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ix.LedgerError, match="in no git work tree"):
-        Store.create(tmp_path / "ledger.db", witness=f"git:{tmp_path}/heads")
-    assert not (tmp_path / "ledger.db").exists()
-
-
-class Noting(http.server.HTTPServer):
-    """What was sent to a server, and what it answers."""
-
-    noted: list[str]
-    status: int
-    url: str
-
-
-class Appending(http.server.BaseHTTPRequestHandler):
-    """A server that keeps what it is sent, and answers with all of it."""
-
-    server: Noting
-
-    def do_GET(self) -> None:
-        self.answer("".join(self.server.noted).encode())
-
-    def do_POST(self) -> None:
-        self.server.noted.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        self.answer(b"")
-
-    def answer(self, body: bytes) -> None:
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[Noting]:
-    with Noting(("127.0.0.1", 0), Appending) as made:
-        made.noted, made.status = [], 200
-        made.url = f"http://127.0.0.1:{made.server_address[1]}/heads"
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield made
-        finally:
-            made.shutdown()
-            thread.join()
-
-
-def test_heads_are_noted_at_a_url(server: Noting, tmp_path: Path) -> None:
-    with Store.create(tmp_path / "ledger.db", witness=server.url) as store:
-        entry = enter(store)
-        assert server.noted == [f"0 {store.start}\n", f"1 {entry.hash}\n"]
-        assert store.verify().passed
-        with pytest.raises(ix.LedgerError, match="has noted something already"):
-            Store.create(tmp_path / "other.db", witness=server.url)
-        tamper(store, "DELETE FROM indistinct_entries")
-        assert list(failed(store)) == ["witness"]
-
-
-@pytest.mark.parametrize("status", [302, 404, 500])
-def test_a_url_that_answers_otherwise_makes_no_entry(server: Noting, tmp_path: Path, status: int) -> None:
-    with Store.create(tmp_path / "ledger.db", witness=server.url) as store:
-        server.status = status
-        with pytest.raises(ix.LedgerError, match=f"answers {status}, so no entry is made"):
-            enter(store)
-        assert "cannot be read" in failed(store)["witness"]
-        server.status, server.noted[1:] = 200, ["1 junk\n"]
-        assert "no head" in failed(store)["witness"]
-
-
-def test_a_url_that_takes_nothing_makes_no_ledger_that_passes(server: Noting, tmp_path: Path) -> None:
-    server.status = 405
-    with pytest.raises(ix.LedgerError, match="answers 405 to a POST"):
-        Store.create(tmp_path / "ledger.db", witness=server.url)
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("http://example.org/heads", "needs https"),
-        ("ftp://127.0.0.1/heads", "needs https"),
-        ("https://me:secret@example.org/heads", "no user or password"),
-        ("https:///heads", "names a host"),
-        ("http://[::1/heads", "cannot be read"),
-        ("http://127.0.0.1:1/heads", "does not answer"),
-        ("http://127.0.0.1:99999/heads", "does not answer"),
-    ],
-)
-def test_urls_that_can_be_no_witness_are_refused(tmp_path: Path, url: str, words: str) -> None:
-    with pytest.raises(ix.LedgerError, match=words) as refused:
-        Store.create(tmp_path / "ledger.db", witness=url)
-    assert "secret" not in str(refused.value)
-    assert not (tmp_path / "ledger.db").exists()
 
 
 def test_a_ledger_without_a_witness_warns(small: Store) -> None:

@@ -15,7 +15,7 @@ as many rows with the same histories form a cell. Two people of a cell can excha
 as they are.
 
 m-invariance is another promise, about values alone and against an adversary who cannot link rows;
-``earlier_signatures`` judges it.
+``earlier_value_sets`` judges it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from indistinct.counting.membership import People
 from indistinct.engine import ABSENT, Histories, RowHistories
 from indistinct.errors import LedgerError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.ledger.earlier_signatures import Signatures
+from indistinct.ledger.earlier_value_sets import EarlierValueSets
 from indistinct.ledger.store.entry import Entry
 from indistinct.ledger.store.entry_files import MEMBERS, Files
 from indistinct.ledger.terms import promised_columns
@@ -196,7 +196,7 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
     """
     groups, sizes = histories.cells()
     signatures = {
-        column: Signatures.of(histories, groups, policies, column)
+        column: EarlierValueSets.of(histories, groups, policies, column)
         for column in sorted({column for policy in policies for column in promised_columns(policy)})
     }
     is_broken = np.zeros(len(sizes), np.bool_)

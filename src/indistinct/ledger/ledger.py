@@ -7,14 +7,14 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indistinct.atomic_files import private_folder
 from indistinct.counting import as_declared
 from indistinct.engine import use_table
 from indistinct.errors import RefusedError
 from indistinct.ledger.history import Earlier, Linked
-from indistinct.ledger.offer import Offer, recognition
+from indistinct.ledger.offer import Offer, recognition, write_members_of
 from indistinct.ledger.store.entry import Draft, Entry, due_entries
 from indistinct.ledger.store.entry_files import MEMBERS, RELEASE
 from indistinct.ledger.store.spending import Spending, add_spending, refuse_overspending
@@ -31,6 +31,9 @@ from indistinct.release import Release
 from indistinct.release.manifest import read_manifest, refuse_occupied
 from indistinct.release.signature import private_key
 from indistinct.search import Algorithm
+
+if TYPE_CHECKING:
+    from indistinct.ledger.store.audit import Audit
 
 
 class Ledger:
@@ -81,7 +84,7 @@ class Ledger:
         """Return the entries whose day of review has come, today or ``on`` that day, the longest due first."""
         return due_entries(self.store.entries(), on)
 
-    def verify(self, head: str | None = None) -> Any:
+    def verify(self, head: str | None = None) -> Audit:
         """Recompute the chain and compare every stored file with its digest."""
         return self.store.verify(head=head)
 
@@ -174,17 +177,16 @@ class Ledger:
         purpose: str = "",
         source: str = "main",
         key: Sequence[str] | str | None = None,
+        review: date | str | None = None,
         **reading: Any,
     ) -> tuple[Entry, Linked]:
-        """Enter a release folder that was made without the ledger, and tell what it reveals with the others.
+        """Enter a release folder that was made without the ledger; return the entry and what it reveals with others.
 
         It has left the house already, so it is entered whatever is found. The original shows who was in which group.
-        ``review``, among the options of reading, is the day when the release is to be looked at again.
+        ``review`` is the day when the release is to be looked at again.
         """
-        from indistinct.ledger.adding import write_members_of
-
         policy = load_policy(policy, to="ledger")
-        terms = Terms(policy, recipient, source, purpose, key, review=reading.pop("review", None))
+        terms = Terms(policy, recipient, source, purpose, key, review=review)
         if policy.is_drawn:
             verify(release, policy, original=original, **reading).raise_if_failed()
             return self._append_drawn(terms, Path(release), {"added": True}), ALONE

@@ -4,7 +4,8 @@ It is made of recognised people: the table has columns that no release shows, by
 key names a person by a digest, the state tells whether her quasi cells have changed, and the history says what was
 released of her before. Where a person may have several rows there are a digest of whose row it is and one that tells
 her rows apart, and the key is only a number of the row. Only here and in ``again`` are these columns known: a search is
-told of the history, and of a release nothing is left of them.
+told of the history, and of a release nothing is left of them. A release that was made without the ledger is made anew
+in the same way, to learn who was in which of its groups.
 """
 
 from __future__ import annotations
@@ -15,22 +16,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Recognition, Rows
+from indistinct.engine import HISTORY, KEY, PERSON, PROFILE, ROW, STATE, Recognition, Rows
 from indistinct.errors import LedgerError
-from indistinct.ledger.again import History, search_again, tell_history
+from indistinct.ledger.again import History, search_again, tell_history, with_internal_columns
 from indistinct.ledger.history import Earlier
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
 from indistinct.pipeline import Counted, count, recount
 from indistinct.pipeline.stages import made_with
-from indistinct.policy import Person, Policy
+from indistinct.policy import PSEUDONYM, Person, Policy
 from indistinct.progress import Watch
 from indistinct.proof.checks import Check
+from indistinct.proof.verdict import verify
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import LINK
 from indistinct.release import Release, recode_rows
+from indistinct.release.manifest import MANIFEST, has_manifest
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
 from indistinct.release.release import count_and_hide_people
+from indistinct.release.released_tables import ReleasedTables
 from indistinct.search import Algorithm
 
 
@@ -154,3 +158,49 @@ def refuse_repeated_pseudonyms(recognised: Rows, policy: Policy) -> None:
 def without_history(recoding: Recoding) -> Recoding:
     """Return a recoding as it looks in the release, which knows nothing of histories."""
     return recoding.without_column(HISTORY)
+
+
+def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path: Path) -> None:
+    """Write who was released in which group of a release folder.
+
+    The release is made anew from its original and must come out the same, row by row; that is possible where every
+    column was taken to one level.
+    """
+    if not has_manifest(folder):
+        raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
+    released = ReleasedTables.of(folder, policy)
+    verify(released, policy).raise_if_failed()
+    manifest = released.said
+    if manifest["node"] is None or released.is_apart:
+        raise LedgerError(
+            f"{folder} cannot be entered afterwards: nothing in it tells which of its groups a person went to, since "
+            "cells were generalized one by one or sensitive values are in a table of their own; make such releases "
+            "with the ledger"
+        )
+    policy.check(rows.columns())
+    with recognise_people(rows, how) as recognised:
+        with count_recognised(recognised, with_internal_columns(policy), Watch()) as counted:
+            node = tuple(int(manifest["node"][column]) for column in counted.task.frequencies.columns)
+            recoding = counted.task.recoding(counted.task.frequencies.roll_up(node)[0])
+            key = PseudonymKey.fresh(stable=bytes(32)) if policy.pseudonym_columns else None  # it stays in here
+            made = recode_recognised(recognised, counted, recoding, policy, path, key)[0]["table"]
+        with made:
+            _refuse_another(made, released, policy)
+
+
+def _refuse_another(made: Rows, released: ReleasedTables, policy: Policy) -> None:
+    """Raise if a release made anew has other rows than the one that is to be entered."""
+    columns = policy.with_role("quasi", "sensitive", "other")
+    with released.only_rows() as rows:
+        is_another = made.count() != rows.count() or bool(made.difference(rows, columns))
+        if policy.links_rows and not is_another:
+            with (
+                made.with_profiles(columns, (PSEUDONYM,), PROFILE) as mine,
+                rows.with_profiles(columns, (PSEUDONYM,), PROFILE) as theirs,
+            ):
+                is_another = bool(mine.difference(theirs, (PROFILE,)))
+        if is_another:
+            raise LedgerError(
+                f"{released.folder} is not the release of this original at the levels that its manifest states; give "
+                "the original as it was when the release was made"
+            )

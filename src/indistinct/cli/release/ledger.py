@@ -73,11 +73,10 @@ def init(
         ),
     ] = None,
     witness: Annotated[
-        str | None,
+        Path | None,
         typer.Option(
-            metavar="FILE|git:FILE|URL",
-            help="Where every head is noted, and writers of the ledger cannot change it: a new file, one in a git work "
-            "tree, or a URL that appends.",
+            metavar="FILE",
+            help="A new file in which every head is noted, where writers of the ledger cannot change it.",
             show_default=False,
         ),
     ] = None,
@@ -171,8 +170,8 @@ def verify(
         str | None, typer.Option(metavar="HASH", help="A head that was noted earlier; it must be in the chain.")
     ] = None,
     witness: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|git:FILE|URL", help="Noted heads. Else those that the ledger was made with."),
+        Path | None,
+        typer.Option(metavar="FILE", help="Noted heads. Else those that the ledger was made with."),
     ] = None,
     release: Annotated[
         Path | None,

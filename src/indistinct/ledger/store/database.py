@@ -156,14 +156,14 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Return a connection that sees one state of the ledger."""
-        with self._told_errors(), self._engine.connect() as connection:
+        with self._explained_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Return a connection that no other writer has at the same time; commit at the end, or nothing if it raises."""
         with (
-            self._told_errors(),
+            self._explained_errors(),
             self._engine.connect() as connection,
             connection.execution_options(begin="BEGIN IMMEDIATE").begin(),  # which SQLite alone looks at
         ):
@@ -178,7 +178,7 @@ class Database:
         self._engine.dispose()
 
     @contextlib.contextmanager
-    def _told_errors(self) -> Iterator[None]:
+    def _explained_errors(self) -> Iterator[None]:
         """Turn errors of the database into errors that say what to do; those of constraints are for the caller."""
         try:
             yield

@@ -27,7 +27,7 @@ from indistinct.ledger.store.database import ENTRIES, META, BrokenOffError, Data
 from indistinct.ledger.store.entry import DIGEST, Draft, Entry, Unreadable, chain_findings, digest, from_row, to_row
 from indistinct.ledger.store.entry_files import LEFT_OVER_AFTER, Files, Staged
 from indistinct.ledger.store.spending import Spending
-from indistinct.ledger.store.witness import Witness, witness_at
+from indistinct.ledger.store.witness import Witness
 
 if TYPE_CHECKING:
     from indistinct.ledger.store.audit import Audit
@@ -61,7 +61,7 @@ class Store:
             raise
         self._secret = bytes.fromhex(meta["secret"])
         self.files = Files(_folder(self._database.path, folder or meta.get("folder")))
-        self.witness = witness_at(meta["witness"]) if "witness" in meta else None
+        self.witness = Witness(meta["witness"]) if "witness" in meta else None
         self.budget = Spending.of_budget(*(_number(meta.get(name)) for name in ("epsilon", "delta")))
         """What the releases of each source may spend together under differential privacy; None if nothing was said."""
 
@@ -77,11 +77,10 @@ class Store:
         """Make an empty ledger; its files go to ``folder``, for a SQLite file by default to ``<file>.store`` beside it.
 
         What is there already is never replaced. A ledger in PostgreSQL needs a folder that all its writers reach. Every
-        head is noted at ``witness``, where those who write to the ledger cannot change it: in a file, in one of a git
-        work tree (``git:heads/ward``) or at a URL.
+        head is noted in the file ``witness``, which lies where those who write to the ledger cannot change it.
         """
         database = Database(url)
-        noted = None if witness is None else witness_at(witness)
+        noted = None if witness is None else Witness(witness)
         if noted is not None:
             noted.refuse_occupied()
         try:
@@ -215,7 +214,7 @@ class Store:
 
         if head is not None and not DIGEST.fullmatch(head):
             raise LedgerError("a head has 64 hexadecimal digits; indistinct ledger list shows it")
-        noted = self.witness if witness is None else witness_at(witness)
+        noted = self.witness if witness is None else Witness(witness)
         return audit(self._rows(), self.start, self.files, head, noted, self._database.strange_parts())
 
     def sweep(self, older_than: float = LEFT_OVER_AFTER) -> int:
@@ -339,7 +338,7 @@ def _new_meta(folder: Path | None, witness: Witness | None, budget: Spending | N
     if budget is not None:
         said |= {name: repr(value) for name, value in budget.to_dict().items()}
     if witness is not None:
-        said["witness"] = witness.place
+        said["witness"] = str(witness.path)
     if folder is not None:  # else it is beside the file, wherever that is moved
         said["folder"] = str(folder)
     return [{"name": name, "value": value} for name, value in said.items()]

@@ -1,9 +1,9 @@
-"""Signatures: the sensitive values that people's groups had, release by release, for m-invariance.
+"""Value sets: the sensitive values that people's groups had, release by release, for m-invariance.
 
 Where everybody's groups have the same values in all releases in which she is, each value equally often, the values of
-all people of a signature can be exchanged for each other (the first for the second, the second for the third, and so
+all people of a value set can be exchanged for each other (the first for the second, the second for the third, and so
 on) without a single released cell changing: in every group each value is as frequent as before. So each value of her
-signature is as likely as any other, whatever is known about who was in which group. This holds as long as nothing but
+set is as likely as any other, whatever is known about who was in which group. This holds as long as nothing but
 the labels of groups and this one value is released of a person; by anything else rows could be linked, and the person
 who is in all of the linked rows' groups would be found.
 
@@ -25,22 +25,22 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import BoolArray
 
 UNKNOWN = -2
-"""The signature of people in a release that shows the values, but with more by which rows could be linked."""
+"""The value set of people in a release that shows the values, but with more by which rows could be linked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signatures:
-    """The signature of each cell in each release, for one sensitive column."""
+class EarlierValueSets:
+    """The value set of each cell in each release, for one sensitive column."""
 
     numbers: IntArray
     """(cells, releases) a number for the values of the cell's group; ABSENT where the release tells nothing of them."""
     is_even: BoolArray
     """(cells, releases) whether each value is equally frequent in the cell's group."""
     values: list[frozenset[str]]
-    """The values of each signature."""
+    """The values of each set."""
 
     @classmethod
-    def of(cls, histories: Histories, groups: IntArray, policies: Sequence[Policy], column: str) -> Signatures:
+    def of(cls, histories: Histories, groups: IntArray, policies: Sequence[Policy], column: str) -> EarlierValueSets:
         """Look up the values of all groups; ``groups`` has the group of each cell in each release."""
         numbers, is_even = np.full(groups.shape, ABSENT), np.ones(groups.shape, np.bool_)
         known: dict[str, int] = {}
@@ -58,7 +58,7 @@ class Signatures:
         return cls(numbers, is_even, [frozenset(json.loads(text)) for text in known])
 
     def failing(self, release: int, m: int) -> BoolArray:
-        """Return for which cells of a release the signature is too small, uneven, or another one elsewhere."""
+        """Return for which cells of a release the value set is too small, uneven, or another one elsewhere."""
         own = self.numbers[:, release]
         is_large = np.array([len(values) >= m for values in self.values] + [False])  # the last is for those without
         is_same = (self.numbers == own[:, None]) | (self.numbers == ABSENT)
