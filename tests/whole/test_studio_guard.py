@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import http.client
 import importlib.util
 import json
 import os
+import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +23,10 @@ import pytest
 from helpers.browser import studio
 from helpers.profiles import cases
 from indistinct.errors import MissingExtraError, OutputError
+from indistinct.studio import guard as guarding
+from indistinct.studio import peer
 from indistinct.studio.guard import Guard
+from indistinct.studio.peer import user_of_peer
 
 PORT = 8765
 OURS = f"127.0.0.1:{PORT}"
@@ -50,6 +57,7 @@ def ask(guard, path="/", *, method="GET", query="", headers=None, body=(b"",), k
         "method": method,
         "path": path,
         "query_string": query.encode(),
+        "client": ("127.0.0.1", 40000),
         "headers": [(name.encode(), value.encode()) for name, value in given.items() if value is not None],
     }
     pieces, sent = list(body), []
@@ -72,41 +80,99 @@ def ask(guard, path="/", *, method="GET", query="", headers=None, body=(b"",), k
 
 @pytest.fixture
 def guard():
-    return Guard(inner, port=PORT, token="right-token", largest_body=1000)
+    return Guard(inner, port=PORT, largest_body=1000)
 
 
 @pytest.fixture
 def cookie(guard):
     """Return the secret that the token is exchanged for."""
-    status, headers, body = ask(guard, query="token=right-token")
-    assert (status, headers["location"], body) == (303, "/", b"")
+    token = guard.issue_token()
+    status, headers, body = ask(guard, query=f"token={token}")
+    assert (status, place_of(body)) == (200, "/")
     pair, *attributes = headers["set-cookie"].split("; ")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(attributes)
-    assert "right-token" not in pair
+    assert token not in pair
     return pair
+
+
+def place_of(body):
+    """Return where a page leads on to."""
+    return html.unescape(re.search(rb'content="0;url=([^"]*)"', body)[1].decode())
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/columns", "/take/release.zip", "/_nicegui/3.18.0/static/vue.js", "/favicon.ico"]
 )
-@pytest.mark.parametrize("query", ["", "token=", "token=wrong", "token=right-toke", "token=right-token2"])
+@pytest.mark.parametrize("query", ["", "token=", "token=wrong", f"token={32 * 'A'}"])
 def test_without_the_token_nothing_is_served(guard, path, query):
+    guard.issue_token()
     status, _, body = ask(guard, path, query=query)
     assert status == 403
     assert b"reached" not in body
 
 
-def test_the_token_opens_the_studio_once(guard, cookie):
+def test_a_token_opens_the_studio_once(guard, cookie):
     assert ask(guard, headers={"cookie": cookie})[2] == b"reached 0"
-    assert ask(guard, query="token=right-token")[0] == 403
+    token = guard.issue_token()
+    assert ask(guard, query=f"token={token[:-1]}")[0] == 403
+    assert ask(guard, query=f"token={token}")[0] == 200
+    assert ask(guard, query=f"token={token}")[0] == 403
     # whoever has the secret already may follow the old address again
-    assert ask(guard, query="token=right-token", headers={"cookie": cookie})[0] == 303
+    assert ask(guard, query=f"token={token}", headers={"cookie": cookie})[0] == 200
 
 
-def test_the_token_is_taken_by_a_plain_visit_only(guard):
-    assert ask(guard, query="token=right-token", method="POST")[0] == 403
-    assert ask(guard, query="token=right-token", headers={"origin": "http://evil.example"})[0] == 403
-    assert ask(guard, query="token=right-token")[0] == 303
+def test_a_token_is_good_for_its_seconds_only(guard, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    first, second = guard.issue_token(10.0), guard.issue_token(10.0)
+    clock[0] = 110.0
+    assert ask(guard, query=f"token={first}")[0] == 200
+    clock[0] = 110.1
+    assert ask(guard, query=f"token={second}")[0] == 403
+    clock[0] = 100.0
+    assert ask(guard, query=f"token={second}")[0] == 403  # it was used up by the late try
+
+
+def test_a_token_is_taken_by_a_plain_visit_only(guard):
+    token = guard.issue_token()
+    assert ask(guard, query=f"token={token}", method="POST")[0] == 403
+    assert ask(guard, query=f"token={token}", headers={"origin": "http://evil.example"})[0] == 403
+    # the private file that the browser was opened with is another site to it
+    assert ask(guard, query=f"token={token}", headers={"sec-fetch-site": "cross-site"})[0] == 200
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(("user", "is_served"), [(0, True), (1, False), (None, True)])
+def test_another_user_of_the_machine_is_refused_even_with_the_secret(guard, cookie, monkeypatch, kind, user, is_served):
+    monkeypatch.setattr(guarding, "user_of_peer", lambda *asked: None if user is None else os.getuid() + user)
+    headers = {"cookie": cookie, "origin": f"http://{OURS}"}
+    status, _, _ = ask(guard, kind=kind, headers=headers)
+    assert status == {("http", True): 200, ("http", False): 403, ("websocket", True): "websocket.accept"}.get(
+        (kind, is_served), "websocket.close"
+    )
+    token = guard.issue_token()
+    assert ask(guard, query=f"token={token}")[0] == (200 if is_served else 403)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose a connection is")
+def test_the_system_says_whose_a_connection_is():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as line:
+        address, port = line.getsockname()
+        assert user_of_peer(address, port, server.getsockname()[1]) == os.getuid()
+        assert user_of_peer("127.0.0.1", 1, server.getsockname()[1]) is None
+
+
+def test_the_tables_of_connections_are_read_as_the_kernel_writes_them(tmp_path, monkeypatch):
+    table = tmp_path / "tcp6"
+    host = "".join(f"{word:08X}" for word in struct.unpack("=4I", bytes(10) + b"\xff\xff" + bytes([127, 0, 0, 1])))
+    table.write_text(
+        "  sl  local_address remote_address st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+        f"   0: {host}:A001 {host}:223D 01 00000000:00000000 00:00000000 00000000  1234        0 1 1 0 20 4 30 10 -1\n"
+    )
+    monkeypatch.setattr(peer, "TABLES", (tmp_path / "absent", table))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert user_of_peer("127.0.0.1", 0xA001, PORT) == 1234
+    assert user_of_peer("127.0.0.1", 0xA001, PORT + 1) is None
 
 
 @pytest.mark.parametrize("secret", ["", "x", "{name}=", "{name}=wrong", "other=1; {name}=wrong"])
@@ -138,7 +204,7 @@ def test_what_is_neither_page_nor_socket_reaches_the_application_only_when_it_st
     async def send(message):
         sent.append(message)
 
-    watched = Guard(note, port=PORT, token="right-token")
+    watched = Guard(note, port=PORT)
     for kind in ("lifespan", "telepathy"):
         scope = {"type": kind, "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", OURS.encode())]}
         asyncio.run(watched(scope, receive, send))
@@ -207,7 +273,7 @@ def test_a_body_that_is_too_large_is_refused(guard, cookie):
 
 
 def test_a_refusal_says_why_and_what_to_do():
-    status, headers, body = ask(Guard(inner, port=PORT, token="right-token"))
+    status, headers, body = ask(Guard(inner, port=PORT))
     assert (status, headers["content-length"]) == (403, str(len(body)))
     assert b"lacks the token of the session" in body
     assert b"Open the address that" in body
@@ -220,8 +286,8 @@ def test_what_proxies_say_does_not_reach_the_application():
         seen.extend(scope["headers"])
         await inner(scope, receive, send)
 
-    guard = Guard(noting, port=PORT, token="right-token")
-    cookie = ask(guard, query="token=right-token")[1]["set-cookie"].partition(";")[0]
+    guard = Guard(noting, port=PORT)
+    cookie = ask(guard, query=f"token={guard.issue_token()}")[1]["set-cookie"].partition(";")[0]
     given = {"cookie": cookie, "x-forwarded-host": "evil.example", "x-forwarded-for": "10.0.0.1", "accept": "*/*"}
     assert ask(guard, headers=given)[0] == 200
     assert {name for name, _ in seen} == {b"host", b"cookie", b"accept"}
@@ -252,10 +318,10 @@ def test_pages_may_load_from_this_machine_only(guard, cookie):
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_redirect_stays_on_this_machine(guard):
-    headers = ask(guard, "//evil.example/", query="token=right-token")[1]
-    assert headers["location"] == "/"
-    own = {"cookie": headers["set-cookie"].partition(";")[0]}  # who has the secret is redirected as often as they ask
+def test_what_follows_the_token_stays_on_this_machine(guard):
+    _, headers, body = ask(guard, "//evil.example/", query=f"token={guard.issue_token()}")
+    assert place_of(body) == "/"
+    own = {"cookie": headers["set-cookie"].partition(";")[0]}  # who has the secret is led on as often as they ask
     for path in (
         "/\\evil.com",
         "\\\\evil.com",
@@ -265,8 +331,50 @@ def test_the_redirect_stays_on_this_machine(guard):
         "http://evil.com",
         "/\x7f/e",
     ):
-        assert ask(guard, path, query="token=used", headers=own)[1]["location"] == "/"
-    assert ask(guard, "/hiérarchies", query="token=used", headers=own)[1]["location"] == "/hi%C3%A9rarchies"
+        assert place_of(ask(guard, path, query="token=used", headers=own)[2]) == "/"
+    assert place_of(ask(guard, "/hiérarchies", query="token=used", headers=own)[2]) == "/hi%C3%A9rarchies"
+
+
+@pytest.mark.slow
+def test_the_command_line_of_the_browser_has_no_token(tmp_path):
+    """Every user of the machine can read it. The file that it names can be read by its owner alone."""
+    seen = tmp_path / "seen"
+    program = tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {seen}.part; mv {seen}.part {seen}; sleep 20\n')
+    program.chmod(0o700)
+    command = [sys.executable, "-m", "indistinct", "studio", "--json"]
+    environment = os.environ | {"BROWSER": str(program), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        try:
+            end = time.monotonic() + 60
+            while not seen.exists() and time.monotonic() < end:
+                time.sleep(0.05)
+            given = urlsplit(seen.read_text())
+            assert (given.scheme, given.query) == ("file", "")
+            assert Path(given.path).stat().st_mode & 0o777 == 0o600
+            place = urlsplit(place_of(Path(given.path).read_bytes()))
+            assert fetch(place, f"/?{place.query}", {"Sec-Fetch-Site": "cross-site"})[0] == 200
+            assert fetch(place, f"/?{place.query}")[0] == 403
+        finally:
+            server.terminate()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.getuid() != 0, reason="only root can try it as another user, on Linux"
+)
+def test_another_user_who_has_the_token_is_not_served(address):
+    """As a thief of the token would: the right address, asked by another user of the machine."""
+    ask_it = (
+        "import os, socket\nos.setuid(65534)\n"
+        f"line = socket.create_connection((b'127.0.0.1', {address.port}), 60)\n"
+        f"line.sendall(b'GET /?{address.query} HTTP/1.1\\r\\nHost: 127.0.0.1:{address.port}\\r\\n\\r\\n')\n"
+        "print(line.recv(12).decode('ascii')[-3:])"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", ask_it], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "403"
+    assert fetch(address, "/")[0] == 403
 
 
 ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -319,7 +427,7 @@ def test_the_server_listens_on_this_machine_only(address):
 
 def test_the_server_gives_its_pages_to_who_brings_the_token(address):
     status, headers, _ = fetch(address, f"/?{address.query}")
-    assert status == 303
+    assert status == 200
     own = {"Cookie": headers["set-cookie"].partition(";")[0]}
     status, headers, body = fetch(address, "/", own)
     assert status == 200

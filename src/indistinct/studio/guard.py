@@ -2,16 +2,22 @@
 
 It is a plain ASGI application around another one and sees every request and every socket. A request must name this
 machine as its host, which no other name that was made to point here does (DNS rebinding); it must not come from
-another site; and it must carry the secret of the session. The secret is a cookie, given in exchange for the token in
-the address that the command prints; the token is good for one exchange.
+another user of the machine, where the system says whose it is, nor from another site; and it must carry the secret of
+the session. The secret is a cookie, given in exchange for a token. A token is good for one exchange and for a time:
+the one that a browser is opened with for seconds, the one that is printed for minutes.
 """
 
 from __future__ import annotations
 
+import html
+import os
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs, quote
+
+from indistinct.studio.peer import user_of_peer
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -39,16 +45,27 @@ REFUSAL = (
 )
 
 
+WELCOME = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>indistinct</title>'
+    '<meta http-equiv="refresh" content="0;url={place}"><body><a href="{place}">Go on</a></body></html>'
+)
+"""The answer to a token: a page of our own leads on, since browsers send the cookie to no other site's redirect."""
+SECONDS_PRINTED = 600.0
+"""How long a token is good that a person must copy."""
+
+
 class Guard:
     """Serves an application to the one browser that holds the session's secret, and nothing to anybody else."""
 
-    def __init__(self, app: Application, *, port: int, token: str, largest_body: int = LARGEST_BODY) -> None:
+    def __init__(self, app: Application, *, port: int, largest_body: int = LARGEST_BODY) -> None:
         self.app = app
+        self.port = port
         self.hosts = {f"{host}:{port}" for host in HOSTS}
         self.origins = {f"http://{host}" for host in self.hosts}
         self.cookie = f"indistinct-studio-{port}"  # browsers share cookies between the ports of a machine
         self.largest_body = largest_body
-        self._token: str | None = token
+        self._tokens: dict[str, float] = {}
+        """Until when each token is good."""
         self._secret = secrets.token_urlsafe(32)
         sockets = " ".join(sorted(f"ws://{host}" for host in self.hosts))
         self._own_headers: Headers = [
@@ -59,6 +76,12 @@ class Guard:
             (b"cross-origin-resource-policy", b"same-origin"),
             (b"x-frame-options", b"DENY"),
         ]
+
+    def issue_token(self, seconds: float = SECONDS_PRINTED) -> str:
+        """Return a new token, which is good once and for these seconds."""
+        token = secrets.token_urlsafe(24)
+        self._tokens[token] = time.monotonic() + seconds
+        return token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve, exchange the token, or refuse."""
@@ -71,19 +94,21 @@ class Guard:
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_ours = _header(scope, b"origin") in self.origins
-        if self._why_foreign(scope) or not is_ours or not self._has_secret(scope):
+        if self._why_elsewhere(scope) or self._why_foreign(scope) or not is_ours or not self._has_secret(scope):
             await receive()
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
             return
         await self.app(scope, receive, send)
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if reason := self._why_foreign(scope):
+        if reason := self._why_elsewhere(scope):
             await self._answer(send, 403, reason)
         elif self._is_exchange(scope):
-            await self._redirect(send, scope["path"])
+            await self._welcome(send, scope["path"])
+        elif reason := self._why_foreign(scope):
+            await self._answer(send, 403, reason)
         elif not self._has_secret(scope):
-            await self._answer(send, 403, "This address lacks the token of the session, or its token was used before.")
+            await self._answer(send, 403, "This address lacks the token of the session, or it is used or too old.")
         elif self._is_too_large(scope):
             await self._answer(send, 413, "The file is too large to upload; open it by its path instead.")
         else:
@@ -91,10 +116,18 @@ class Guard:
             limited = _limit_body(receive, self.largest_body)
             await self.app({**scope, "headers": without}, limited, self._with_headers(send))
 
-    def _why_foreign(self, scope: Scope) -> str:
-        """Say why a request is not one of this machine's own pages, or nothing if it may be."""
+    def _why_elsewhere(self, scope: Scope) -> str:
+        """Say why a request does not come from the user who started the studio, or nothing if it may."""
         if _header(scope, b"host") not in self.hosts:
             return "The studio answers to its own address on this machine only."
+        client = scope.get("client")
+        user = user_of_peer(client[0], client[1], self.port) if client else None
+        if user is not None and user != os.getuid():
+            return "The request comes from another user of this machine."
+        return ""
+
+    def _why_foreign(self, scope: Scope) -> str:
+        """Say why a request is not one of this studio's own pages, or nothing if it may be."""
         origin = _header(scope, b"origin")
         site = _header(scope, b"sec-fetch-site")
         if (origin and origin not in self.origins) or site in ("cross-site", "same-site"):
@@ -102,16 +135,21 @@ class Guard:
         return ""
 
     def _is_exchange(self, scope: Scope) -> bool:
-        """Return whether a request brings the token, which is then used up, or brings a used one with the secret."""
-        if scope["method"] != "GET":
+        """Return whether a request brings a token, which is then used up, or brings a used one with the secret.
+
+        It may come from the private file that the browser was opened with, which is another site to it.
+        """
+        origin = _header(scope, b"origin")
+        if scope["method"] != "GET" or (origin and origin != "null" and origin not in self.origins):
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not given:
             return False
-        if self._token is not None and secrets.compare_digest(given.encode(), self._token.encode()):
-            self._token = None
-            return True
-        return self._has_secret(scope)
+        for token, until in list(self._tokens.items()):
+            if secrets.compare_digest(given.encode(), token.encode()):
+                del self._tokens[token]
+                return time.monotonic() <= until
+        return self._has_secret(scope) and not self._why_foreign(scope)
 
     def _has_secret(self, scope: Scope) -> bool:
         pairs = [pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";")]
@@ -122,11 +160,12 @@ class Guard:
         length = _header(scope, b"content-length")
         return length.isdecimal() and int(length) > self.largest_body
 
-    async def _redirect(self, send: Send, path: str) -> None:
-        """Return the secret, and send the browser to the address without the token."""
+    async def _welcome(self, send: Send, path: str) -> None:
+        """Return the secret, and lead the browser to the address without the token."""
         cookie = f"{self.cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
-        headers: Headers = [(b"location", _own_place(path).encode()), (b"set-cookie", cookie.encode())]
-        await _respond(send, 303, b"", [*headers, *self._own_headers])
+        headers: Headers = [(b"content-type", b"text/html; charset=utf-8"), (b"set-cookie", cookie.encode())]
+        page = WELCOME.format(place=html.escape(_own_place(path)))
+        await _respond(send, 200, page.encode(), [*headers, *self._own_headers])
 
     async def _answer(self, send: Send, status: int, reason: str) -> None:
         kind: Headers = [(b"content-type", b"text/html; charset=utf-8")]

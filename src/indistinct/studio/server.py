@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import html
 import os
-import secrets
 import signal
 import socket
 import tempfile
@@ -16,10 +16,14 @@ from types import FrameType
 from typing import Any
 
 from indistinct.errors import MissingExtraError, OutputError
-from indistinct.studio.guard import HOSTS, Guard
+from indistinct.studio.guard import HOSTS, WELCOME, Guard
 from indistinct.studio.work import Work
 
 HOST = HOSTS[0]
+SECONDS_FOR_BROWSER = 10.0
+"""How long the token is good that a browser is opened with."""
+OPENING = "open.html"
+"""The private file that a browser is opened with: its command line, which every user can read, has no token."""
 SECONDS_TO_END = 3
 """How long pages that are still open may keep the studio from ending."""
 
@@ -64,8 +68,7 @@ def _serve(
             raise
         raise MissingExtraError('the studio needs NiceGUI: pip install "indistinct[studio]"') from None
     port = listening.getsockname()[1]
-    token = secrets.token_urlsafe(24)
-    guarded = Guard(application(work), port=port, token=token)
+    guarded = Guard(application(work), port=port)
     server = uvicorn.Server(
         uvicorn.Config(
             guarded, ws="wsproto", log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
@@ -73,14 +76,26 @@ def _serve(
     )
     if table is not None:
         work.start("Opening the table", lambda watch: work.open(table, watch))
-    address = f"http://{HOST}:{port}/?token={token}"
+
+    def address(token: str) -> str:
+        return f"http://{HOST}:{port}/?token={token}"
+
     # From here on a signal is noted, not raised: an exception is lost if it comes while an object is freed.
     with server.capture_signals(), _note_others(server.handle_exit):
-        on_ready(address)
+        on_ready(address(guarded.issue_token()))
         if opens_browser:
             # the socket listens already: the browser waits in its queue until the server takes it up
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            file = _write_opening(work.folder, address(guarded.issue_token(SECONDS_FOR_BROWSER)))
+            threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
         server.run(sockets=[listening])
+
+
+def _write_opening(folder: Path, address: str) -> Path:
+    """Return a file that nobody else can read and that leads a browser to an address."""
+    file = folder / OPENING
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as page:
+        page.write(WELCOME.format(place=html.escape(address)))
+    return file
 
 
 @contextmanager
