@@ -100,6 +100,33 @@ def test_the_answer_is_the_best_above_the_bottom(measure: str) -> None:
         assert scale.loss(found) == pytest.approx(min(losses)[0])
 
 
+EXACT = [algorithm for algorithm in FULL_DOMAIN if algorithm.is_exact]
+
+
+@pytest.mark.parametrize("algorithm", EXACT, ids=lambda algorithm: algorithm.name)
+def test_nothing_is_proven_of_nodes_below_a_raised_start_node(algorithm: Any) -> None:
+    """Among them there may be a better one; no loss is below 0, so the gap is the loss."""
+    table, policy = table_of(300, 2), policy_of()
+    whole, cut = counted(table, policy, None), counted(table, policy, 20)
+    best, found = (algorithm.run(Task.of(frequencies, policy), ix.Watch()) for frequencies in (whole, cut))
+    assert (best.is_proven, best.gap) == (True, 0.0)
+    assert found.is_proven is False
+    measure = algorithm.optimizes
+    if measure is None:
+        assert found.gap is None
+    else:
+        assert found.gap == pytest.approx(measure.loss(found))
+        assert measure.loss(found) - measure.loss(best) <= found.gap
+
+
+def test_levels_that_a_policy_demands_leave_a_proof_whole() -> None:
+    policy = policy_of()
+    columns = dict(policy.columns) | {"zip": ix.quasi(ix.prefix(), min_level=2)}
+    policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(3)], max_suppression=0.1)
+    found = ix.Lattice().run(Task.of(counted(table_of(300, 2), policy, None), policy), ix.Watch())
+    assert (found.is_proven, found.gap) == (True, 0.0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", FULL_DOMAIN, ids=lambda algorithm: algorithm.name)
 @pytest.mark.parametrize("model", [None, ix.AlphaK(0.7, 3)], ids=["k", "alpha-k"])

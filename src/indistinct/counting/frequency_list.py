@@ -184,6 +184,12 @@ class FrequencyList:
         return tuple(max(counted, demanded) for counted, demanded in levels)
 
     @property
+    def is_start_raised(self) -> bool:
+        """Tuples were counted above the lowest node that the policy allows: nothing is known of nodes below."""
+        levels = zip(self.base.node, (hierarchy.lowest for hierarchy in self.hierarchies), strict=True)
+        return any(counted > demanded for counted, demanded in levels)
+
+    @property
     def heights(self) -> Node:
         """The height of each column's hierarchy: the top node of the lattice."""
         return tuple(hierarchy.height for hierarchy in self.hierarchies)

@@ -350,7 +350,11 @@ def summarize(release: Release, written: Path) -> None:
     )
     if "bottom" in facts:
         raised = ", ".join(f"{name} at level {level}" for name, level in facts["bottom"].items() if level)
-        show.say(f"there were too many tuples to count them all: the search began with {raised}", "yellow")
+        show.say(
+            f"there were too many tuples to count them all: the search began with {raised}, and proves nothing of "
+            "nodes below that",
+            "yellow",
+        )
     if facts.get("is_proven") is False:
         lower = "" if facts["gap"] is None else f": a release may have a loss lower by up to {figure(facts['gap'])}"
         show.say(f"not proven to be the best{lower}", "yellow")

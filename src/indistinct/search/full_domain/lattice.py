@@ -32,7 +32,8 @@ class Lattice(LatticeOptions, Algorithm):
 
     Among equal ones it takes the one with fewest suppressed rows, then fewest steps, then the first in the order of
     the policy's columns, so the answer depends on the table and the policy alone. With a time limit the best node
-    found so far is given, and the release says that it is not proven.
+    found so far is given, and the release says that it is not proven. Nor is it where the table was counted above its
+    lowest node, because it has too many tuples: the answer is then the best above that start node only.
     """
 
     __slots__ = ()
@@ -58,8 +59,12 @@ class Optimum:
     bound: float
 
     def proven_or_not(self) -> FullDomainRecoding:
-        """Return the recoding with the word whether it is the optimum, and if not, how far it can be from it."""
-        gap = round(self.loss - self.bound, DIGITS)
+        """Return the recoding with the word whether it is the optimum, and if not, how far it can be from it.
+
+        Below a raised start node no node was counted, so nothing but 0 bounds what those lose.
+        """
+        bound = 0.0 if self.recoding.frequencies.is_start_raised else self.bound
+        gap = round(self.loss - bound, DIGITS)
         return replace(self.recoding, is_proven=gap <= 0, gap=max(0.0, gap))
 
 
@@ -73,7 +78,7 @@ class Search:
         self.budget = min(task.budget if budget is None else budget, task.frequencies.rows - 1)
         self.frequencies = task.frequencies
         self.heights = task.frequencies.heights
-        self.bottom: Node = task.frequencies.start
+        self.start_node: Node = task.frequencies.start
         self.checks = 0
         self.found_at: float | None = None
         """When the optimum was found, as time.monotonic() tells it."""
@@ -86,7 +91,7 @@ class Search:
 
     def nodes(self) -> Iterator[Node]:
         """Every node of the lattice, in lexicographic order."""
-        return product(*(range(low, high + 1) for low, high in zip(self.bottom, self.heights, strict=True)))
+        return product(*(range(low, high + 1) for low, high in zip(self.start_node, self.heights, strict=True)))
 
     def recoding(self, node: Node) -> FullDomainRecoding:
         """Return the recoding to a node, with the least suppression that satisfies the policy."""
@@ -96,9 +101,9 @@ class Search:
     def passes(self, node: Node) -> bool:
         """Return whether a node satisfies the policy within the budget: Samarati's ``satisfies``.
 
-        Below the bottom none does: the table was not counted there, or the policy demands a higher level.
+        Below the start node none does: the table was not counted there, or the policy demands a higher level.
         """
-        if any(level < low for level, low in zip(node, self.bottom, strict=True)):
+        if any(level < low for level, low in zip(node, self.start_node, strict=True)):
             return False
         if node not in self._passed:
             self.checks += 1
@@ -127,7 +132,7 @@ class Search:
     def _lowest_passing(self) -> list[Node]:
         """Return passing nodes, all minimal ones among them, by halving boxes whose upper node passes."""
         found, failed = _Nodes(len(self.heights)), _Nodes(len(self.heights))
-        boxes = [(self.bottom, self.heights)]
+        boxes = [(self.start_node, self.heights)]
         while boxes:
             low, high = boxes.pop()
             if self.watch.time_is_up():

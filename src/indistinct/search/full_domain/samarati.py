@@ -57,7 +57,8 @@ class Samarati(SamaratiOptions, Algorithm):
         if found is None:
             raise task.infeasible(task.budget)
         groups, _ = task.frequencies.roll_up(found)
-        return replace(task.recoding(groups), is_proven=True, gap=0.0)
+        is_proven = not task.frequencies.is_start_raised  # a lower one may lie below the start node
+        return replace(task.recoding(groups), is_proven=is_proven, gap=0.0 if is_proven else None)
 
 
 def _lowest(search: Search, task: Task) -> Node:
