@@ -24,7 +24,7 @@ MOST_MODULES = 12
 
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
 STILL_TOO_LONG: set[str] = set()
-STILL_TOO_FULL: set[str] = {"engine/formats", "proof"}
+STILL_TOO_FULL: set[str] = {"proof"}
 
 MOST_FILES_PASSED = {"a CSV file": 58, "two tables": 60, "with a ledger": 70}
 """How many files a table passes through at most on its way to a release; 40 would be enough for readers."""

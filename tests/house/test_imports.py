@@ -320,6 +320,12 @@ def test_no_module_imports_itself_by_way_of_others():
     assert set(found) == STILL_IN_RINGS
 
 
+def test_file_formats_know_no_engine():
+    for path in sorted((SOURCE / "engine" / "formats").glob("*.py")):
+        known = set().union(*imported_modules(path))
+        assert not [name for name in known if name.startswith(("indistinct.engine.duckdb", "indistinct.engine.spark"))]
+
+
 def test_who_must_not_know_whom():
     """Each room may reach only what is below it, and algorithms must not know where rows came from."""
     reach = {}

@@ -23,6 +23,7 @@ from helpers.profiles import examples
 from indistinct.cli import app
 from indistinct.engine import open_table
 from indistinct.engine.duckdb.origin import Origin
+from indistinct.engine.duckdb.table_files import write_file
 from indistinct.engine.formats import FORMATS, format_to_write, load_format
 from indistinct.errors import PolicyError
 from indistinct.policy.released_names import named_as_in_policy
@@ -157,10 +158,8 @@ def kinds(folder: Path) -> dict[str, Any]:
     }
     with open_table(TABLE) as rows:
         for kind in FORMATS:
-            form = load_format(kind)
-            if form.written_as is None:
-                found[kind] = folder / f"people{form.suffixes[0]}"
-                form.write(rows.source, found[kind], Origin(kind))  # type: ignore[attr-defined]
+            if load_format(kind).written_as is None:
+                found[kind] = write_file(rows.source, folder, "people", Origin(kind))  # type: ignore[attr-defined]
     return found
 
 

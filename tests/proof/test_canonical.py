@@ -21,6 +21,7 @@ from indistinct.engine.duckdb import DuckRows
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
+from indistinct.engine.duckdb.table_files import write_file
 from indistinct.engine.formats import FORMATS, load_format
 from indistinct.release.manifest import file_digest
 
@@ -53,7 +54,7 @@ def release(kind: str, folder: Path, table: pa.Table = TABLE, policy: ix.Policy 
     given = folder / f"given{form.suffixes[0]}"
     with open_table(table) as rows:
         assert isinstance(rows, DuckRows)
-        form.write(rows.source, given, Origin(kind, delimiter=";"))
+        write_file(rows.source, folder, "given", Origin(kind, delimiter=";"))
     with ix.anonymize(given, policy, **how) as made:
         written = made.write(folder / "out")
     return next(path for path in written.iterdir() if path.name != "manifest.json")
@@ -100,11 +101,10 @@ def test_bytes_of_a_parquet_file_follow_from_rows_however_they_lie_in_memory(has
         session.execute("CREATE TABLE small AS SELECT a::few AS a, b FROM plain")
         session.execute("CREATE VIEW shown AS SELECT a::VARCHAR AS a, b FROM small")
         files = [tmp_path / f"{name}.parquet" for name in ("plain", "shown", "file")]
-        form = load_format("parquet")
-        form.write(DuckSource(session, "plain"), files[0], Origin("parquet"))
-        form.write(DuckSource(session, "shown"), files[1], Origin("parquet"))
-        session.execute(f"CREATE VIEW again AS SELECT * FROM read_parquet('{files[1]}')")
-        form.write(DuckSource(session, "again"), files[2], Origin("parquet"))
+        for name, path in zip(("plain", "shown", "again"), files, strict=True):
+            if name == "again":
+                session.execute(f"CREATE VIEW again AS SELECT * FROM read_parquet('{files[1]}')")
+            assert write_file(DuckSource(session, name), tmp_path, path.stem, Origin("parquet")) == path
     assert len({path.read_bytes() for path in files}) == 1
 
 

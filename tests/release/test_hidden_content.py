@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.engine.formats import plain_writing
-from indistinct.engine.formats.parquet_contents import hidden_in_parquet
+from indistinct.engine.formats import Reading, delimited_text, load_format
 from indistinct.release.manifest import file_digest
 
 pandas = pytest.importorskip("pandas")
@@ -258,7 +257,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("what", ATTACKS)
-def test_a_stowaway_is_refused_and_not_quoted(releases, tmp_path, what):
+def test_hidden_content_is_refused_and_not_quoted(releases, tmp_path, what):
     kind, do = ATTACKS[what]
     folder = shutil.copytree(releases[kind], tmp_path / "release")
     table = folder / f"table.{kind}"
@@ -311,14 +310,14 @@ def test_a_writer_of_parquet_that_is_no_text_is_told_as_such(tmp_path: Path) -> 
     content = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(content.replace(b"DuckDB version", b"DuckDB \xf1ersion"))
     with pytest.raises(ix.TableError, match="is not a Parquet file"):
-        hidden_in_parquet(tmp_path / "t.parquet")
+        load_format("parquet").hidden_content(tmp_path / "t.parquet", Reading())
 
 
 @given(st.text('"\n,a').map(str.encode), st.integers(1, 9))
 def test_blocks_of_text_end_where_lines_end_outside_of_quotes(text: bytes, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_writing, "BLOCK", size)
-        blocks = list(plain_writing._whole_lines(io.BytesIO(text)))
+        patch.setattr(delimited_text, "BLOCK", size)
+        blocks = list(delimited_text._whole_lines(io.BytesIO(text)))
     assert b"".join(blocks) == text
     for block in blocks[:-1]:
         assert block.endswith(b"\n")
@@ -330,5 +329,5 @@ def test_blocks_of_text_end_where_lines_end_outside_of_quotes(text: bytes, size:
 @pytest.mark.parametrize("end", [b'",1\n', b""], ids=["closed", "never closed"])
 def test_a_cell_of_many_lines_is_looked_at_once(end: bytes) -> None:
     text = b'a,b\n"' + b"one line of many\n" * 400_000 + end  # for ever, if each line were counted from the start
-    found = plain_writing.delimited_oddities(io.BytesIO(text), ",")
-    assert found == ([] if end else [plain_writing.QUOTATION])
+    found = delimited_text.delimited_oddities(io.BytesIO(text), ",")
+    assert found == ([] if end else [delimited_text.QUOTATION])

@@ -15,8 +15,7 @@ import pytest
 
 import indistinct as ix
 from indistinct.engine import open_table
-from indistinct.engine.formats import load_format
-from indistinct.engine.formats.file_format import Reading
+from indistinct.engine.formats import Reading, load_format
 from indistinct.release.manifest import file_digest
 from indistinct.search.two_tables.anatomy import Anatomy
 

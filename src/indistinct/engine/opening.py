@@ -12,8 +12,9 @@ from typing import TypedDict, Unpack
 from indistinct.engine.duckdb.frames import frame_kind, open_frame
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session
-from indistinct.engine.formats import Reading, format_of, name_formats
-from indistinct.engine.formats.duckdb_database import DuckDBDatabase
+from indistinct.engine.duckdb.table_files import open_contents
+from indistinct.engine.formats import Contents, Reading, format_of, name_formats
+from indistinct.engine.formats.duckdb_database import DatabaseTable, DuckDBDatabase
 from indistinct.engine.formats.parquet import Parquet
 from indistinct.engine.rows import Rows
 from indistinct.errors import TableError
@@ -123,17 +124,28 @@ def _open_path(text: str, session: Session, reading: Reading) -> DuckRows:
     path = Path(text)
     if "\0" in text or any(len(os.fsencode(part)) > 255 for part in path.parts):
         raise TableError("the path of the table is not one that a file can have")
-    if path.is_dir():
-        relation, origin = Parquet().open_folder(path, session)
+    folder = Parquet().open_many(text) if path.is_dir() else None
+    if folder is not None:
+        kind, contents = Parquet.kind, folder
+    elif path.is_dir():
+        raise TableError(
+            f"{path.name or path}: is a folder without Parquet files; give a file, or a folder of *.parquet"
+        )
     elif path.exists():
-        relation, origin = format_of(path).open(path, session, reading)
+        form = format_of(path)
+        kind, contents = form.kind, form.open(path, reading, lambda: session.folder)
     else:
-        file, separator, table = text.rpartition("::")
-        if separator and Path(file).is_file():
-            relation, origin = DuckDBDatabase().open(Path(file), session, Reading(table=table))
-        else:
-            matches = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []
-            if not matches:
-                raise TableError(f"{text}: no such file")
-            relation, origin = Parquet().open_pattern(text, Path(matches[0]), session)
+        kind, contents = _find_table(text)
+    relation, origin = open_contents(session, kind, contents)
     return DuckRows(session, relation, origin)
+
+
+def _find_table(text: str) -> tuple[str, Contents]:
+    """Return the kind and the contents of a table of a database, or of files that match a pattern."""
+    file, separator, table = text.rpartition("::")
+    if separator and Path(file).is_file():
+        return DuckDBDatabase.kind, Contents(DatabaseTable(Path(file), table))
+    found = Parquet().open_many(text) if glob.has_magic(text) else None
+    if found is None:
+        raise TableError(f"{text}: no such file")
+    return Parquet.kind, found

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 from indistinct.engine import Rows, use_table
-from indistinct.engine.formats import format_of, load_format
-from indistinct.engine.formats.file_format import Reading
+from indistinct.engine.formats import Reading, format_of, load_format
 from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy

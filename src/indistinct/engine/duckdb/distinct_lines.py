@@ -5,12 +5,13 @@ To group, label and write a row for each of its repetitions takes most of the ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.formats.delimited_text import TextFile
 
 SAMPLED_ROWS = 1 << 17
 """The number of rows that show whether rows repeat; a table with fewer is not distinct."""
@@ -93,39 +94,16 @@ class StoredRows:
         return f"SELECT {cells} FROM (SELECT {self.line}, {raw} FROM {self.stored} GROUP BY ALL) ORDER BY {self.line}"
 
 
-class TextLayout(Protocol):
-    """A text file of which the layout is known."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-
-    @property
-    def delimiter(self) -> str:
-        """What stands between cells."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of its columns."""
-
-    def measure_header(self) -> tuple[int, int]:
-        """Return how many bytes the header has, with all before it and its line end, and how many that end has."""
-
-    def scan_lines(self, no_cell: str) -> str:
-        """Return the SQL that reads every line as one cell, ``line``; an empty one is null."""
-
-    def scan_counted(self, path: Path, number: str) -> str:
-        """Return the SQL that reads lines of this file from another one, where a number stands before each."""
-
-
-def read_distinct_lines(session: Session, layout: TextLayout) -> DistinctRows | None:
+def read_distinct_lines(
+    session: Session, layout: TextFile, lines: str, counted: Callable[[Path, str], str]
+) -> DistinctRows | None:
     """Return the rows of a text file by its lines; None where lines are not rows, or do not repeat.
 
-    Lines are grouped as they are. What is left is divided at the delimiters, if in each line no cell is quoted or all
-    are. Else it goes to a file in the private folder, each line with its number before it, which is parsed like the
-    file itself.
+    ``lines`` is the scan of all lines as one cell each, and ``counted`` returns that of a file in which a number stands
+    before each. Lines are grouped as they are. What is left is divided at the delimiters, if in each line no cell is
+    quoted or all are. Else it goes to such a file in the private folder, which is parsed like the file itself.
     """
-    lines, weight = layout.scan_lines(NO_CELL), _free_name(layout.names)
+    weight = _free_name(layout.names)
     if not rows_repeat(session, lines, ["line"]):
         return None
     table = session.fresh("lines")
@@ -135,7 +113,9 @@ def read_distinct_lines(session: Session, layout: TextLayout) -> DistinctRows | 
         if odd or not _are_whole(session, table, layout):  # a cell holds a line break only where there is an odd line
             return None
         divided = None if mixed else _divide(session, table, layout, weight)
-        return DistinctRows(divided or _copy_numbered(session, table, layout, weight), weight)
+        return DistinctRows(
+            divided or session.create_view(counted(_copy_numbered(session, table, layout), weight)), weight
+        )
     finally:
         session.drop(table)
 
@@ -163,7 +143,7 @@ def _count_quoted(session: Session, table: str, columns: int) -> tuple[int, int]
     return odd, mixed
 
 
-def _are_whole(session: Session, table: str, layout: TextLayout) -> bool:
+def _are_whole(session: Session, table: str, layout: TextFile) -> bool:
     """Return whether lines are the whole file, byte by byte."""
     lines, letters = session.fetch(f"SELECT sum(n), coalesce(sum(n * strlen(line)), 0) FROM {table}")[0]
     before, line_end = layout.measure_header()
@@ -171,7 +151,7 @@ def _are_whole(session: Session, table: str, layout: TextLayout) -> bool:
     return missing in (0, -line_end)  # the last line may do without its end
 
 
-def _divide(session: Session, table: str, layout: TextLayout, weight: str) -> str | None:
+def _divide(session: Session, table: str, layout: TextFile, weight: str) -> str | None:
     """Create the table of the cells of lines; None if one has more or fewer cells than the header.
 
     A line with as many quotation marks as all its cells need, two of them at its ends, has nothing but these: if
@@ -190,15 +170,15 @@ def _divide(session: Session, table: str, layout: TextLayout, weight: str) -> st
     return cells
 
 
-def _copy_numbered(session: Session, table: str, layout: TextLayout, weight: str) -> str:
-    """Write lines to a file, each after its number, and create the view that parses them."""
+def _copy_numbered(session: Session, table: str, layout: TextFile) -> Path:
+    """Write lines to a file of the private folder, each after its number."""
     path = session.folder / f"{session.fresh('lines')}.csv"
     numbered = f"SELECT n || {literal(layout.delimiter)} || line FROM {table} WHERE line <> ''"
     session.execute(
         f"COPY ({numbered}) TO {literal(str(path))} "
         f"(FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER {literal(NO_CELL)})"
     )
-    return session.create_view(layout.scan_counted(path, weight))
+    return path
 
 
 def rows_repeat(session: Session, relation: str, columns: Iterable[str]) -> bool:

@@ -23,12 +23,11 @@ from indistinct.engine.duckdb.histories import (
 )
 from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.recoding import LINE, Stored
-from indistinct.engine.duckdb.session import NO_MEMORY, Session, literal, quote
+from indistinct.engine.duckdb.session import Session, literal, quote
 from indistinct.engine.duckdb.source import DuckSource, eligible
-from indistinct.engine.formats import format_to_write
+from indistinct.engine.duckdb.table_files import write_file
 from indistinct.engine.plans import PERSON, Condition, Recognition, ValueCounts
 from indistinct.engine.rows import Rows
-from indistinct.errors import OutputError, TableError
 
 
 class DuckRows(Rows):
@@ -145,7 +144,7 @@ class DuckRows(Rows):
         return self._origin.to_native(without_rests(table), self._typed)
 
     def write(self, folder: Path, name: str = "table") -> Path:
-        return _write_file(self.source, folder, name, self._origin)
+        return write_file(self.source, folder, name, self._origin)
 
     def format(self) -> dict[str, str]:
         return {} if self._origin.delimiter is None else {"delimiter": self._origin.delimiter}
@@ -352,17 +351,3 @@ class DuckRows(Rows):
             f"UNION ALL SELECT *, -1 AS sign FROM ({theirs})) GROUP BY {names}) WHERE surplus > 0"
         )
         return int(found[0][0] or 0)
-
-
-def _write_file(source: DuckSource, folder: Path, name: str, origin: Origin) -> Path:
-    """Write all rows to a file of this name and of the kind that came in, and return its path."""
-    form = format_to_write(origin.kind)
-    path = Path(folder) / f"{name}{form.suffixes[0]}"
-    try:
-        form.write(source, path, origin)
-    except (OSError, TableError) as error:
-        if str(error).startswith(f"{path.name}: "):  # what the format cannot keep
-            raise OutputError(str(error)) from None
-        reason = f"cannot be written to {path.parent}; check the folder and the free space"
-        raise OutputError(f"{path.name}: {NO_MEMORY if NO_MEMORY in str(error) else reason}") from None
-    return path

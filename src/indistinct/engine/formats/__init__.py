@@ -5,9 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from indistinct.engine.formats.file_format import COMPRESSED, FileFormat, Reading
+from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, Reading
 
-__all__ = ["FORMATS", "FileFormat", "Reading", "format_of", "format_to_write", "load_format", "name_formats"]
+__all__ = [
+    "FORMATS",
+    "Contents",
+    "FileFormat",
+    "Reading",
+    "format_of",
+    "format_to_write",
+    "load_format",
+    "name_formats",
+]
 
 FORMATS: dict[str, str] = {
     "csv": "delimited_text:DelimitedText",
@@ -16,9 +25,9 @@ FORMATS: dict[str, str] = {
     "database": "duckdb_database:DuckDBDatabase",
     "json-lines": "json_lines:JsonLines",
     "excel": "excel:Excel",
-    "stata": "stata:Stata",
-    "spss": "spss:Spss",
-    "sas": "sas:Sas",
+    "stata": "statistics_files:Stata",
+    "spss": "statistics_files:Spss",
+    "sas": "statistics_files:Sas",
 }
 """Every file format by the kind of its tables: the module beside this one, and the class in it."""
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engine.arrays import without_rests
-from indistinct.engine.duckdb.origin import Origin, as_duckdb_reads_it, plain_spans, restore_arrow, with_durations
-from indistinct.engine.duckdb.session import Session
-from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.formats.file_format import FileFormat, Reading
-from indistinct.engine.rows import check_names
+from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
 from indistinct.errors import TableError
 
 
@@ -24,17 +21,15 @@ class ArrowIPC(FileFormat):
     suffixes = (".arrow", ".feather", ".ipc")
     is_canonical = True
 
-    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
-        table = _read(path)
-        check_names(session.name, table.column_names)
-        return session.register(as_duckdb_reads_it(table)), Origin(self.kind, restore_arrow(table.schema))
+    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+        return Contents(_read(path))
 
     def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         table = _read(path)
         found = ["metadata of its own"] if table.schema.metadata or _has_remarks(path) else []
         for field, column in zip(table.schema, table.columns, strict=True):
-            is_told = field.metadata or isinstance(field.type, pa.BaseExtensionType)
-            found += [f"metadata of column {field.name!r}"] if is_told else []
+            has_notes = field.metadata or isinstance(field.type, pa.BaseExtensionType)
+            found += [f"metadata of column {field.name!r}"] if has_notes else []
             if pa.types.is_dictionary(field.type) and any(
                 len(chunk.dictionary) > len(chunk.indices.drop_null().unique()) for chunk in column.chunks
             ):
@@ -42,22 +37,10 @@ class ArrowIPC(FileFormat):
             found += [f"bytes of column {field.name!r} that no cell shows"] if any(map(_hides, column.chunks)) else []
         return found
 
-    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        spans = plain_spans(source.session, source.relation, source.types)
-        with source.session.stream(f"SELECT * FROM {source.relation}") as batches:
-            schema = _with_durations(pa.Table.from_batches([], batches.schema), spans).schema
-            with pa.ipc.new_file(str(path), schema) as file:
-                for batch in batches:
-                    table = pa.Table.from_batches([batch])
-                    file.write_table(without_rests(_with_durations(table, spans)))
-
-
-def _with_durations(table: pa.Table, spans: list[str]) -> pa.Table:
-    """Return a table of which some columns of spans of time are durations."""
-    made = with_durations(table.select(spans))
-    for name in spans:
-        table = table.set_column(table.column_names.index(name), name, made[name])
-    return table
+    def write(self, batches: pa.RecordBatchReader, path: Path, table: str) -> None:
+        with pa.ipc.new_file(str(path), batches.schema) as file:
+            for batch in batches:
+                file.write_table(without_rests(pa.Table.from_batches([batch])))
 
 
 def _hides(cells: pa.Array) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from indistinct.engine.duckdb.origin import Origin
-from indistinct.engine.duckdb.session import Session, quote
-from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.formats.file_format import FileFormat, Reading
+from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
 from indistinct.errors import TableError
 
 _OWN = "NOT internal AND database_name = current_database()"
@@ -35,6 +34,14 @@ BLOCKS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class DatabaseTable:
+    """A table of a database, where it lies; without a name its only one."""
+
+    path: Path
+    name: str | None
+
+
 class DuckDBDatabase(FileFormat):
     """A database of DuckDB; where it has several tables, the caller says which."""
 
@@ -42,18 +49,8 @@ class DuckDBDatabase(FileFormat):
     name = "DuckDB (file.duckdb::table)"
     suffixes = (".duckdb", ".db", ".ddb")
 
-    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
-        database = session.attach(path, "(READ_ONLY)")
-        tables = session.fetch(
-            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? ORDER BY ALL",
-            [database],
-        )
-        found = [pair for pair in tables if reading.table in (None, pair[1], f"{pair[0]}.{pair[1]}")]
-        if len(found) != 1:
-            names = ", ".join(name for _, name in tables) or "none"
-            raise TableError(f"{path.name}: say which table as {path.name}::table; it has {names}")
-        schema, name = found[0]
-        return f"{database}.{quote(schema)}.{quote(name)}", Origin(self.kind, table=name)
+    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+        return Contents(DatabaseTable(path, reading.table), table=reading.table or "release")
 
     def hidden_content(self, path: Path, reading: Reading) -> list[str]:
         try:
@@ -65,12 +62,3 @@ class DuckDBDatabase(FileFormat):
         found = [words for words, number in counted.items() if number is not None and number[0]]
         is_written_once = free == 0 and path.stat().st_size == HEADERS + total * size
         return found if is_written_once else [*found, "room that no row uses, in which removed rows can lie"]
-
-    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        session = source.session
-        path.unlink(missing_ok=True)
-        database = session.attach(path)
-        try:
-            session.execute(f"CREATE TABLE {database}.{quote(origin.table)} AS SELECT * FROM {source.relation}")
-        finally:
-            session.detach(database)

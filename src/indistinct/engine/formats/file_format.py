@@ -1,19 +1,27 @@
-"""FileFormat: what a file format says of itself, how a file of it is opened, and how rows are written to one."""
+"""FileFormat: what a file format says of itself, how a file of it is opened, and how rows are written to one.
+
+A format knows files and Arrow, and no engine. It returns the rows of a file as an Arrow table, or describes a scan that
+an engine makes where the file lies.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, cast
 
+from indistinct.errors import TableError
+
 if TYPE_CHECKING:
-    from indistinct.engine.duckdb.origin import Origin
-    from indistinct.engine.duckdb.session import Session
-    from indistinct.engine.duckdb.source import DuckSource
+    import pyarrow as pa
+
+    from indistinct.engine.formats.delimited_text import TextFile
+    from indistinct.engine.formats.duckdb_database import DatabaseTable
+    from indistinct.engine.formats.parquet import ParquetFiles
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """How names of compressed text end, behind the suffix of the text."""
@@ -35,6 +43,18 @@ class Reading:
     """Value labels are left unread: cells are the codes that stand in the file."""
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file holds: its rows, as an Arrow table or as what an engine scans, and what is written back with them."""
+
+    rows: pa.Table | TextFile | ParquetFiles | DatabaseTable
+    delimiter: str | None = None
+    table: str = "release"
+    """The name of the sheet or of the database table."""
+    notes: tuple[str, ...] = ()
+    """What the caller should know of how the file was read, or will be written."""
+
+
 class FileFormat(ABC):
     """A format of files that hold one table."""
 
@@ -54,26 +74,30 @@ class FileFormat(ABC):
     is_canonical: ClassVar[bool] = False
     """Rows that are read from a file of it are written as the same bytes, if it was written here."""
 
-    @abstractmethod
-    def open(self, path: Path, session: Session, reading: Reading) -> tuple[str, Origin]:
-        """Return the table, view or scan of the session that has the rows of a file, and where they came from.
+    most_rows: ClassVar[int | None] = None
+    """How many rows a file of it has room for; None if that does not matter."""
 
-        Rows stay where they are, if that can be. Names of columns go through ``check_names``; no error quotes a cell.
+    @abstractmethod
+    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+        """Return what a file holds; ``scratch()`` makes a private folder for copies of it. No error quotes a cell.
+
+        Rows stay where they are, if that can be. The engine refuses names of columns that it cannot keep apart.
         """
 
     def hidden_content(self, path: Path, reading: Reading) -> list[str]:
-        """Return what a file holds beside the rows of one table, in words; what is written here holds nothing more.
+        """Return in words what a file holds beside the rows of one table; what is written here holds nothing more.
 
         Readers of the format find it, and no recount does. No cell is quoted.
         """
         return []
 
-    @abstractmethod
-    def write(self, source: DuckSource, path: Path, origin: Origin) -> None:
-        """Write all rows in their order to a file, which is read again as the same cells.
+    def write(self, batches: pa.RecordBatchReader, path: Path, table: str) -> None:
+        """Write all rows in their order to a file, which is read again as the same cells; a sheet is called ``table``.
 
-        Whatever is raised as OSError or TableError becomes an OutputError.
+        Whatever is raised as OSError or TableError becomes an OutputError. Formats that every engine writes by itself,
+        such as Parquet, have no writing of their own.
         """
+        raise TableError(f"{path.name}: files of {self.name} are written by an engine alone")
 
 
 @contextmanager
