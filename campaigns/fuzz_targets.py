@@ -25,8 +25,7 @@ import typer.testing
 import indistinct as ix
 from campaigns.fuzz_seeds import HIERARCHIES, MARKS, MORE_KEYS, VALUES, World
 from campaigns.mutations import ODD, damage, disturb, toml
-from indistinct.hierarchy.kinds.listed import read_levels
-from indistinct.hierarchy.spec import from_spec
+from indistinct.hierarchy import from_spec, read_levels
 from indistinct.policy.files.policy_file import policy_of, policy_toml
 from indistinct.release.manifest import read_manifest
 from indistinct.studio.guard import Guard

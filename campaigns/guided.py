@@ -55,7 +55,7 @@ def attack_with_atheris(target: str, folder: Path, limits: list[str]) -> None:
 
     with atheris.instrument_imports(include=["indistinct"]):
         import indistinct as ix
-        from indistinct.hierarchy.kinds.listed import read_levels
+        from indistinct.hierarchy import read_levels
         from indistinct.release.manifest import read_manifest
     told: dict[str, Any] = {"inputs": 0, "faults": []}
 

@@ -5,7 +5,8 @@
 'E10-E14'
 """
 
-from indistinct.hierarchy.catalogue.known_codes import (
+from indistinct.hierarchy import balanced_prefixes, by_frequency, by_target, dates, equal_depth
+from indistinct.hierarchy.catalogue import (
     CATALOGUE,
     Recognised,
     age,
@@ -22,8 +23,6 @@ from indistinct.hierarchy.catalogue.known_codes import (
     us_states,
     us_zip,
 )
-from indistinct.hierarchy.from_data import balanced_prefixes, by_frequency, by_target, equal_depth
-from indistinct.hierarchy.kinds.dates import dates
 
 __all__ = [
     "CATALOGUE",

@@ -18,9 +18,8 @@ from indistinct.attacks.complementary.joined_releases import JoinedReleases
 from indistinct.attacks.labels.label_reader import Reader
 from indistinct.attacks.labels.label_tree import LabelTree
 from indistinct.attacks.labels.meanings import DISJOINT, common, holds
-from indistinct.hierarchy import UnknownValues, from_spec
-from indistinct.hierarchy.catalogue.known_codes import CATALOGUE, recognise
-from indistinct.hierarchy.spec import CATALOGUED
+from indistinct.hierarchy import CATALOGUED, UnknownValues, from_spec
+from indistinct.hierarchy.catalogue import CATALOGUE, recognise
 from indistinct.linkage.coverage import Coverage
 
 WHOLE_CATALOGUE = [kind.of(kind.all_levels, "*") for kind in CATALOGUE.values()]

@@ -12,8 +12,17 @@ import numpy as np
 import pytest
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy, UnknownValues, from_spec, intervals, prefix, rounding, suppress, top_bottom
-from indistinct.hierarchy.kinds.dates import dates
+from indistinct.hierarchy import (
+    Hierarchy,
+    UnknownValues,
+    dates,
+    from_spec,
+    intervals,
+    prefix,
+    rounding,
+    suppress,
+    top_bottom,
+)
 
 
 def path(hierarchy: Hierarchy, value: str) -> list[str | None]:

@@ -13,6 +13,7 @@ from indistinct.hierarchy import (
     CompiledHierarchy,
     Hierarchy,
     UnknownValues,
+    dates,
     from_spec,
     intervals,
     keep,
@@ -23,7 +24,6 @@ from indistinct.hierarchy import (
     top_bottom,
     tree,
 )
-from indistinct.hierarchy.kinds.dates import dates
 
 RACE = [["asian", "person"], ["black", "person"], ["white", "person"]]
 ZIPS = ["02138", "02139", "02141", "02142"]

@@ -23,7 +23,7 @@ from indistinct.cli import app
 from indistinct.engine import use_table
 from indistinct.engine.duckdb import DuckRows
 from indistinct.errors import LedgerError, PolicyError, TableError
-from indistinct.hierarchy.compiled import UnknownValues
+from indistinct.hierarchy import UnknownValues
 
 HEADER = "name,age,zip,born,illness"
 ROWS = (

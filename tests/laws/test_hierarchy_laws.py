@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from indistinct.hierarchy import (
     CompiledHierarchy,
     Hierarchy,
+    dates,
     from_spec,
     intervals,
     keep,
@@ -24,7 +25,6 @@ from indistinct.hierarchy import (
     top_bottom,
     tree,
 )
-from indistinct.hierarchy.kinds.dates import dates
 
 Case = tuple[Hierarchy, list[str | None]]
 

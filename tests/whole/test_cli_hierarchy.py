@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
-from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
+from indistinct.hierarchy.catalogue import CATALOGUE
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli import app
 from indistinct.examples import EXAMPLES, save_examples
-from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
-from indistinct.hierarchy.spec import FORMS
+from indistinct.hierarchy import FORMS
+from indistinct.hierarchy.catalogue import CATALOGUE
 from indistinct.policy import OPERATORS
 from indistinct.policy.files.policy_file import policy_of
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS

@@ -538,7 +538,7 @@ SPECS = [
 
 
 def test_the_form_offers_the_whole_catalogue():
-    from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
+    from indistinct.hierarchy.catalogue import CATALOGUE
     from indistinct.studio.drafts import KINDS
 
     assert set(CATALOGUE) <= set(KINDS)

@@ -22,8 +22,7 @@ from indistinct.disclosure_risk.individual_risk import individual_risk
 from indistinct.disclosure_risk.population_estimates import Estimate, estimate
 from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import keep
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import keep, read_number
 from indistinct.linkage.coverage import Coverage
 from indistinct.linkage.fitting_people import count_candidates
 from indistinct.policy import Policy

@@ -22,8 +22,7 @@ import numpy as np
 from indistinct.counting import FrequencyList, IntArray, encode_eligible
 from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Rows
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
-from indistinct.hierarchy import Hierarchy, keep
-from indistinct.hierarchy.released_labels import Based
+from indistinct.hierarchy import Based, Hierarchy, keep
 from indistinct.ledger.history import Earlier
 from indistinct.ledger.terms import Terms, signed_column
 from indistinct.pipeline import Counted, search

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any, Literal
 
 from indistinct.errors import LedgerError, PolicyError
-from indistinct.hierarchy.kinds.listed import Levels
+from indistinct.hierarchy import Levels
 from indistinct.ledger.store.entry import Entry
 from indistinct.policy import Column, Policy, sensitive_columns
 from indistinct.policy.column import STABLE

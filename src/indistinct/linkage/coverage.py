@@ -18,11 +18,8 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.hierarchy import Hierarchy, UnknownValues
-from indistinct.hierarchy.catalogue.catalogued import Catalogued
-from indistinct.hierarchy.kinds.dates import Dates, dates
-from indistinct.hierarchy.kinds.listed import Listed
-from indistinct.hierarchy.kinds.text_labels import Prefix
+from indistinct.hierarchy import Dates, Hierarchy, Listed, Prefix, UnknownValues, dates
+from indistinct.hierarchy.catalogue import Catalogued
 from indistinct.linkage.spelling import Days, Spelling, Texts, code_length, spelling_of
 from indistinct.recoding.label_texts import read_label
 

@@ -28,8 +28,7 @@ from indistinct.counting import (
 from indistinct.counting.kernels import grouping
 from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.kinds.text_labels import Prefix
+from indistinct.hierarchy import CompiledHierarchy, Prefix
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 

@@ -15,13 +15,8 @@ from datetime import date, datetime
 from functools import cache
 from typing import ClassVar
 
-from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.catalogue.catalogued import Catalogued
-from indistinct.hierarchy.kinds.dates import Dates
-from indistinct.hierarchy.kinds.exact_numbers import plain, read_number
-from indistinct.hierarchy.kinds.listed import Listed
-from indistinct.hierarchy.kinds.number_labels import Intervals, Rounding, TopBottom
-from indistinct.hierarchy.kinds.text_labels import Prefix
+from indistinct.hierarchy import Dates, Hierarchy, Intervals, Listed, Prefix, Rounding, TopBottom, plain, read_number
+from indistinct.hierarchy.catalogue import Catalogued
 
 ISO = ""
 """Stands for ISO dates and timestamps among the formats of ``strptime``."""
@@ -125,7 +120,7 @@ class KnownCodes(Spelling):
     def of(self, text: str) -> str | None:
         """Write a code as its classification does.
 
-        >>> from indistinct.hierarchy.catalogue.known_codes import countries
+        >>> from indistinct.hierarchy.catalogue import countries
         >>> [KnownCodes(countries()).of(text) for text in ("DE", "deu", "GERMANY", "Western Europe")]
         ['Germany', 'Germany', 'Germany', None]
         """

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack
 
 from indistinct.errors import HierarchyError, PolicyError
-from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep, read_number
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.perturbation import Microaggregation, Noise, Perturbation
 from indistinct.policy.released_names import check_new_name

@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, intervals, levels, prefix, suppress
-from indistinct.hierarchy.catalogue.known_codes import Recognised, recognise
+from indistinct.hierarchy.catalogue import Recognised, recognise
 from indistinct.policy.column import Unreadable
 from indistinct.profiling.column_names import SHORTEST_PART, topics_of, word_list, words_of
 from indistinct.profiling.column_statistics import MANY, MOST_DISTINCT, ColumnStatistics

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.engine import Rows
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import read_number
 from indistinct.linkage.coded_cells import CodedColumn
 from indistinct.profiling.column_names import word_list
 from indistinct.progress import Watch

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from indistinct.hierarchy import Hierarchy, levels
-from indistinct.hierarchy.kinds.dates import dates
+from indistinct.hierarchy import Hierarchy, dates, levels
 from indistinct.profiling.column_statistics import ColumnStatistics
 
 ISO = "ISO"

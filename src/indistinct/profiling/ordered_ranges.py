@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import read_number
 
 FEWEST = 3
 """So many ranges make an order worth using."""

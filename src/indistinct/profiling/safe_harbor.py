@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import read_number
 from indistinct.linkage.spelling import FORMATS, Days
 from indistinct.profiling.column_names import topics_of, word_list, words_of
 

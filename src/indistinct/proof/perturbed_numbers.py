@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
 from indistinct.engine import Rows
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import read_number
 from indistinct.policy import Microaggregation, Noise, Policy
 from indistinct.proof.checks import Check
 from indistinct.showing.words import counted

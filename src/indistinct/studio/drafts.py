@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
+from indistinct.hierarchy.catalogue import CATALOGUE
 
 Nodes = dict[str, Any]
 """A tree as ``tree`` takes it: one root, labels as keys, values in lists."""
@@ -149,7 +149,7 @@ def _spec(kind: str, main: str, value: Any, others: Mapping[str, Any]) -> dict[s
 
 def _options(kind: str, body: Any) -> dict[str, Any]:
     """Return the options of a specification by name, also of a short one."""
-    from indistinct.hierarchy.spec import FORMS
+    from indistinct.hierarchy import FORMS
 
     if body is True:
         return {}

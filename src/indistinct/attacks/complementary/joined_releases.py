@@ -20,7 +20,7 @@ from indistinct.attacks.labels.vocabulary import Vocabulary
 from indistinct.attacks.people_notes import people_notes
 from indistinct.engine import Counts, Rows
 from indistinct.errors import PolicyError
-from indistinct.hierarchy.kinds.dates import Dates
+from indistinct.hierarchy import Dates
 from indistinct.policy import Column, Policy
 from indistinct.policy.algorithms import declared_by
 from indistinct.policy.released_names import own_name

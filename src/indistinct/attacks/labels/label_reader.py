@@ -23,13 +23,8 @@ from indistinct.attacks.labels.meanings import (
     holds,
 )
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.catalogue.catalogued import Catalogued
-from indistinct.hierarchy.kinds.dates import Dates
-from indistinct.hierarchy.kinds.exact_numbers import EXACT, read_number
-from indistinct.hierarchy.kinds.listed import Listed
-from indistinct.hierarchy.kinds.number_labels import Intervals, Rounding, TopBottom
-from indistinct.hierarchy.kinds.text_labels import Prefix
+from indistinct.hierarchy import EXACT, Dates, Hierarchy, Intervals, Listed, Prefix, Rounding, TopBottom, read_number
+from indistinct.hierarchy.catalogue import Catalogued
 from indistinct.policy import Column
 from indistinct.recoding.label_texts import Cover, read_label
 

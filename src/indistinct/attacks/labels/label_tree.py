@@ -16,13 +16,20 @@ from decimal import Decimal, localcontext
 from functools import cached_property
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.catalogue.catalogued import Catalogued
-from indistinct.hierarchy.kinds.dates import Dates, dates
-from indistinct.hierarchy.kinds.exact_numbers import EXACT, plain
-from indistinct.hierarchy.kinds.listed import Listed
-from indistinct.hierarchy.kinds.number_labels import Intervals, TopBottom
-from indistinct.hierarchy.kinds.text_labels import Keep, Prefix, Suppress
+from indistinct.hierarchy import (
+    EXACT,
+    Dates,
+    Hierarchy,
+    Intervals,
+    Keep,
+    Listed,
+    Prefix,
+    Suppress,
+    TopBottom,
+    dates,
+    plain,
+)
+from indistinct.hierarchy.catalogue import Catalogued
 from indistinct.policy import Column
 
 Label = str | None

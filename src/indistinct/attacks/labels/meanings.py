@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from indistinct.hierarchy.catalogue.catalogued import Catalogued
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import read_number
+from indistinct.hierarchy.catalogue import Catalogued
 
 Label = str | None
 Edge = tuple[Any, int]

@@ -22,7 +22,7 @@ from indistinct.attacks.labels.meanings import (
     Texts,
     common,
 )
-from indistinct.hierarchy.kinds.exact_numbers import plain
+from indistinct.hierarchy import plain
 from indistinct.recoding.label_texts import OR_MISSING, range_label, set_label
 
 

@@ -19,7 +19,7 @@ from indistinct.attacks.order.row_order import (
     likeness_of_neighbours,
 )
 from indistinct.attacks.order.unsorted_report import Signal, UnsortedReport
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import read_number
 from indistinct.policy import Policy
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted

@@ -108,7 +108,7 @@ def _why_not_together(looked: Looked, policy: Policy) -> str | None:
 
 def _fixed_columns(looked: Looked, policy: Policy) -> list[int]:
     """Return the columns that need not have one label above all values, so that no group may reach across."""
-    from indistinct.hierarchy.kinds.listed import Listed
+    from indistinct.hierarchy import Listed
 
     fixed = []
     for place, name in enumerate(looked.known.released.columns):

@@ -109,7 +109,7 @@ def _explain(
 
 def _show_row(found: RowRisk) -> None:
     from indistinct.disclosure_risk.row_risk import in_words
-    from indistinct.hierarchy.hierarchy import label_text
+    from indistinct.hierarchy import label_text
 
     console = show.out()
     heads = (f"{found.noun} that share it",)

@@ -64,7 +64,7 @@ def hierarchy() -> None:
 @app.command("list")
 def list_all(as_json: AsJson = False) -> None:
     """List the hierarchies that need not be written, with their levels and editions."""
-    from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
+    from indistinct.hierarchy.catalogue import CATALOGUE
 
     if as_json:
         show.document(
@@ -101,7 +101,7 @@ def show_one(
     Values of the table that are no such codes go straight to the top of what is written, to be mended there.
     """
     from indistinct.hierarchy import levels as listed
-    from indistinct.hierarchy.catalogue.known_codes import CATALOGUE
+    from indistinct.hierarchy.catalogue import CATALOGUE
 
     showing.refuse_place()
     if name not in CATALOGUE:

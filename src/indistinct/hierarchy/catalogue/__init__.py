@@ -1,1 +1,8 @@
-"""Hierarchies of known codes: places, diagnoses, classifications."""
+"""Hierarchies of known codes: places, occupations, industries, diagnoses, education; their tables lie beside them.
+
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
+
+from indistinct.lazy import names_of_stub
+
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

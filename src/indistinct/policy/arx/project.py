@@ -13,8 +13,7 @@ from typing import Any
 
 from indistinct.atomic_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft, write_whole
 from indistinct.errors import HierarchyError, OutputError, PolicyError
-from indistinct.hierarchy import Hierarchy, keep, levels
-from indistinct.hierarchy.kinds.listed import Levels
+from indistinct.hierarchy import Hierarchy, Levels, keep, levels
 from indistinct.policy.arx.files import ArxFiles
 from indistinct.policy.arx.models import ArxModel, measure_named, model_named
 from indistinct.policy.column import Column, Role

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from indistinct.hierarchy.spec import FORMS
+from indistinct.hierarchy import FORMS
 from indistinct.policy.files.policy_entries import OF_ONE_TABLE, AtLevelEntry, PolicyEntries, model_entries
 from indistinct.registry import ALGORITHMS, MODELS
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy import CompiledHierarchy, read_number
 from indistinct.lazy import lazy_module
 from indistinct.privacy.model import (
     TOLERANCE,

@@ -8,8 +8,7 @@ from typing import Any
 
 from indistinct.counting import FrequencyList
 from indistinct.engine import Rows
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.hierarchy import label_text
+from indistinct.hierarchy import CompiledHierarchy, label_text
 from indistinct.report.subject import Subject
 
 MOST_BARS = 12

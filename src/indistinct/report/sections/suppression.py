@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import FrequencyList, Groups, IntArray
-from indistinct.hierarchy.hierarchy import label_text
+from indistinct.hierarchy import label_text
 from indistinct.report.subject import Subject
 from indistinct.search import Task
 from indistinct.search.task import with_level

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from indistinct.disclosure_risk import RowRisk
 from indistinct.disclosure_risk.row_risk import in_words
-from indistinct.hierarchy.hierarchy import label_text
+from indistinct.hierarchy import label_text
 from indistinct.progress import Watch
 from indistinct.showing.words import list_names
 from indistinct.studio.widgets import controls

@@ -22,8 +22,7 @@ import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.hierarchy.kinds.listed import Listed
+from indistinct.hierarchy import CompiledHierarchy, Listed
 from indistinct.policy import Column
 from indistinct.privacy.model import BoolArray
 from indistinct.quality.measures import FloatArray

@@ -1,0 +1,16 @@
+from indistinct.hierarchy.catalogue.catalogued import Catalogued as Catalogued
+from indistinct.hierarchy.catalogue.known_codes import CATALOGUE as CATALOGUE
+from indistinct.hierarchy.catalogue.known_codes import Recognised as Recognised
+from indistinct.hierarchy.catalogue.known_codes import age as age
+from indistinct.hierarchy.catalogue.known_codes import countries as countries
+from indistinct.hierarchy.catalogue.known_codes import education as education
+from indistinct.hierarchy.catalogue.known_codes import icd9 as icd9
+from indistinct.hierarchy.catalogue.known_codes import icd10 as icd10
+from indistinct.hierarchy.catalogue.known_codes import icd10_cm as icd10_cm
+from indistinct.hierarchy.catalogue.known_codes import isco as isco
+from indistinct.hierarchy.catalogue.known_codes import nace as nace
+from indistinct.hierarchy.catalogue.known_codes import naics as naics
+from indistinct.hierarchy.catalogue.known_codes import nuts as nuts
+from indistinct.hierarchy.catalogue.known_codes import recognise as recognise
+from indistinct.hierarchy.catalogue.known_codes import us_states as us_states
+from indistinct.hierarchy.catalogue.known_codes import us_zip as us_zip
