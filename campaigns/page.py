@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -60,24 +61,22 @@ def with_figures(text: str, results: dict[str, Any]) -> str:
 
 
 def figures(name: str, result: dict[str, Any]) -> str:
-    """Return the line and the table of a campaign.
+    """Return what a campaign tried, as a paragraph; results.json has the seeds.
 
-    >>> print(figures("fuzz", {"date": "2026-11-17", "cpu_seconds": 61.2, "seed": 0, "cases": 1200, "faults": [],
-    ...     "figures": {"policy files": 1200}, "notes": {}}), end="")
-    2026-11-17, `python -m campaigns fuzz --seed 0`: 1,200 cases in 61 s of processor time, **0 faults**.
-    <BLANKLINE>
-    | what | number |
-    | --- | --- |
-    | policy files | 1,200 |
+    >>> print(figures("fuzz", {"date": "2026-11-17", "cpu_seconds": 61.2, "seed": [0, 1], "cases": 120, "faults": [],
+    ...     "figures": {"files": 1200}, "notes": {"server": "none"}}), end="")
+    2026-11-17, `python -m campaigns fuzz --seed 0` and 1 seed more: 120 cases in 61 s of processor time, **0 faults**.
+    files 1,200. Server: none.
     """
     first, *others = result["seed"] if isinstance(result["seed"], list) else [result["seed"]]
     command = f"`python -m campaigns {name} --seed {first}`"
-    command += f" and, one after the other, with the seeds {', '.join(map(str, others))}" if others else ""
+    command += f" and {len(others)} seed{'' if len(others) == 1 else 's'} more" if others else ""
     faults = len(result["faults"])
     line = (
         f"{result['date']}, {command}: {result['cases']:,} cases in {result['cpu_seconds']:,.0f} s of processor time, "
-        f"**{faults} fault{'' if faults == 1 else 's'}**.\n"
+        f"**{faults} fault{'' if faults == 1 else 's'}**."
     )
-    rows = [f"| {what} | {number:,} |" for what, number in result["figures"].items()]
-    rows += [f"| {what} | {text} |" for what, text in result["notes"].items()]
-    return "\n".join([line, "| what | number |", "| --- | --- |", *rows, ""]) if rows else line
+    counted = ", ".join(f"{what} {number:,}" for what, number in result["figures"].items())
+    notes = [f"{what[0].upper()}{what[1:]}: {text}" for what, text in result["notes"].items()]
+    said = " ".join(f"{one}." for one in [counted, *notes] if one)
+    return "\n".join([line, *wrap(said, 118, break_on_hyphens=False, break_long_words=False), ""])

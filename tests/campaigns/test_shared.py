@@ -76,7 +76,7 @@ def test_outcomes_of_several_seeds_add_up_and_none_counts_twice(tmp_path):
     (found,) = running.add_up(pieces).values()
     assert (found["seed"], found["cases"], found["cpu_seconds"], found["date"]) == ([17, 18, 19], 13, 4.5, "2026-11-19")
     assert (found["faults"], found["figures"]) == (["case 3: wrong"], {"tables": 13})
-    assert "--seed 17` and, one after the other, with the seeds 18, 19: 13 cases" in page.figures("recount", found)
+    assert "--seed 17` and 2 seeds more: 13 cases" in page.figures("recount", found)
     assert running.add_up(pieces[:1])["recount"]["seed"] == 17
     with pytest.raises(ValueError, match="counted already"):
         running.add_up([pieces[0], pieces[0]])
