@@ -15,21 +15,10 @@ from benchmarks import tables
 from benchmarks.adult import COLUMNS, Rows
 from benchmarks.data import hierarchy_of
 from benchmarks.setting import Figures, Setting, say
-from indistinct.counting import FrequencyList, encode_eligible
-from indistinct.engine import open_table
-from indistinct.search.bounds.bounds import cell_bound
-from indistinct.search.bounds.stated_bound import value_shares
-from indistinct.search.m_invariance.guided_boxes import balanced_bound
-from indistinct.search.task import Task
 
 QUASI, SENSITIVE = 7, "occupation"
 CASES = ((SENSITIVE, 2), (SENSITIVE, 3), (SENSITIVE, 4), (SENSITIVE, 6), ("education", 3), ("marital-status", 2))
 """Sensitive columns and m; of the first columns of Adult, the others are quasi-identifying."""
-EFFORTS = (0, 15)
-BOUND_SECONDS = 20.0
-"""So long each of two bounds of a case may be raised."""
-GUESS = 0.1
-"""What a release may lose, by which the second bound's steps are measured."""
 FIRST, SHARE_GONE, SHARE_NEW = 8_000, 0.1, 0.2
 """People of the first of two releases; so many of them are gone in the second, and so many are new."""
 
@@ -40,28 +29,21 @@ def run_invariance(setting: Setting) -> list[Figures]:
     for number, (sensitive, m) in enumerate(CASES[:1] if setting.is_quick else CASES):
         table, policy = _table(setting.adult, sensitive), _policy(sensitive, m)
         if number == 0 and not setting.is_quick:
-            for effort in EFFORTS:
-                with ix.anonymize(table.slice(0, 2_000), policy, algorithm=ix.MInvariant(effort=effort)):
-                    pass  # compiles
-        bound = _bound(table, policy, sensitive, m, 0.1 if setting.is_quick else BOUND_SECONDS)
-        for effort in EFFORTS:
-            started = time.process_time()
-            with ix.anonymize(table, policy, algorithm=ix.MInvariant(effort=effort)) as release:
-                one = _figures("whole", sensitive, m, release, time.process_time() - started)
-            found.append(one | {"effort": effort, "bound": bound})
+            with ix.anonymize(table.slice(0, 2_000), policy):
+                pass  # compiles
+        started = time.process_time()
+        with ix.anonymize(table, policy) as release:
+            found.append(_figures("whole", sensitive, m, release, time.process_time() - started))
     table, policy = _table(setting.adult, SENSITIVE), _policy(SENSITIVE, 3)
     order = np.random.default_rng(0).permutation(len(table))
     first = min(FIRST, len(table) // 2)
     gone, new = int(SHARE_GONE * first), int(SHARE_NEW * first)
-    for effort in setting.few(EFFORTS):
-        algorithm = ix.MInvariant(effort=effort)
-        with TemporaryDirectory() as folder, ix.Ledger.create(Path(folder) / "ledger.db") as ledger:
-            for name, people in (("first", order[:first]), ("second", order[gone : first + new])):
-                started, some = time.process_time(), table.take(np.sort(people))
-                terms = {"recipient": "R", "key": "person", "again": "consistent"}
-                with ledger.anonymize(some, policy, algorithm=algorithm, **terms) as release:
-                    one = _figures(name, SENSITIVE, 3, release, time.process_time() - started)
-                found.append(one | {"effort": effort, "bound": None})
+    with TemporaryDirectory() as folder, ix.Ledger.create(Path(folder) / "ledger.db") as ledger:
+        for name, people in (("first", order[:first]), ("second", order[gone : first + new])):
+            started, some = time.process_time(), table.take(np.sort(people))
+            terms = {"recipient": "R", "key": "person", "again": "consistent"}
+            with ledger.anonymize(some, policy, **terms) as release:
+                found.append(_figures(name, SENSITIVE, 3, release, time.process_time() - started))
     return found
 
 
@@ -69,15 +51,6 @@ def _policy(sensitive: str, m: int) -> ix.Policy:
     columns = {name: ix.quasi(hierarchy_of(name)) for name in COLUMNS[:QUASI] if name != sensitive}
     columns |= {sensitive: ix.sensitive(), "person": ix.identifier()}
     return ix.Policy(columns, [ix.MInvariance(m)], 1.0, algorithm="m-invariance")
-
-
-def _bound(table: pa.Table, policy: ix.Policy, sensitive: str, m: int, seconds: float) -> float:
-    """Return the NCP that no m-invariant release gets below, as far as it can be told in so much time."""
-    with open_table(table) as rows:
-        task = Task.of(FrequencyList.count(encode_eligible(rows, policy), policy), policy)
-    by_shares = cell_bound(task.frequencies, ix.NCP(), m, ix.Watch(seconds), shares=value_shares(task))
-    by_charges = balanced_bound(task.frequencies, ix.NCP(), sensitive, m, GUESS, ix.Watch(seconds))
-    return max(by_shares, by_charges)
 
 
 def _table(rows: Rows, sensitive: str) -> pa.Table:
@@ -118,23 +91,20 @@ def _figures(name: str, sensitive: str, m: int, release: ix.Release, seconds: fl
 
 def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
-    text = f"""Adult, seven quasi columns, one release of all rows; *first* and *second* are two releases under a
+    text = """Adult, seven quasi columns, one release of all rows; *first* and *second* are two releases under a
 ledger, between which a tenth of the people leave and a fifth as many come. The values of every group were counted
-anew. *Bound* is an NCP that no release is below in which every combination of labels has m values or more, each
-equally often ({BOUND_SECONDS:.0f} s); *stated* is the bound of the release itself."""
-    heads = ["release", "sensitive", "m", "NCP", "bound", "stated", "suppressed", "CPU s"]
+anew. *Bound* is the NCP that each release states no release is below."""
+    heads = ["release", "sensitive", "m", "NCP", "bound", "suppressed", "CPU s"]
     rows = [
         [
             f"{one['release']}, {one['rows']:,}",
             one["sensitive"],
             one["m"],
             f"{one['ncp']:.2%}",
-            f"{one['bound']:.2%}" if one.get("bound") else "",
             f"{one['stated']:.2%}",
             f"{one['suppressed']:,}",
             f"{one['cpu_seconds']:.1f}",
         ]
         for one in figures
-        if not one.get("effort")
     ]
     return tables.section("m-invariance", "invariance", text, tables.table(heads, rows))

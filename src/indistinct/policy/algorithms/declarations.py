@@ -427,14 +427,10 @@ class MInvariantOptions(Declaration):
 
     measure: QualityMeasure | str = "ncp"
     two_tables: bool = False
-    effort: int = 0
 
     def mistakes(self) -> Iterator[str]:
         yield from measure_mistakes(self, self.measure)
         yield from flag_mistakes("two_tables", self.two_tables)
-        yield from whole_mistakes("effort", self.effort)
-        if self.effort and self.two_tables:
-            yield "effort: groups of two tables have no labels that could be bettered; leave it out"
 
 
 DECLARATIONS: Mapping[str, type[Declaration]] = {

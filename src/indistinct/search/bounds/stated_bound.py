@@ -20,19 +20,17 @@ if TYPE_CHECKING:
 
 
 def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Watch) -> Recoding:
-    """Return a recoding that takes one with a bound on what every such recoding loses, if nothing better is known of
-    it.
+    """Return the recoding with a lower bound on the loss of any recoding of its kind, unless it already has one.
 
-    By the measure that the algorithm is after, or else by NCP, no release of these rows in groups of as many rows as
-    the policy asks for, with labels of this kind, has a loss below the bound, however many rows it suppresses. It takes
-    at most about a fifth of the time that the algorithm took; with a time limit, as much of what is left as pays.
-    Where a sensitive value may make up no more than a share of a group, it tells of such groups alone.
-    What a search has proven itself, and states without a gap, counts where it is higher.
-    Where chance raised labels nothing is said: the bound tells of the values below them.
+    The loss is by the measure that the algorithm optimizes, or else by NCP. The bound holds for groups of as many rows
+    as the policy asks for, with labels of this kind, however many rows are suppressed. It takes at most about a fifth
+    of the algorithm's time; with a time limit, as much of what is left as pays. Where a sensitive value may make up no
+    more than a share of a group, it holds for such groups alone. Where chance raised labels nothing is stated: the
+    bound would say something of the values below them.
     """
     declared = as_algorithm(algorithm)
     measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()
-    if not recoding.tells_measure(measure.name) or (recoding.bound is not None and recoding.gap is not None):
+    if not recoding.tells_measure(measure.name) or recoding.bound is not None:
         return recoding
     if recoding.gap is not None:
         return replace(recoding, bound={measure.name: max(0.0, measure.loss(recoding) - recoding.gap)})
@@ -42,12 +40,10 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     from indistinct.search.bounds.bounds import cell_bound  # much is loaded for it, and full-domain releases take none
 
     visits: int | None = None
-    known = (recoding.bound or {}).get(measure.name, 0.0)  # the search may have proven more
-    if known > 0 or watch.time_limit is None or watch.time_is_up():
+    if watch.time_limit is None or watch.time_is_up():
         visits = declared.bound_effort * len(task.frequencies.entries)
         watch = Watch(None, watch.progress, watch.is_cancelled)
     bound = cell_bound(task.frequencies, measure, k, watch, declared.label_kind, visits, value_shares(task))
-    bound = max(bound, known)
     return replace(recoding, bound={measure.name: bound}, gap=max(0.0, measure.loss(recoding) - bound))
 
 

@@ -18,7 +18,6 @@ from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure, FloatArray
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance.choosing_boxes import Chosen
 from indistinct.search.m_invariance.kernels import label_vector_filling as box_filling
 from indistinct.search.m_invariance.kernels.label_vector_filling import NOBODY, Filled, Ladders
 from indistinct.search.m_invariance.value_buckets import People, Pools
@@ -62,18 +61,8 @@ class Boxed:
         return Boxed(np.where(is_placed, number[np.maximum(self.group_of, 0)], NOBODY), self.labels[is_safe])
 
 
-def fill_boxes(
-    task: Task,
-    measure: CellMeasure,
-    names: Names,
-    pools: Sequence[Pools],
-    m: int,
-    watch: Watch,
-    chosen: Chosen | None = None,
-) -> Boxed:
+def fill_boxes(task: Task, measure: CellMeasure, names: Names, pools: Sequence[Pools], m: int, watch: Watch) -> Boxed:
     """Place the rows of pools in balanced groups; whoever finds no place is left to others.
-
-    Groups that are chosen already have their boxes first; then all rows are new people.
 
     Rows of one signature share groups of just its values, new people groups of any ``m`` values or more. Of new people
     so many are left at any time that no value has more than one in ``m`` of them, so that they can share groups, too.
@@ -85,11 +74,7 @@ def fill_boxes(
     left, rows = _rows_by_pool(people, pools, m, task.largest_k())
     ladders = _ladders(frequencies, measure, names)
     filled = _empty(len(people.entries), len(rows.used), max(1, len(left) // m))
-    nodes, visits = ladders.nodes, 0
-    if chosen is not None:
-        nodes = np.concatenate([nodes, chosen.levels])
-        _seat_chosen(chosen, people.entries, len(ladders.nodes), left, filled)
-        left = left[filled.group_of[left] == NOBODY]
+    visits = 0
     for first in range(0, len(ladders.nodes), AT_ONCE):
         watch.report("search", len(people.entries) - len(left), len(people.entries))
         if not len(left) or visits > MOST_VISITS or watch.time_is_up():
@@ -101,7 +86,7 @@ def fill_boxes(
     if not number:
         return nothing
     is_placed = filled.group_of != NOBODY
-    return Boxed(filled.group_of, _lowered_labels(names.space, names, people.entries, is_placed, filled, nodes))
+    return Boxed(filled.group_of, _lowered_labels(names.space, names, people.entries, is_placed, filled, ladders.nodes))
 
 
 def _rows_by_pool(people: People, pools: Sequence[Pools], m: int, k: int) -> tuple[IntArray, box_filling.People]:
@@ -166,25 +151,6 @@ def _empty(rows: int, values: int, groups: int) -> Filled:
         slots=np.full((2, slots), NOBODY),
         number=np.zeros(1, np.int64),
     )
-
-
-def _seat_chosen(chosen: Chosen, entries: IntArray, first_node: int, left: IntArray, filled: Filled) -> None:
-    """Let chosen groups have their boxes, with as many of the rows that are left of each entry as they ask for."""
-    number = len(chosen.keys)
-    by_entry = left[np.argsort(entries[left], kind="stable")]
-    asked, groups = np.repeat(chosen.entries, chosen.rows), np.repeat(chosen.groups, chosen.rows)
-    order = np.argsort(asked, kind="stable")
-    asked, groups = asked[order], groups[order]
-    turn = np.arange(len(asked)) - np.searchsorted(asked, asked)
-    seated = by_entry[np.searchsorted(entries[by_entry], asked) + turn]
-    filled.group_of[seated] = groups
-    values = chosen.values.astype(np.int64)
-    bits = np.uint64(1) << (values % WORD).astype(np.uint64)
-    np.bitwise_or.at(filled.has, (chosen.groups, values // WORD), bits)
-    filled.often[:number] = chosen.often
-    filled.node[:number] = first_node + np.arange(number)
-    filled.number[0] = number
-    box_filling.own_boxes(chosen.keys, filled.slots)
 
 
 def _lowered_labels(

@@ -20,10 +20,7 @@ from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
 from indistinct.recoding.classes import check_link
 from indistinct.recoding.group_labels import used_labels
 from indistinct.search.algorithm import Algorithm
-from indistinct.search.local.groups.anneal import Annealing
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance.bettering import Seated, better_groups, is_alone
-from indistinct.search.m_invariance.guided_boxes import CHARGED, Guide, steps_for
 from indistinct.search.m_invariance.label_vectors import Boxed, fill_boxes
 from indistinct.search.m_invariance.swap_rows import seat_rows
 from indistinct.search.m_invariance.value_buckets import People, Pools, Signature
@@ -52,11 +49,6 @@ class MInvariant(MInvariantOptions, Algorithm):
     quasi-identifiers are released as they are and sensitive values apart, as Anatomy does, and all rows are in buckets.
     The same table gives the same groups.
 
-    With a time limit, the groups of one table are bettered for nearly all of it, and with ``effort`` by so many tries
-    for each row, as in Regroup. First rows are charged such that combinations of labels that are worth their place
-    gain something, and those get their groups; the charges also tell what every m-invariant release loses at the
-    least. Then rows change groups, and groups fall apart or join, all of them balanced.
-
     Source: Xiao and Tao 2007, section 5; there counterfeits fill the gaps, and groups have labels and a number.
     """
 
@@ -75,11 +67,6 @@ class MInvariant(MInvariantOptions, Algorithm):
         if self.two_tables:
             _check_two_tables(task)
         column, m = _asked_column(task)
-        if self.effort and not is_alone(task, m):
-            raise PolicyError(
-                "effort: groups are bettered where m-invariance over all quasi columns is the only model; leave "
-                "out the others, or effort"
-            )
         space = Space.of(frequencies, self.measure)
         people = People.of(task, space, column)
         lost: Counter[str] = Counter()
@@ -99,11 +86,7 @@ class MInvariant(MInvariantOptions, Algorithm):
             raise _infeasible(task, m, min(refusals, key=Counter.total))
         if names is None:
             return Classes.of_pieces(frequencies, found[0].pieces(task))
-        annealing = Annealing.of(self.effort, watch) if is_alone(task, m) else None
-        if annealing is None:
-            best = min((answer.recoding(task, names) for answer in found), key=self.measure.loss)
-        else:
-            best = self._better_answer(search, names, column, found, annealing)
+        best = min((answer.recoding(task, names) for answer in found), key=self.measure.loss)
         return replace(best, is_cut_short=watch.time_is_up())
 
     def _boxed_rows(self, search: _Search) -> Iterator[Boxed]:
@@ -114,29 +97,6 @@ class MInvariant(MInvariantOptions, Algorithm):
             found = fill_boxes(task, self.measure, search.names, pools, search.m, search.watch)
             yield found.only_safe(task, pools[0].people.entries)
         yield Boxed.nobody(len(pools[0].people.entries), len(task.frequencies.columns))
-
-    def _better_answer(
-        self, search: _Search, names: Names, column: str, found: list[_Found], annealing: Annealing
-    ) -> LocalRecoding:
-        """Return the best groups after more work: boxes that are chosen by charges, then moves; and state a bound."""
-        assert isinstance(self.measure, CellMeasure)  # resolved when made
-        measure, task, pools, m, watch = self.measure, search.task, search.pools, search.m, search.watch
-        made = [(answer.recoding(task, names), answer) for answer in found]
-        least = min(measure.loss(recoding) for recoding, _ in made)
-        guide = Guide.of(task.frequencies, measure, column, m, least, watch)
-        if guide is not None:
-            is_told = guide.raise_charges(steps_for(annealing), watch.part(CHARGED))
-            if is_told and not any(one.told for one in pools):
-                chosen = guide.choose_boxes(pools, watch)
-                boxed = fill_boxes(task, measure, names, pools, m, watch, chosen)
-                for answer, left_out in search.answers(boxed):
-                    if left_out.total() <= task.budget:
-                        made.append((answer.recoding(task, names), answer))
-        best, answer = min(made, key=lambda one: measure.loss(one[0]))
-        seated = Seated.of(answer.pieces(task), answer.labels, pools[0].people, len(task.frequencies.entries))
-        bettered = _Found(*better_groups(search.space, names, seated, m, annealing, watch)).recoding(task, names)
-        best = min(best, bettered, key=measure.loss)
-        return best if guide is None else replace(best, bound={measure.name: guide.least_loss()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,14 +265,6 @@ def seat(group: int, run: int, often: int, bench: Bench, people: People, filled:
             people.used[value] -= 1
 
 
-@kernel(rows="keys")
-def own_boxes(keys: Any, slots: Any) -> None:
-    """Let the first groups have the boxes of these keys."""
-    for group in range(len(keys)):
-        slot = slot_of(keys[group], slots)
-        slots[0, slot], slots[1, slot] = keys[group], group
-
-
 @kernel
 def slot_of(key: int, slots: Any) -> int:
     """Return the slot of a key, or the empty one where it would stand; the number of slots is a power of two."""
