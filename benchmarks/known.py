@@ -26,7 +26,7 @@ def run_known(setting: Setting) -> list[Figures]:
     ways = ("known", "listed", "regroup")
     found = [_measured("Adult", small, known, way) for known in setting.few((2, 3)) for way in ways]
     made = accounts(300 if setting.is_quick else 30_000)
-    with count(open_table(made.table), made.policy(K, LIMIT), ix.Watch()) as counted:
+    with count({"table": open_table(made.table)}, made.policy(K, LIMIT), ix.Watch()) as counted:
         wide = counted.task
     return [*found, _measured(made.name, wide, 3, "known", 0.2 if setting.is_quick else SECONDS)]
 

@@ -70,7 +70,10 @@ def cup_tasks(setting: Setting) -> Iterator[tuple[str, Task]]:
     columns["INCOME"] = ix.sensitive(ix.levels(place / "cup_hierarchy_INCOME.csv"))
     for name, model in CUP_MODELS.items():
         policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(K), model])
-        with open_table(place / "cup.csv", delimiter=";") as rows, count(rows, policy, ix.Watch()) as counted:
+        with (
+            open_table(place / "cup.csv", delimiter=";") as rows,
+            count({"table": rows}, policy, ix.Watch()) as counted,
+        ):
             yield name, counted.task
 
 

@@ -106,7 +106,7 @@ def _task(rows: Rows, job: Job) -> Task:
         name: pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(rows.values(column))).dictionary_decode()
         for column, (name, codes) in enumerate(zip(rows.columns, rows.codes, strict=True))
     }
-    with count(open_table(pa.table(cells)), policy, ix.Watch()) as counted:
+    with count({"table": open_table(pa.table(cells))}, policy, ix.Watch()) as counted:
         return counted.task
 
 

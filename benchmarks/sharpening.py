@@ -56,7 +56,10 @@ def run_sharpening(setting: Setting) -> list[Figures]:
     for place in _tables(setting):
         everything = list(_asked(place, setting))
         for asked in everything[-1:] if setting.is_quick else everything:
-            with open_table(place.path, **place.reading) as rows, count(rows, asked.policy, ix.Watch()) as counted:
+            with (
+                open_table(place.path, **place.reading) as rows,
+                count({"table": rows}, asked.policy, ix.Watch()) as counted,
+            ):
                 frequencies = counted.task.frequencies
                 for name, make in ALGORITHMS.items():
                     plain = 0.0

@@ -104,7 +104,7 @@ def _listed(path: Path) -> list[list[str]]:
 
 
 def _task(made: Wide, limit: float) -> Task:
-    with count(open_table(made.table), made.policy(K, limit), ix.Watch()) as counted:
+    with count({"table": open_table(made.table)}, made.policy(K, limit), ix.Watch()) as counted:
         return counted.task
 
 

@@ -263,7 +263,7 @@ def test_too_few_numbers_are_refused():
             ),
             "columns.cost.noise: a model asks about its values",
         ),
-        (lambda: ix.anonymize(STAYS, policy(), algorithm="mondrian"), "'mondrian' does not perturb numbers"),
+        (lambda: ix.anonymize(STAYS, policy(), algorithm="mondrian"), "'mondrian' neither"),
         (lambda: ix.anonymize(STAYS, policy(ix.sensitive(perturb=ix.Noise(1))), algorithm="anatomy"), "anatomy"),
         (
             lambda: ix.Policy(

@@ -48,7 +48,7 @@ def recoding_of(table: Any, algorithm: str, time_limit: float | None = None) -> 
     """Return which rows of which tuple go to which group."""
     watch = Watch(time_limit=time_limit)
     chosen = choose_algorithm(algorithm, POLICY)
-    with use_table(table) as rows, count(rows, POLICY, watch, algorithm=chosen) as counted:
+    with use_table(table) as rows, count({"table": rows}, POLICY, watch, algorithm=chosen) as counted:
         found = search(counted, chosen, watch)
         pieces = found.as_pieces()
         return found.levels, pieces.tuples.tolist(), pieces.rows.tolist(), pieces.groups.tolist()

@@ -26,6 +26,7 @@ from indistinct.ledger.ledger import _refuse_undoing
 from indistinct.ledger.terms import Terms, others_shown, promised_columns, refuse_linkable, shows, signed_column
 from indistinct.policy import Policy
 from indistinct.progress import Watch
+from indistinct.release.forms import ONE_TABLE, TWO_TABLES
 
 PLAIN = Policy({"name": ix.identifier(), "age": ix.quasi(ix.suppress()), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
 
@@ -301,7 +302,7 @@ POLICY = Policy({"age": ix.quasi(ix.suppress()), "ill": ix.sensitive()}, [ix.KAn
 class Made:
     """A recoding as far as it is asked who is in which group: pieces of tuples, each of one history."""
 
-    is_divided = False
+    form = ONE_TABLE
     number_of_groups = 6
     groups = (0, 1, 1, 2, 3, -1, 4, 5)
     tuples = (0, 1, 1, 2, 3, 4, 5, 6)
@@ -372,7 +373,7 @@ def test_a_search_keeps_to_earlier_releases_or_is_refused(monkeypatch: pytest.Mo
     with pytest.raises(RefusedError, match=r"keeps to the earlier ones: none\. New people must be as many"):
         search(monkeypatch, InfeasibleError("none"), History((POLICY,), None, sizes))
     divided = Made()
-    divided.is_divided = True
+    divided.form = TWO_TABLES
     with pytest.raises(RefusedError, match="two tables cannot be made to keep"):
         search(monkeypatch, divided, History((POLICY,), None, sizes))
     assert search(monkeypatch, divided, History((POLICY,))) is divided

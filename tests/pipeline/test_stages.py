@@ -33,7 +33,7 @@ def cells(table: pa.Table) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("algorithm", ["lattice", "mondrian", "datafly"])
 def test_the_stages_one_by_one_are_anonymize(algorithm: str) -> None:
     watch = ix.Watch()
-    with open_table(TABLE) as rows, count(rows, POLICY, watch) as counted:
+    with open_table(TABLE) as rows, count({"table": rows}, POLICY, watch) as counted:
         recoding = search(counted, choose_algorithm(algorithm, POLICY), watch)
         by_hand = recode(counted, recoding, choose_algorithm(algorithm, POLICY), watch)
     with recount(by_hand, watch), ix.anonymize(TABLE, POLICY, algorithm=algorithm) as release:
@@ -44,7 +44,7 @@ def test_the_stages_one_by_one_are_anonymize(algorithm: str) -> None:
 
 def test_what_was_counted_is_let_go_with_the_block() -> None:
     with open_table(TABLE) as rows:
-        with count(rows, POLICY, ix.Watch()) as counted:
+        with count({"table": rows}, POLICY, ix.Watch()) as counted:
             recoding = search(counted, choose_algorithm(None, POLICY), ix.Watch())
         with pytest.raises(TableError, match="closed"):
             recode(counted, recoding, choose_algorithm(None, POLICY), ix.Watch())
@@ -55,18 +55,21 @@ def test_tables_that_were_counted_side_by_side_do_not_know_of_each_other() -> No
     first = replace(POLICY, eligible=[ix.where("ill", "==", "flu")], max_suppression=4)
     other = replace(POLICY, eligible=[ix.where("ill", "==", "gout")], max_suppression=4)
     watch = ix.Watch()
-    with open_table(TABLE) as rows, count(rows, first, watch) as counted:
+    with open_table(TABLE) as rows, count({"table": rows}, first, watch) as counted:
         recoding = search(counted, choose_algorithm(None, first), watch)
-        count(rows, other, watch)
+        count({"table": rows}, other, watch)
         with recount(recode(counted, recoding, choose_algorithm(None, first), watch), watch) as release:
             assert set(release.table["ill"].to_pylist()) == {"flu"}
 
 
 def test_what_fails_its_recount_is_closed_unless_it_is_allowed() -> None:
     watch = ix.Watch()
-    with open_table(TABLE) as rows, count(rows, replace(POLICY, privacy=[ix.KAnonymity(1)]), watch) as counted:
+    with (
+        open_table(TABLE) as rows,
+        count({"table": rows}, replace(POLICY, privacy=[ix.KAnonymity(1)]), watch) as counted,
+    ):
         as_it_is = search(counted, choose_algorithm(None, counted.policy), watch)
-    with open_table(TABLE) as rows, count(rows, POLICY, watch) as counted:
+    with open_table(TABLE) as rows, count({"table": rows}, POLICY, watch) as counted:
         with recount(
             recode(counted, as_it_is, choose_algorithm(None, POLICY), watch), watch, allow_unsafe=True
         ) as unsafe:
@@ -81,7 +84,7 @@ def test_a_release_of_nothing_is_refused_before_rows_are_recoded() -> None:
     watch = ix.Watch()
     alone = pa.table({"name": ["a", "b"], "age": ["1", "2"], "ill": ["flu", "flu"]})
     kept = replace(POLICY, columns={**POLICY.columns, "age": ix.quasi()}, max_suppression=1.0)
-    with open_table(alone) as rows, count(rows, kept, watch) as counted:
+    with open_table(alone) as rows, count({"table": rows}, kept, watch) as counted:
         recoding = counted.task.recoding(counted.task.frequencies.base)
         assert recoding.released_rows == 0
         with pytest.raises(InfeasibleError, match="every row would have to be suppressed"):

@@ -23,7 +23,8 @@ from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL
 from indistinct.proof.stated_search import _name_mistakes
 from indistinct.proof.verdict import Verdict
-from indistinct.recoding.classes import NOT_PROTECTED, TWO_TABLES, not_protected
+from indistinct.recoding.classes import NOT_PROTECTED, not_protected
+from indistinct.release.forms import TWO_TABLES
 from indistinct.release.manifest import policy_described, policy_digest
 
 Cell = str | None
@@ -174,7 +175,7 @@ def in_people(by: Policy) -> list[dict[str, Any]]:
 
 FAILED = verdict(passed=False, checks=[{"name": "k", "passed": False, "detail": "one fails"}])
 TWO = {"quasi": ["class_id", "age", "sex"], "sensitive": ["class_id", "ill"]}
-OF_TWO: dict[str, Any] = {"form": TWO_TABLES, "not_protected": not_protected(POLICY)}
+OF_TWO: dict[str, Any] = {"form": TWO_TABLES.stated, "not_protected": not_protected(POLICY)}
 UNREAD = "unreadable names a column that the policy does not let be unreadable"
 TOO_MANY = "drawn: there are not so many candidates"
 OTHER_COLUMNS = "tables does not name the columns of the two tables"

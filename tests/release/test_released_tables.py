@@ -38,7 +38,7 @@ def test_a_release_its_folder_and_its_tables_are_the_same(algorithm: str, names:
         tables = release.tables if len(names) > 1 else release.table
         kinds = [ReleasedTables.of(kind) for kind in (release, folder, str(folder), tables)]
         assert [list(kind.sources) for kind in kinds] == [names] * 4
-        assert [kind.is_apart for kind in kinds] == [len(names) > 1] * 4
+        assert [kind.form.generalizes for kind in kinds] == [len(names) == 1] * 4
         assert all(cells(kind) == cells(kinds[0]) for kind in kinds)
         made, written, _, bare = kinds
         assert made.manifest is None

@@ -231,8 +231,8 @@ def test_a_refusal_says_why_rows_find_no_place() -> None:
     with pytest.raises(InfeasibleError, match=r"^4 of 6 rows .* the policy allows 3 .*4 have values too frequent"):
         ix.anonymize(table(rows), asked)
     with open_table(table(rows)) as opened:
-        assert refusal(count(opened, asked, Watch()).task, Watch()) is not None
-        assert refusal(count(opened, replace(asked, max_suppression=4), Watch()).task, Watch()) is None
+        assert refusal(count({"table": opened}, asked, Watch()).task, Watch()) is not None
+        assert refusal(count({"table": opened}, replace(asked, max_suppression=4), Watch()).task, Watch()) is None
 
 
 @pytest.mark.slow

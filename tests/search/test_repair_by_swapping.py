@@ -83,7 +83,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 15), st.sampled_from("fm"), st.sampled_
 def test_trades_keep_rows_tuples_and_sizes_and_spoil_no_group(rows: list[tuple[int, str, str]], k: int) -> None:
     ages, sexes, ills = zip(*rows, strict=True)
     table = pa.table({"age": [str(age) for age in ages], "sex": list(sexes), "ill": list(ills)})
-    with use_table(table) as opened, count(opened, policy_of(k), ix.Watch()) as counted:
+    with use_table(table) as opened, count({"table": opened}, policy_of(k), ix.Watch()) as counted:
         task = counted.task
         space = Space.of(task.frequencies, ix.NCP(), "hierarchy")
         pieces = group_tuples(space, k, ix.Watch())

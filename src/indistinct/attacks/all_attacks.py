@@ -94,7 +94,7 @@ def run(
         from indistinct.attacks.linking.link import link
 
         tried.add_linking(link(tables, external, policy, most=most, **reading))
-    if tables.is_apart:
+    if not tables.form.generalizes:
         tried.not_run |= dict.fromkeys(
             ("complementary", "unsorted", "homogeneity", "dependencies", "downcoding", "refinement"), TWO_TABLES
         )
@@ -171,7 +171,7 @@ class _Tried:
             try:
                 if original is None:
                     raise PolicyError("the original was not given, which says whether guesses are right")
-                if tables.is_apart and name == "minimality":
+                if not tables.form.generalizes and name == "minimality":
                     raise PolicyError(TWO_TABLES)
                 self.add_guess(attack(tables, policy, original, **reading))
             except PolicyError as error:

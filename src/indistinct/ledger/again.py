@@ -154,7 +154,7 @@ def search_again(counted: Counted, algorithm: Algorithm, history: History, watch
         ) from None
     if history.sizes is None:
         return recoding
-    if recoding.is_divided:
+    if not recoding.form.generalizes:
         raise RefusedError(
             "a release of two tables cannot be made to keep to earlier ones; release one table, or check it without "
             "again"

@@ -29,11 +29,10 @@ from indistinct.progress import Watch
 from indistinct.proof.checks import Check
 from indistinct.proof.verdict import verify
 from indistinct.recoding import Recoding
-from indistinct.recoding.classes import LINK
 from indistinct.release import Release, recode_rows
 from indistinct.release.manifest import MANIFEST, has_manifest
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
-from indistinct.release.release import count_and_hide_people
+from indistinct.release.recode import count_and_hide_people
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.search import Algorithm
 
@@ -71,7 +70,7 @@ class Offer:
             watch.report("release")
             key = pseudonym_key(self.terms, secret)
             parts, people = recode_recognised(recognised, counted, recoding, policy, self.members, key)
-            made = made_with(self.algorithm, watch, counted.task, counted.encoded.max_tuples)
+            made = made_with(self.algorithm, watch, counted.task, counted.max_tuples)
             made |= {"based": True} if history.based else {}  # measures begin at the labels of the earlier release
         salt = None if key is None else key.salt
         return recount(Release(parts, without_history(recoding), policy, made, people, salt), watch)
@@ -116,7 +115,7 @@ def recognise_people(rows: Rows, how: Recognition) -> Iterator[Rows]:
 
 def count_recognised(recognised: Rows, policy: Policy, watch: Watch) -> Counted:
     """Count rows whose people were recognised, under a policy that knows of the internal columns."""
-    return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW))
+    return count(dict.fromkeys(policy.parts, recognised), policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW))
 
 
 def recode_recognised(
@@ -133,9 +132,8 @@ def recode_recognised(
     Pseudonyms are made under the key.
     """
     refuse_repeated_pseudonyms(recognised, policy)
-    parts = recode_rows(counted.encoded, recoding, policy, (KEY, *policy.person_columns, *policy.pseudonymous))
-    first = "quasi" if recoding.is_divided else "table"
-    group = [LINK] if recoding.is_divided else policy.quasi
+    parts = recode_rows(counted.only, recoding, policy, (KEY, *policy.person_columns, *policy.pseudonymous))
+    first, group = recoding.form.first, recoding.form.grouped_by(policy.quasi)
     recognised.write_members(parts[first], members, group, policy.with_role("sensitive"))
     parts[first] = parts[first].without([KEY])
     return parts, count_and_hide_people(parts, recoding, policy, key)
@@ -171,7 +169,7 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
     released = ReleasedTables.of(folder, policy)
     verify(released, policy).raise_if_failed()
     manifest = released.said
-    if manifest["node"] is None or released.is_apart:
+    if manifest["node"] is None or not released.form.generalizes:
         raise LedgerError(
             f"{folder} cannot be entered afterwards: nothing in it tells which of its groups a person went to, since "
             "cells were generalized one by one or sensitive values are in a table of their own; make such releases "

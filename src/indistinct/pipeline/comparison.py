@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from indistinct.engine import use_table
 from indistinct.errors import (
     IndistinctError,
     InfeasibleError,
@@ -19,7 +18,7 @@ from indistinct.errors import (
 )
 from indistinct.kernel import all_kernels
 from indistinct.pipeline.refusals import refuse_unable
-from indistinct.pipeline.stages import Counted, count, recode, recount
+from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
 from indistinct.policy import Policy
 from indistinct.policy.algorithms import declared_class, options_of, options_said
@@ -64,7 +63,7 @@ def compare(
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     policy = with_fresh_pseudonyms(load_policy(policy, to="compare"))
     contenders = _contenders(algorithms, policy, None if measure is None else measure_named(measure))
-    with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
+    with open_tables(table, policy, **reading) as tables, count(tables, policy, watch) as counted:
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)
     described = None if workload is None else workload.describe()
     frequencies = counted.task.frequencies
@@ -203,7 +202,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         optimum_of=_proven_measure(contender) if recoding.is_proven else None,
         measures={measure: float(scale.value(recoding)) for measure, scale in scales.items()},
         losses={measure: float(scale.loss(recoding)) for measure, scale in scales.items()},
-        has_two_tables=recoding.is_divided,
+        has_two_tables=not recoding.form.generalizes,
         query_errors={} if asked is None else asked.average,
         median_query_errors={} if asked is None else asked.median,
     )
@@ -227,7 +226,7 @@ def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
     watch.report("search")
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        refuse_unable(task, algorithm)
+        refuse_unable(task.policy, algorithm)
         answer = algorithm.run(replace(task, frequencies=forgetful), watch)
     except InterruptedSearchError as error:
         if watch.is_cancelled is not None and watch.is_cancelled():

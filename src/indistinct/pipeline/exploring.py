@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import use_table
 from indistinct.errors import InfeasibleError, PolicyError
-from indistinct.pipeline.stages import count, recode, recount
+from indistinct.pipeline.stages import count, open_tables, recode, recount
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
@@ -38,7 +38,7 @@ def solutions(
             "more than epsilon says. To fix them beforehand, say min_level and max_level"
         )
     watch = watch or Watch()
-    with use_table(table, **reading) as rows, count(rows, policy, watch, algorithm=Samarati()) as counted:
+    with open_tables(table, policy, **reading) as tables, count(tables, policy, watch, algorithm=Samarati()) as counted:
         task = counted.task
         watch.report("search")
         found = minimal_solutions(task, watch)
@@ -64,7 +64,7 @@ def best_tables(
     policy = load_policy(policy, to="explore")
     watch = watch or Watch()
     chosen = algorithm or MinGenCell()
-    with use_table(table, **reading) as rows, count(rows, policy, watch) as counted:
+    with open_tables(table, policy, **reading) as tables, count(tables, policy, watch) as counted:
         watch.report("search")
         with ExitStack() as made:  # closed again if one of them cannot be released
             releases = [
@@ -109,10 +109,10 @@ def distance_matrix(table: Any, policy: Policy | str | os.PathLike[str], **readi
     Source: Samarati 2001, section 5 and Figure 11.
     """
     policy = load_policy(policy, to="explore")
-    with use_table(table, **reading) as rows, count(rows, policy, Watch()) as counted:
+    with open_tables(table, policy, **reading) as tables, count(tables, policy, Watch()) as counted:
         matrix = DistanceMatrix.of(counted.task)
         codes = dict(zip(counted.task.frequencies.columns, matrix.codes.tolist(), strict=True))
-        found = counted.encoded.rows_like(codes, (), limit=1)
+        found = counted.only.rows_like(codes, (), limit=1)
         if found.num_rows < len(matrix.counts):
             return matrix  # counted by labels: nothing tells which row a tuple is
         return matrix.in_order_of(found["number"].to_numpy().astype(np.int64))

@@ -18,6 +18,7 @@ from indistinct.counting import FrequencyList, IntArray, Sensitive
 from indistinct.counting.bottom import merged_codes
 from indistinct.engine import FragmentPlan
 from indistinct.errors import InfeasibleError
+from indistinct.pipeline.refusals import refuse_unable
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.recoding import Labels
@@ -33,7 +34,8 @@ ROWS_PER_K = 100
 
 def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch, made_with: Mapping[str, Any]) -> Release:
     """Search and recode a table whose tuples were counted at a higher node, each fragment where its rows are."""
-    encoded, task, frequencies = counted.encoded, counted.task, counted.task.frequencies
+    encoded, task, frequencies = counted.only, counted.task, counted.task.frequencies
+    refuse_unable(counted.policy, algorithm)
     assert encoded.max_tuples is not None  # else all tuples would have been counted
     watch.start()
     watch.report("release")

@@ -6,9 +6,8 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
-from indistinct.engine import use_table
 from indistinct.errors import PolicyError
-from indistinct.pipeline.stages import Counted, count, recode, recount
+from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
@@ -49,8 +48,8 @@ class MuArgusSession(MuArgusDialogue):
         if not isinstance(options, MuArgus):
             raise PolicyError(f"algorithm: a µ-Argus session needs MuArgus(), got {options!r}")
         with ExitStack() as opened:
-            rows = opened.enter_context(use_table(table, **reading))
-            counted = opened.enter_context(count(rows, policy, watch or Watch()))
+            tables = opened.enter_context(open_tables(table, policy, **reading))
+            counted = opened.enter_context(count(tables, policy, watch or Watch()))
             session = cls(counted.task, options)
             session._counted, session._opened = counted, opened.pop_all()
         return session

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from indistinct.engine import use_table
-from indistinct.pipeline.refusals import refuse_other_levels, refuse_without_ledger
-from indistinct.pipeline.stages import choose_algorithm, count, made_with, recode, recount, search
+from indistinct.pipeline.refusals import refuse_without_ledger
+from indistinct.pipeline.stages import choose_algorithm, count, made_with, open_tables, recode, recount, search
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
@@ -40,22 +39,15 @@ def anonymize(
     one. Keep it as secret as the table: who knows it and guesses the table can undo the shuffling.
     """
     watch, policy = watch or Watch(), load_policy(policy)
-    if policy.tables:
-        from indistinct.pipeline.several_tables import anonymize_tables
-
-        return anonymize_tables(
-            table, policy, algorithm=algorithm, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **reading
-        )
     chosen = choose_algorithm(algorithm, policy)
     refuse_without_ledger(policy)
-    with use_table(table, **reading) as rows:  # the release holds its own rows
-        with count(rows, policy, watch, algorithm=chosen, seed=seed) as counted:
-            refuse_other_levels(policy, chosen)
+    with open_tables(table, policy, **reading) as tables:  # the release holds its own rows
+        with count(tables, policy, watch, algorithm=chosen, seed=seed) as counted:
             if counted.works_in_fragments(chosen):
                 from indistinct.pipeline.in_fragments import recode_in_fragments
 
                 release = recode_in_fragments(
-                    counted, chosen, watch, made_with(chosen, watch, counted.task, counted.encoded.max_tuples)
+                    counted, chosen, watch, made_with(chosen, watch, counted.task, counted.max_tuples)
                 )
             else:
                 release = recode(counted, search(counted, chosen, watch), chosen, watch)

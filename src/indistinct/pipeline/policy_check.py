@@ -5,24 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS, count_unicity
-from indistinct.engine import Rows, use_table
+from indistinct.engine import Rows
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.functional_dependencies import Dependency, find_dependencies, unseen_pairs
-from indistinct.linkage.population import count_with_population
-from indistinct.pipeline.refusals import (
-    refuse_bad_key,
-    refuse_broken_promises,
-    refuse_other_levels,
-    refuse_repeated_people,
-    refuse_undrawn,
-    refused_cells,
-)
-from indistinct.pipeline.several_tables import check_tables
+from indistinct.pipeline.refusals import refuse_tables, refuse_unable
+from indistinct.pipeline.stages import count_encoded, encode_tables, open_tables
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.privacy import KAnonymity
@@ -106,28 +99,38 @@ def check(
       - column 'town' of the table is not declared; give it a role (identifier, quasi, sensitive, other or drop)
     """
     watch, policy = watch or Watch(), load_policy(policy)
-    if policy.tables:
-        counted, all_rows, error = check_tables(table, policy, watch, reading)
-        renamed = {
-            f"{name}.{own}": new for name, part in policy.parts.items() for own, new in part.policy.renamed.items()
-        }
-        return PolicyCheck({} if counted is None else _figures(counted, all_rows), error, renamed=renamed)
-    with use_table(table, **reading) as given:
+    with open_tables(table, policy, **reading) as tables:
         watch.report("count")
         try:
-            with as_declared(given, policy) as rows:
-                task = Task.of(_count(rows, policy), policy)
-                refuse_undrawn(policy, algorithm_of(policy))
-                refuse_other_levels(policy, algorithm_of(policy))
-                as_they_are = [name for name in policy.compared_columns if name not in policy.quasi]
-                told = find_dependencies(rows, as_they_are, policy.quasi)
-                notes = (*_notes(policy), *_singled_out(rows, as_they_are), *unseen_pairs(as_they_are, policy.quasi))
-                notes += tuple(_made_of_table(rows, policy))
+            with ExitStack() as opened:
+                task = Task.of(_count(tables, policy, opened), policy)
+                refuse_unable(policy, algorithm_of(policy))
+                told, notes = _warnings(tables, policy, opened)
         except PolicyError as error:
-            return PolicyCheck(error=error, unknown_values=_unknown_values(given, policy) if show_values else {})
-        figures = _figures(task, given.count())
+            return PolicyCheck(error=error, unknown_values=_unknown_values(tables, policy) if show_values else {})
+        figures = _figures(task, sum(rows.count() for rows in tables.values()))
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch), tuple(told), notes, policy.renamed)
+        return PolicyCheck(figures, refusal(task, watch), told, notes, policy.renamed)
+
+
+def _warnings(
+    tables: Mapping[str, Rows], policy: Policy, opened: ExitStack
+) -> tuple[tuple[Dependency, ...], tuple[str, ...]]:
+    """Return the columns that tell a quasi column though they leave as they are, and what else is to be known."""
+    told: list[Dependency] = []
+    notes = [*_notes(policy)]
+    for name, part in policy.parts.items():
+        rows = opened.enter_context(as_declared(tables[name], part.policy))
+        as_they_are = [own for own in part.policy.compared_columns if own not in part.policy.quasi]
+        found = find_dependencies(rows, as_they_are, part.policy.quasi)
+        more = [*_singled_out(rows, as_they_are), *unseen_pairs(as_they_are, part.policy.quasi)]
+        more += _made_of_table(rows, part.policy)
+        if policy.form.is_joined:
+            found = [replace(one, column=f"{name}.{one.column}", tells=f"{name}.{one.tells}") for one in found]
+            more = [f"{name}: {note}" for note in more]
+        told += found
+        notes += more
+    return tuple(told), tuple(notes)
 
 
 def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
@@ -171,27 +174,32 @@ def _notes(policy: Policy) -> tuple[str, ...]:
     return (told,) if names else ()
 
 
-def _count(rows: Rows, policy: Policy) -> FrequencyList:
-    """Count the table, or raise one error with every column and every hierarchy that does not fit."""
+def _count(tables: Mapping[str, Rows], policy: Policy, opened: ExitStack) -> FrequencyList:
+    """Count the tables, or raise one error with every column and every hierarchy that does not fit."""
     try:
-        policy.check(rows.columns())
-        refuse_broken_promises(policy)
-        refuse_bad_key(policy)
-        refuse_repeated_people(rows, policy)
-        if mistakes := refused_cells(rows, policy):
-            raise PolicyError(mistakes)
-        with encode_eligible(rows, policy) as encoded:
-            return count_with_population(encoded, policy)
+        refuse_tables(tables, policy)
+        return count_encoded(encode_tables(tables, policy, opened), policy)[0]
     except PolicyError as error:
-        fitting = _fitting_part(policy, rows.columns())
-        if fitting is None or fitting is policy:
-            raise
+        if more := _further_mistakes(tables, policy):
+            raise PolicyError([*error.mistakes, *more]) from None
+        raise
+
+
+def _further_mistakes(tables: Mapping[str, Rows], policy: Policy) -> list[str]:
+    """List the hierarchies that do not fit, of tables that lack other columns of the policy."""
+    mistakes = []
+    for name, rows in tables.items():
+        own = policy.parts[name].policy if name in policy.parts else None
+        fitting = None if own is None else _fitting_part(own, rows.columns())
+        if fitting is None or fitting is own:
+            continue
         try:
             with encode_eligible(rows, fitting) as encoded:
                 FrequencyList.count(encoded, fitting)
-        except PolicyError as more:
-            raise PolicyError([*error.mistakes, *more.mistakes]) from None
-        raise
+        except PolicyError as error:
+            place = f"tables.{name}: " if policy.form.is_joined else ""
+            mistakes += [place + mistake for mistake in error.mistakes]
+    return mistakes
 
 
 def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
@@ -207,8 +215,17 @@ def _fitting_part(policy: Policy, columns: Sequence[str]) -> Policy | None:
     return replace(policy, privacy=[KAnonymity(1)], **fewer)  # type: ignore[arg-type]
 
 
-def _unknown_values(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
+def _unknown_values(tables: Mapping[str, Rows], policy: Policy) -> dict[str, list[str | None]]:
     """Return the values of each quasi column that its hierarchy lacks: for the holder's own eyes only."""
+    unknown: dict[str, list[str | None]] = {}
+    for name, part in policy.parts.items():
+        found = _unknown_in(tables[name], part.policy) if name in tables else {}
+        unknown |= {f"{name}.{own}" if policy.form.is_joined else own: values for own, values in found.items()}
+    return unknown
+
+
+def _unknown_in(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
+    """Return the values of each quasi column of one table that its hierarchy lacks."""
     fitting = _fitting_part(policy, rows.columns())
     if fitting is None:
         return {}

@@ -4,7 +4,7 @@ tables with people who repeat unsaid, or with cells that it cannot take.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -13,12 +13,38 @@ from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Person, Policy
 from indistinct.policy.algorithms import choices_that, declaration_of
 from indistinct.profiling import NAMESAKES, names_people, number_people
+from indistinct.randomness import Seed
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
-from indistinct.search import Algorithm, Task
+from indistinct.search import Algorithm
 from indistinct.showing.words import counted
 
 READ_AS_NUMBERS = ("intervals", "rounding")
 """Hierarchies whose labels follow from the number that a cell is, however it is written."""
+
+
+def refuse_tables(tables: Mapping[str, Rows], policy: Policy, seed: Seed | None = None) -> None:
+    """Raise if a policy does not fit its tables, or cannot be kept on them: all that is known before they are read."""
+    policy.check_tables({name: rows.columns() for name, rows in tables.items()})  # every mistake at once
+    if policy.form.is_joined and (others := [name for name, rows in tables.items() if rows.kind == "spark"]):
+        raise TableError(
+            f"{others[0]}: several tables that belong together are not supported in Spark; write to Parquet"
+        )
+    if seed is not None:
+        for rows in tables.values():
+            refuse_seed(rows, policy)
+    refuse_broken_promises(policy)
+    refuse_bad_key(policy)
+
+
+def refuse_cells(tables: Mapping[str, Rows], policy: Policy) -> None:
+    """Raise with all cells that a policy cannot take, in tables with the cells that it declares."""
+    mistakes = []
+    for name, part in policy.parts.items():
+        refuse_repeated_people(tables[name], part.policy)
+        place = f"tables.{name}: " if policy.form.is_joined else ""
+        mistakes += [place + mistake for mistake in refused_cells(tables[name], part.policy)]
+    if mistakes:
+        raise PolicyError(mistakes)
 
 
 def refuse_broken_promises(policy: Policy) -> None:
@@ -54,19 +80,31 @@ def refuse_seed(rows: Rows, policy: Policy) -> None:
         raise PolicyError("seed: differential privacy holds only for draws that nobody can repeat; leave the seed out")
 
 
-def refuse_unable(task: Task, algorithm: Algorithm) -> None:
-    """Raise if an algorithm does not heed that people have several rows, that rows are linked, or levels."""
-    if task.counts_people and not declaration_of(algorithm).counts_people:
+def refuse_unable(policy: Policy, algorithm: Algorithm) -> None:
+    """Raise if an algorithm cannot do what a policy asks: count people, link rows, move dates, keep to levels."""
+    declared = declaration_of(algorithm)
+    if policy.form.is_joined and not declared.links_tables:
+        raise PolicyError(
+            f"tables: the algorithm {algorithm.name!r} does not look at all rows of a person in several tables; "
+            f"choose {choices_that('links_tables')}"
+        )
+    if policy.person_columns and not declared.counts_people:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} counts rows, not people; choose {choices_that('counts_people')}"
         )
-    if task.policy.links_rows and not declaration_of(algorithm).links_rows:
+    if policy.links_rows and not declared.links_rows:
         raise PolicyError(
             f"person: the algorithm {algorithm.name!r} does not look at all rows of a person together, which "
             f"pseudonyms link; choose {choices_that('links_rows')}"
         )
-    refuse_undrawn(task.policy, algorithm)
-    refuse_other_levels(task.policy, algorithm)
+    for what, asked in (("shift", policy.shifted), ("microaggregate and noise", policy.perturbed)):
+        if asked and not declared.has_one_level:
+            raise PolicyError(
+                f"{what}: the algorithm {algorithm.name!r} neither moves dates nor perturbs numbers; choose "
+                f"{choices_that('has_one_level')}"
+            )
+    refuse_undrawn(policy, algorithm)
+    refuse_other_levels(policy, algorithm)
 
 
 def refuse_undrawn(policy: Policy, algorithm: Algorithm) -> None:
@@ -93,7 +131,7 @@ def refuse_repeated_people(rows: Rows, policy: Policy) -> None:
 
     Looked at are identifiers whose name says that they number people, and all that name people together.
     """
-    if policy.person_columns or policy.one_row_per_person:
+    if policy.person_columns or policy.one_row_per_person or not policy.is_whole:
         return
     kinds = {name: names_people(name) for name in policy.with_role("identifier") if not name.startswith(".")}
     conditions = [condition.as_triple() for condition in policy.eligible]

@@ -6,24 +6,23 @@ something of its own in between. What a stage needs goes in, what it found comes
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import indistinct
-from indistinct.counting import FrequencyList, encode_eligible, read_as_declared, reporting_compilation
-from indistinct.engine import Encoded, Rows
-from indistinct.errors import InfeasibleError, PolicyError
+from indistinct.counting import FrequencyList, as_declared, encode_eligible, reporting_compilation
+from indistinct.counting.joined_tables import TableCount, count_tables
+from indistinct.engine import Encoded, Rows, use_table
+from indistinct.errors import InfeasibleError, TableError
 from indistinct.linkage.population import count_with_population
 from indistinct.pipeline.refusals import (
-    refuse_bad_key,
-    refuse_broken_promises,
-    refuse_repeated_people,
-    refuse_seed,
+    refuse_cells,
+    refuse_tables,
     refuse_unable,
     refuse_undrawn,
     refuse_without_ledger,
-    refused_cells,
 )
 from indistinct.policy import Person, Policy
 from indistinct.policy.algorithms import declaration_of, options_said
@@ -34,37 +33,66 @@ from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
 from indistinct.release.manifest import policy_digest
 from indistinct.release.pseudonyms import PseudonymKey
-from indistinct.release.release import count_and_hide_people
+from indistinct.release.recode import count_and_hide_people, recode_linked
 from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
 from indistinct.search.bounds.stated_bound import state_bound
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A table that was counted for a policy: what a search is asked, and the rows that its answer can recode."""
+    """Tables that were counted for a policy: what a search is asked, and the rows that its answer can recode."""
 
-    encoded: Encoded
+    encoded: Mapping[str, Encoded]
+    """The eligible rows of each table."""
     task: Task
-    rows: Rows | None = None
-    """The rows as the policy declares their cells, if those are others than were given."""
+    tables: Mapping[str, TableCount] = field(default_factory=dict)
+    """The entries of each of several tables."""
+    opened: ExitStack = field(default_factory=ExitStack)
+    """What is closed with it."""
 
     @property
     def policy(self) -> Policy:
         """The policy that it was counted for."""
         return self.task.policy
 
+    @property
+    def only(self) -> Encoded:
+        """The eligible rows of a single table."""
+        (only,) = self.encoded.values()
+        return only
+
+    @property
+    def max_tuples(self) -> int | None:
+        """The most tuples that were to be counted; None where nobody said so, or several tables were counted."""
+        return None if self.tables else self.only.max_tuples
+
     def works_in_fragments(self, algorithm: Algorithm) -> bool:
         """Return whether it was counted at a higher node, for an algorithm that recodes parts of it by themselves."""
         is_merged = any(self.task.frequencies.lowest)
-        return is_merged and _can_work_in_fragments(algorithm, self.encoded, self.policy)
+        return is_merged and _can_work_in_fragments(algorithm, self.only, self.policy)
+
+    def recode_parts(self, recoding: Recoding) -> dict[str, Rows]:
+        """Return the rows of each released table, still with what says whose they are."""
+        if self.tables:
+            return recode_linked(self.encoded, self.tables, recoding, self.task.draws)
+        extra = (*self.policy.person_columns, *self.policy.pseudonymous)
+        return recode_rows(self.only, recoding, self.policy, extra, self.task.draws)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.encoded.close()
-        if self.rows is not None:
-            self.rows.close()
+        self.opened.close()
+
+
+@contextmanager
+def open_tables(given: Any, policy: Policy, **reading: Any) -> Iterator[dict[str, Rows]]:
+    """Return the rows of each table that a policy describes, for the time of the block; several are given by name."""
+    if policy.form.is_joined and not isinstance(given, Mapping):
+        raise TableError(f"the policy describes several tables; give each by its name: {', '.join(policy.parts)}")
+    named = given if policy.form.is_joined else dict.fromkeys(policy.parts, given)
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(use_table(one, **reading)) for name, one in named.items()}
 
 
 def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
@@ -77,7 +105,7 @@ def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algor
 
 
 def count(
-    rows: Rows,
+    tables: Mapping[str, Rows],
     policy: Policy,
     watch: Watch,
     *,
@@ -85,34 +113,44 @@ def count(
     secret: tuple[str, ...] = (),
     seed: Seed | None = None,
 ) -> Counted:
-    """Check the policy against the table, encode what is counted and count it: the only full scans before the release.
+    """Check the policy against its tables, encode what is counted and count it: the only full scans before the release.
 
     A list that is too long is counted at a higher node, if the ``algorithm`` that it is for can work with that. No
     message names ``secret`` columns. Close it, or use it as a context manager, when its rows were recoded.
     """
-    policy.check(rows.columns())  # every mistake at once; an undeclared column is refused
-    if seed is not None:
-        refuse_seed(rows, policy)
+    refuse_tables(tables, policy, seed)
     watch.report("count")
-    refuse_broken_promises(policy)
-    refuse_bad_key(policy)  # before the work
-    with _reporting(watch), ExitStack() as opened:  # closed again if the table cannot be counted
-        read = read_as_declared(rows, policy)
-        if read is not rows:
-            opened.enter_context(read)
-        refuse_repeated_people(read, policy)
-        if mistakes := refused_cells(read, policy):
-            raise PolicyError(mistakes)
-        encoded = opened.enter_context(encode_eligible(read, policy))
+    with _reporting(watch), ExitStack() as opened:  # closed again if a table cannot be counted
+        encoded = encode_tables(tables, policy, opened)
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
-        asks_population = any(model.asks_population for model in policy.privacy)
-        counting = count_with_population if asks_population else FrequencyList.count
-        frequencies = counting(encoded, policy, may_merge=may_merge)
+        frequencies, of_tables = count_encoded(encoded, policy, may_merge=may_merge)
         task = replace(Task.of(frequencies, policy), secret=secret, draws=draws_of(seed, frequencies, policy))
         if task.number_of_people() < max(1, task.largest_k()):
             raise task.infeasible(task.budget)
-        opened.pop_all()
-    return Counted(encoded, task, None if read is rows else read)
+        return Counted(encoded, task, of_tables, opened.pop_all())
+
+
+def encode_tables(tables: Mapping[str, Rows], policy: Policy, opened: ExitStack) -> dict[str, Encoded]:
+    """Return the eligible rows of each table with the cells that the policy declares, or raise with all mistakes."""
+    read = {name: opened.enter_context(as_declared(tables[name], part.policy)) for name, part in policy.parts.items()}
+    refuse_cells(read, policy)
+    return {
+        name: opened.enter_context(encode_eligible(read[name], part.policy, policy.counted_columns(name)))
+        for name, part in policy.parts.items()
+    }
+
+
+def count_encoded(
+    encoded: Mapping[str, Encoded], policy: Policy, *, may_merge: bool = False
+) -> tuple[FrequencyList, Mapping[str, TableCount]]:
+    """Return the frequency list of all tables, and the entries of each of several."""
+    if policy.form.is_joined:
+        joined = count_tables(encoded, policy)
+        return joined.frequencies, joined.tables
+    (only,) = encoded.values()
+    asks_population = any(model.asks_population for model in policy.privacy)
+    counting = count_with_population if asks_population else FrequencyList.count
+    return counting(only, policy, may_merge=may_merge), {}
 
 
 def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy) -> Draws:
@@ -129,27 +167,13 @@ def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy) -> D
 
 def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
     """Have an algorithm find a recoding of what was counted; its time limit begins here."""
-    if counted.policy.shifted and declaration_of(algorithm).kind != "full-domain":
-        raise PolicyError(
-            f"shift: the algorithm {algorithm.name!r} does not move dates; choose lattice, samarati, mingen or datafly"
-        )
-    if counted.policy.perturbed and declaration_of(algorithm).kind != "full-domain":
-        raise PolicyError(
-            f"microaggregate and noise: the algorithm {algorithm.name!r} does not perturb numbers; choose lattice, "
-            "samarati, mingen or datafly"
-        )
-    return search_task(counted.task, algorithm, watch)
-
-
-def search_task(task: Task, algorithm: Algorithm, watch: Watch) -> Recoding:
-    """Have an algorithm find a recoding for a task; its time limit begins here."""
-    refuse_unable(task, algorithm)
+    refuse_unable(counted.policy, algorithm)
     watch.start()
     watch.report("search")
     with _reporting(watch):
-        recoding = algorithm.run(task, watch)
+        recoding = algorithm.run(counted.task, watch)
     refuse_nothing(recoding)
-    return state_bound(task, recoding, algorithm, watch) if recoding.takes_bound else recoding
+    return state_bound(counted.task, recoding, algorithm, watch) if recoding.takes_bound else recoding
 
 
 def _reporting(watch: Watch) -> AbstractContextManager[None]:
@@ -165,14 +189,11 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
     watch.report("release")
     policy = counted.policy
     person = policy.person if isinstance(policy.person, Person) else None
-    draws = counted.task.draws
-    key = PseudonymKey.fresh(person, draws=draws) if policy.pseudonym_columns else None
-    parts = recode_rows(counted.encoded, recoding, policy, (*policy.person_columns, *policy.pseudonymous), draws)
+    key = PseudonymKey.fresh(person, draws=counted.task.draws) if policy.pseudonym_columns else None
+    parts = counted.recode_parts(recoding)
     people = count_and_hide_people(parts, recoding, policy, key)
     salt = None if key is None else key.salt
-    return Release(
-        parts, recoding, policy, made_with(algorithm, watch, counted.task, counted.encoded.max_tuples), people, salt
-    )
+    return Release(parts, recoding, policy, made_with(algorithm, watch, counted.task, counted.max_tuples), people, salt)
 
 
 def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> dict[str, Any]:
@@ -209,11 +230,12 @@ def refuse_nothing(recoding: Recoding) -> None:
         raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
 
 
-def _may_merge(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:
+def _may_merge(algorithm: Algorithm, encoded: Mapping[str, Encoded], policy: Policy) -> bool:
     """Return whether an algorithm can work with tuples that were merged before they were counted."""
-    if any(model.asks_population for model in policy.privacy):
+    if len(encoded) > 1 or any(model.asks_population for model in policy.privacy):
         return False  # whether people of a population fit a tuple is asked about its values
-    return declaration_of(algorithm).uses_start_node or _can_work_in_fragments(algorithm, encoded, policy)
+    (only,) = encoded.values()
+    return declaration_of(algorithm).uses_start_node or _can_work_in_fragments(algorithm, only, policy)
 
 
 def _can_work_in_fragments(algorithm: Algorithm, encoded: Encoded, policy: Policy) -> bool:

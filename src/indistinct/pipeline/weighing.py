@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from indistinct.engine import use_table
 from indistinct.errors import IndistinctError, InterruptedSearchError
-from indistinct.pipeline.stages import choose_algorithm, count, search
+from indistinct.pipeline.stages import choose_algorithm, count, open_tables, search
 from indistinct.privacy import AlphaK, LDiversity, PrivacyModel
 from indistinct.progress import Watch
 from indistinct.quality import Loss
@@ -113,7 +112,7 @@ def _loss(sample: pa.Table, policy: Policy, models: Sequence[PrivacyModel], watc
     asked = replace(policy, privacy=[*policy.privacy, *models])
     chosen, quiet = choose_algorithm(None, asked), Watch(is_cancelled=watch.is_cancelled)
     try:
-        with use_table(sample) as rows, count(rows, asked, quiet, algorithm=chosen) as counted:
+        with open_tables(sample, asked) as tables, count(tables, asked, quiet, algorithm=chosen) as counted:
             return Loss().loss(search(counted, chosen, quiet))
     except InterruptedSearchError:
         raise

@@ -28,6 +28,7 @@ from indistinct.policy.person import PSEUDONYM, Person
 from indistinct.policy.perturbation import Perturbation
 from indistinct.policy.released_names import name_mistakes
 from indistinct.registry import DEFAULT_ALGORITHM
+from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, Form
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
@@ -245,6 +246,11 @@ class Policy:
         return mistakes
 
     @property
+    def form(self) -> Form:
+        """Which tables it describes; an algorithm may make two of one table."""
+        return LINKED_TABLES if self.tables else ONE_TABLE
+
+    @property
     def parts(self) -> Mapping[str, Part]:
         """Each table with a policy of its own and what ties it to others; of one table it is this policy itself."""
         return self._parts or {TABLE: Part(self, self.person_columns)}
@@ -361,6 +367,17 @@ class Policy:
         asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
         return tuple(name for name in self.with_role("sensitive") if name in asked)
 
+    def counted_columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table that are counted before a search.
+
+        Those are the quasi columns, the sensitive ones that models ask about, and those that say whose row it is.
+        """
+        if not self.tables:
+            return (*self.quasi, *self.asked_sensitive, *self.person_columns)
+        part = self.parts[table]
+        asked = [name for name in part.policy.with_role("sensitive") if f"{table}.{name}" in self.asked_sensitive]
+        return (*part.policy.quasi, *asked, *part.identity)
+
     def requirements(self) -> list[tuple[str, tuple[str, ...], PrivacyModel]]:
         """Every (quasi-identifier, its columns, model) that a release must satisfy."""
         assert self.quasi_identifiers is not None  # set when the policy was made
@@ -420,7 +437,8 @@ class Policy:
                 try:
                     part.policy.check(columns[name])
                 except PolicyError as error:
-                    mistakes += [f"tables.{name}: {mistake}" for mistake in error.mistakes]
+                    place = f"tables.{name}: " if self.tables else ""
+                    mistakes += [place + mistake for mistake in error.mistakes]
         if mistakes:
             raise PolicyError(mistakes)
 

@@ -237,7 +237,7 @@ def folder_checks(released: ReleasedTables, policy: Policy | None, key: Any = No
             raise TableError("a key tells who signed a manifest: give the release folder, not a table without one")
         return []
     same, changed = ("the table is the one of", "the table was changed after")
-    if released.is_apart or released.is_linked:
+    if len(released.sources) > 1:
         same, changed = ("the tables are those of", "a table was changed after")
     is_same_file = released.is_as_stated()
     strange = released.strange_contents()

@@ -21,11 +21,15 @@ from indistinct.policy.stated_policy import is_plain
 from indistinct.privacy import DifferentialPrivacy
 from indistinct.proof.checks import Check
 from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL, TOLD_OF_DRAWN
-from indistinct.recoding.classes import LINK, TWO_TABLES
+from indistinct.recoding.classes import LINK
 from indistinct.registry import ALGORITHMS
-from indistinct.release.manifest import FORMAT, LINKED_TABLES
+from indistinct.release.forms import LINKED_TABLES, TWO_TABLES
+from indistinct.release.manifest import FORMAT
 
-OF_FORMS = {TWO_TABLES: {"link", "not_protected", "tables"}, LINKED_TABLES: {"linked_tables"}}
+OF_FORMS: dict[Any, set[str]] = {
+    TWO_TABLES.stated: {"link", "not_protected", "tables"},
+    LINKED_TABLES.stated: {"linked_tables"},
+}
 """What only a release of this form says."""
 NOT_OF_SEVERAL = {"about", "based", "bound", "drawn", "ledger_head", "perturbations"}
 """What no release of several tables says."""
@@ -69,7 +73,7 @@ def form_mistakes(manifest: Mapping[str, Any]) -> list[str]:
     """Say what a manifest says that no release of its form says, so that nobody would compare it with anything."""
     form, stated = manifest.get("form"), set(manifest)
     strange = stated & set().union(*(names for other, names in OF_FORMS.items() if other != form))
-    strange |= stated & NOT_OF_SEVERAL if form == LINKED_TABLES else set()
+    strange |= stated & NOT_OF_SEVERAL if form == LINKED_TABLES.stated else set()
     wrong = [f"{name} is not said of such a release" for name in sorted(strange)]
     if "based" in manifest and "ledger_head" not in manifest:
         wrong.append("based is said of releases with a ledger alone")
@@ -264,7 +268,7 @@ def format_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     if lacking:
         return [f"lacks {', '.join(lacking)}"]
     wrong = _kind_mistakes(manifest) + _measure_mistakes(manifest)
-    is_linked = policy.links_rows or manifest.get("form") == LINKED_TABLES
+    is_linked = policy.links_rows or manifest.get("form") == LINKED_TABLES.stated
     if manifest["format"] == FORMAT and ("smallest_profile" in manifest.get("people", {})) is not is_linked:
         wrong.append("people: smallest_profile is said of linked rows, and of them alone")
     return wrong + (_mistakes_of_format_1(manifest) if number < FORMAT else _mistakes_of_limits(manifest))
@@ -274,13 +278,13 @@ def _needed_statements(manifest: Mapping[str, Any], policy: Policy) -> list[str]
     """Name every statement that a release like this one makes."""
     form, number = manifest.get("form"), manifest["format"]
     needed = list(ALWAYS_IN[number])
-    needed += OF_TWO_TABLES if form == TWO_TABLES else ["linked_tables"] if form == LINKED_TABLES else []
-    if form != TWO_TABLES:
+    needed += OF_TWO_TABLES if form == TWO_TABLES.stated else ["linked_tables"] if form == LINKED_TABLES.stated else []
+    if form != TWO_TABLES.stated:
         needed.append("mean_levels" if manifest.get("node") is None else "level_names")
-    if form != LINKED_TABLES and any(map(is_text, manifest.get("files", ()))):
+    if form != LINKED_TABLES.stated and any(map(is_text, manifest.get("files", ()))):
         needed.append("delimiter")
     if number == FORMAT:
-        needed += ["people"] if policy.person_columns or form == LINKED_TABLES else []
+        needed += ["people"] if policy.person_columns or form == LINKED_TABLES.stated else []
         needed += ["dates_moved"] if _moves_dates(manifest, policy) else []
         needed += ["is_proven", "gap"] if _own_algorithm(manifest, "is_exact") else []
     return needed
@@ -310,9 +314,9 @@ def _kind_mistakes(manifest: Mapping[str, Any]) -> list[str]:
     was_fitted = "ledger_head" in manifest or manifest["format"] < FORMAT  # to earlier releases, so that levels differ
     is_possible = {
         None: True,
-        "full-domain": form != TWO_TABLES and (manifest["node"] is not None or was_fitted),
-        "local": form == TWO_TABLES or manifest["node"] is None,
-        "two-table": form == TWO_TABLES,
+        "full-domain": form != TWO_TABLES.stated and (manifest["node"] is not None or was_fitted),
+        "local": form == TWO_TABLES.stated or manifest["node"] is None,
+        "two-table": form == TWO_TABLES.stated,
     }[kind]
     return [] if is_possible else ["algorithm is none that makes such releases"]
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from indistinct.policy import Policy
 from indistinct.privacy import KAnonymity
 from indistinct.proof.checks import CLASSES, Check, Recount, stated_words
-from indistinct.recoding.classes import TWO_TABLES
 from indistinct.registry import MODELS
-from indistinct.release.manifest import PARTS
+from indistinct.release.forms import TWO_TABLES
 
 IN_PEOPLE = "people: "
 HEAD = ("columns", "rows", "classes", "pseudonyms in ")
@@ -182,7 +181,7 @@ def _with_those_of_policy(
     stood in for a model that cannot be made here is taken out.
     """
     head = next((place for place, (name, _) in enumerate(own) if not name.startswith(HEAD)), len(own))
-    if manifest.get("form") == TWO_TABLES:
+    if manifest.get("form") == TWO_TABLES.stated:
         cells = _codes(described, _columns_of_two(manifest, policy))
         made, asked = (
             [stated_words(one, CLASSES) for one in terms] for terms in (_terms(policy), described["privacy"])
@@ -269,5 +268,5 @@ def _codes(described: Mapping[str, Any], names: Sequence[str]) -> Expected:
 def _columns_of_two(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Return the columns of two tables in their order, under the names of the policy."""
     own = {new: name for name, new in policy.renamed.items()}
-    stated = [name for table in PARTS for name in manifest["tables"].get(table, ())]
+    stated = [name for table in sorted(manifest["tables"]) for name in manifest["tables"][table]]
     return [own.get(name, name) for name in stated if own.get(name, name) in policy.columns]

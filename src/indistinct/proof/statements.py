@@ -38,8 +38,9 @@ from indistinct.proof.stated_search import (
 )
 from indistinct.proof.stated_tables import several_tables_mistakes
 from indistinct.proof.stated_verdict import verdict_mistakes
-from indistinct.recoding.classes import LINK, TWO_TABLES, not_protected
-from indistinct.release.manifest import LINKED_TABLES, policy_described, policy_digest
+from indistinct.recoding.classes import LINK, not_protected
+from indistinct.release.forms import LINKED_TABLES, TWO_TABLES
+from indistinct.release.manifest import policy_described, policy_digest
 from indistinct.showing.words import counted
 
 HEX = re.compile("[0-9a-f]+")
@@ -137,7 +138,7 @@ STATEMENTS: dict[str, Shape] = {
     "bound": lambda said: _by_name(_is_share)(said) and len(said) == 1 and all(map(is_plain, said)),
     "is_cut_short": lambda said: said is True,
     "measures": lambda said: _by_name(_is_number)(said) and all(map(_is_figure, said.items())),
-    "form": lambda said: said in (TWO_TABLES, LINKED_TABLES),
+    "form": lambda said: said in (TWO_TABLES.stated, LINKED_TABLES.stated),
     "linked_tables": _by_name(lambda said: isinstance(said, dict) and all(map(_is_of_table, said.items()))),
     "link": lambda said: said == LINK,
     "not_protected": _is_text,
@@ -195,7 +196,7 @@ def manifest_check(
     wrong = statement_mistakes(manifest) or format_mistakes(manifest, policy) or form_mistakes(manifest)
     wrong = wrong or _level_mistakes(manifest, policy)
     if not wrong:
-        is_removed = manifest.get("form") == TWO_TABLES or policy.suppressed_rows == "remove"
+        is_removed = manifest.get("form") == TWO_TABLES.stated or policy.suppressed_rows == "remove"
         described = manifest["policy"] if is_stated else None
         is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)  # if not, that is said already
         wrong = [
@@ -374,7 +375,7 @@ def _policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
 
 def _protection_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
     """Compare what two tables are said to leave open with what the models of the policy leave open."""
-    is_same = manifest.get("form") != TWO_TABLES or manifest.get("not_protected") == not_protected(policy)
+    is_same = manifest.get("form") != TWO_TABLES.stated or manifest.get("not_protected") == not_protected(policy)
     return [] if is_same else ["not_protected is not what two tables leave open"]
 
 

@@ -146,7 +146,7 @@ def verify(
         released = ReleasedTables.of(table, **reading)
     if policy is not None:
         released = released.named_by(policy, is_release=True)
-    if released.is_linked:
+    if policy is None and released.form.is_joined:
         raise TableError("the release holds several tables that belong together; give the policy of all of them")
     claims = claimed.or_stated_by(released)
     not_checked: tuple[str, ...] = ()
@@ -157,9 +157,9 @@ def verify(
     if is_stated := policy is None:
         policy, not_checked = stated_policy(released.manifest)
     checks = folder_checks(released, None if is_stated else policy, key)
-    is_removed = released.is_apart or policy.suppressed_rows == "remove"
+    is_removed = not released.form.blanks or policy.suppressed_rows == "remove"
     with released.rows() as tables:
-        found = _judge_apart(tables, policy) if released.is_apart else _judge_one_table(tables["table"], policy)
+        found = _judge_one_table(tables["table"], policy) if released.form.generalizes else _judge_apart(tables, policy)
         checks += found.checks
         for name, rows in tables.items():
             checks += reader_checks(released.sources[name], rows, policy)
@@ -183,15 +183,15 @@ def verify(
             with use_table(original, **reading) as given, as_declared(given, policy) as source:
                 checks += unreadable_checks(source, _stated_unreadable(released))
                 proof = (
-                    _prove_apart(tables, source, policy, claims)
-                    if released.is_apart
-                    else _prove_one_table(tables["table"], source, policy, claims)
+                    _prove_one_table(tables["table"], source, policy, claims)
+                    if released.form.generalizes
+                    else _prove_apart(tables, source, policy, claims)
                 )
                 checks += proof
                 if is_sound and all(check.passed for check in proof):
                     from indistinct.proof.stated_measures import measures_check
 
-                    first = tables["quasi" if released.is_apart else "table"]
+                    first = tables[released.form.first]
                     figures = measures_check(released.said, first, source, policy, found.sizes)
                     checks += stated_people_checks(released.said, source, policy)
             checks += [] if figures is None else [figures]
@@ -215,7 +215,7 @@ def _verify_tables(table: Any, policy: Policy, original: Any, claimed: _Claims, 
     canonical, key = reading["canonical"], reading["key"]
     reading = {name: value for name, value in reading.items() if name not in ("canonical", "key")}
     with told_as_forged(table, key):
-        released = ReleasedTables.of_linked(table, policy, **reading).named_by(policy, is_release=True)
+        released = ReleasedTables.of(table, policy, **reading).named_by(policy, is_release=True)
     checks = folder_checks(released, policy, key)
     unsaid: tuple[str, ...] = ()
     with released.rows() as tables:

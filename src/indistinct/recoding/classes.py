@@ -10,12 +10,10 @@ from indistinct.engine.plans import CLASS, ClassPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Pieces
+from indistinct.release.forms import TWO_TABLES, Form
 
 LINK = CLASS
 """The column that links the two tables of a release."""
-
-TWO_TABLES = "two-tables"
-"""What a manifest says of the form of such a release."""
 
 NOT_PROTECTED = (
     "The quasi-identifiers are published as they are: whoever knows them learns who is in the table. Hidden is only "
@@ -32,7 +30,7 @@ class Classes(GroupedRecoding):
     No cell is generalized. What the release hides is which of a class's sensitive values belongs to whom.
     """
 
-    is_divided: ClassVar[bool] = True
+    form: ClassVar[Form] = TWO_TABLES
 
     @classmethod
     def of_pieces(cls, frequencies: FrequencyList, pieces: Pieces) -> Classes:
@@ -73,7 +71,7 @@ class Classes(GroupedRecoding):
 
     def level_facts(self, policy: Policy) -> dict[str, Any]:
         """Say that there are two tables, what links them and what they do not hide."""
-        return {"node": self.levels, "form": TWO_TABLES, "link": LINK, "not_protected": not_protected(policy)}
+        return {"node": self.levels, "form": self.form.stated, "link": LINK, "not_protected": not_protected(policy)}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> Classes:
         """Return the same classes."""

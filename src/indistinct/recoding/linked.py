@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from indistinct.counting import FrequencyList, Groups, IntArray
+from indistinct.counting.membership import NOWHERE
 from indistinct.engine.plans import Plan
 from indistinct.policy import Policy
 from indistinct.recoding.full_domain import FullDomainRecoding
@@ -51,6 +54,31 @@ class LinkedRecoding(FullDomainRecoding):
         _, group_of = self.frequencies.roll_up(self.node)
         pieces = Pieces.whole(self.frequencies, group_of)
         return replace(pieces, groups=np.where(self.is_gone, SUPPRESSED, pieces.groups))
+
+    def facts(self, policy: Policy) -> dict[str, Any]:
+        """Say what a release may tell; where rows of several tables belong together its groups are profiles."""
+        facts = FullDomainRecoding.facts(self, policy)
+        people = self.groups.people
+        if people is None or people.tree is None:
+            return facts
+        left = replace(people, groups=np.where(self.is_gone, NOWHERE, people.groups))
+        _, class_of = left.by_profile()
+        sizes = np.bincount(class_of[class_of >= 0])
+        return facts | {"groups": len(sizes), "smallest_group": int(sizes.min(initial=self.rows))}
+
+    def rows_by_table(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Return the rows of each of several tables, of these names: eligible, released and suppressed ones."""
+        people = self.groups.people
+        assert people is not None  # rows are linked
+        assert people.tree is not None  # of several tables
+        counts, is_gone = self.frequencies.entries.counts[people.tree.order], self.is_gone[people.tree.order]
+        number_of = people.tree.tables
+        eligible = np.bincount(number_of, counts, len(names)).astype(np.int64).tolist()
+        lost = np.bincount(number_of, counts * is_gone, len(names)).astype(np.int64).tolist()
+        return {
+            name: {"eligible": mine, "released": mine - gone, "suppressed": gone}
+            for name, mine, gone in zip(names, eligible, lost, strict=True)
+        }
 
     def over_suppressed(self, values: LabelValues) -> float:
         """Sum a number per label over all cells of suppressed rows."""

@@ -20,6 +20,7 @@ from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
 from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.release.forms import ONE_TABLE, Form
 
 BoolArray = NDArray[np.bool_]
 
@@ -178,8 +179,8 @@ class Outcome(Protocol):
 class Recoding(ABC):
     """Which group each row goes to, the labels it carries there, and what is suppressed."""
 
-    is_divided: ClassVar[bool] = False
-    """It makes two tables, quasi-identifiers apart from sensitive values, and not one."""
+    form: ClassVar[Form] = ONE_TABLE
+    """Which tables it makes of one."""
     takes_bound: ClassVar[bool] = False
     """Groups have labels of their own, and what every such recoding loses may be said of it."""
 
@@ -316,6 +317,10 @@ class Recoding(ABC):
         if (people := self.people_facts(policy)) is not None:
             facts["people"] = people.to_dict()
         return facts
+
+    def rows_by_table(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Return the eligible, released and suppressed rows of each of several tables; there is one."""
+        raise LookupError("the recoding is of one table")
 
     def people_facts(self, policy: Policy) -> PeopleFacts | None:
         """Say how many people are released and left out; None where each row is of somebody else."""

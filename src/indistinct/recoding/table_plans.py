@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.counting.joined_tables import JoinedCount, TableCount
+from indistinct.counting.joined_tables import TableCount
 from indistinct.engine.plans import Plan, Shifts
 from indistinct.policy import Policy
 from indistinct.randomness import SECURE, Draws
@@ -25,14 +25,14 @@ def people_gone(recoding: LinkedRecoding) -> BoolArray:
     return is_gone
 
 
-def table_plans(joined: JoinedCount, recoding: LinkedRecoding, draws: Draws = SECURE) -> dict[str, Plan]:
+def table_plans(tables: Mapping[str, TableCount], recoding: LinkedRecoding, draws: Draws = SECURE) -> dict[str, Plan]:
     """Return the plan of each table; what says whose rows they are stays, until pseudonyms take its place."""
     is_gone = people_gone(recoding)
-    shifts = [shift for table in joined.tables.values() for shift in table.part.policy.shifted.values()]
+    shifts = [shift for table in tables.values() for shift in table.part.policy.shifted.values()]
     days = draw_days(len(is_gone), shifts[0].days, draws) if shifts else None
     levels = recoding.levels
     plans = {}
-    for name, table in joined.tables.items():
+    for name, table in tables.items():
         own = {column: levels[f"{name}.{column}"] for column in table.part.policy.quasi}
         plans[name] = replace(_table_plan(table, own, is_gone, days), draws=draws.part(name))
     return plans

@@ -1,2 +1,2 @@
+from indistinct.release.recode import recode_rows as recode_rows
 from indistinct.release.release import Release as Release
-from indistinct.release.release import recode_rows as recode_rows

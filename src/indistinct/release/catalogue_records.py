@@ -17,8 +17,8 @@ from typing import Any
 from indistinct.atomic_files import write_whole
 from indistinct.errors import IndistinctError, TableError
 from indistinct.policy.stated_policy import stated_policy
-from indistinct.recoding.classes import TWO_TABLES
-from indistinct.release.manifest import CROISSANT, LINKED_TABLES, MANIFEST, RO_CRATE, VERIFIER, read_manifest
+from indistinct.release.forms import FORMS
+from indistinct.release.manifest import CROISSANT, MANIFEST, RO_CRATE, VERIFIER, read_manifest
 
 MEDIA_TYPES = {
     ".csv": "text/csv",
@@ -136,7 +136,7 @@ def _dataset(said: Mapping[str, Any]) -> dict[str, Any]:
 def _description(said: Mapping[str, Any]) -> str:
     """Say what the release is, in the words of its holder and of its recount."""
     about, verdict = said.get("about", {}), said["verdict"]
-    nouns = "profiles" if said.get("form") == LINKED_TABLES else "groups"
+    nouns = FORMS[said.get("form")].nouns
     own = [f"{about['data'].rstrip('.')}."] if "data" in about else []
     own += [f"Purpose: {about['purpose'].rstrip('.')}."] if "purpose" in about else []
     own.append(
@@ -179,14 +179,14 @@ def _record_set(
 def _columns(said: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the columns of each file by the names that they have there, and what each of them is."""
     files = {Path(name).stem: name for name in said["files"]}
-    if said.get("form") == LINKED_TABLES:
+    if "linked_tables" in said:
         tables = said["policy"]["tables"]
         return {
             files[table]: _meanings(said, own["columns"], tables[table]["columns"])
             for table, own in said["linked_tables"].items()
         }
     stated = said["policy"]["columns"]
-    if said.get("form") == TWO_TABLES:
+    if "tables" in said:
         return {files[table]: _meanings(said, columns, stated) for table, columns in said["tables"].items()}
     policy, _ = stated_policy(said)
     (only,) = files.values()

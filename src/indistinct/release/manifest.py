@@ -16,7 +16,7 @@ from typing import Any
 import indistinct
 from indistinct.errors import OutputError, TableError
 from indistinct.policy import Person, Policy
-from indistinct.recoding.classes import TWO_TABLES
+from indistinct.release.forms import FORMS
 
 MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""
@@ -33,12 +33,6 @@ FORMAT = 2
 """The form of manifests that are written."""
 FORMATS = (1, FORMAT)
 """The forms that are read: 1 is that of 0.1.0, which said less."""
-PARTS = ("quasi", "sensitive")
-"""The tables of a release that keeps quasi and sensitive columns apart."""
-
-
-LINKED_TABLES = "linked tables"
-"""The form of a release of several tables that belong together."""
 
 
 def manifest(
@@ -101,17 +95,8 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def table_files(folder: Path, said: Mapping[str, Any]) -> dict[str, Path]:
     """Return the paths of the tables that a manifest lists: ``table``, or ``quasi`` and ``sensitive``."""
-    names = list(said["files"])
-    if said.get("form") == LINKED_TABLES:
-        return {Path(name).stem: folder / name for name in names}
-    if said.get("form") == TWO_TABLES:
-        return {part: folder / name for part, name in zip(PARTS, sorted(names, key=_place_of_part), strict=True)}
-    (only,) = names
-    return {"table": folder / only}
-
-
-def _place_of_part(name: str) -> int:
-    return PARTS.index(Path(name).stem)
+    files = FORMS[said.get("form")].of_files(list(said["files"]))
+    return {table: folder / file for table, file in files.items()}
 
 
 def file_digest(path: Path) -> str:

@@ -5,24 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from indistinct.atomic_files import drop_draft, flush_all, flush_name, give_name, make_draft
-from indistinct.engine import ClassPlan, Encoded, LocalPlan, Plan, Rows
-from indistinct.errors import InfeasibleError, OutputError, PolicyError, TableError
-from indistinct.policy import PSEUDONYM, Policy
+from indistinct.engine import Rows
+from indistinct.errors import OutputError
+from indistinct.policy import Policy
 from indistinct.proof.checks import Check
-from indistinct.proof.people_recount import count_people, released_people_check
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
-from indistinct.randomness import SECURE, Draws
 from indistinct.recoding import Recoding
-from indistinct.recoding.classes import TWO_TABLES
-from indistinct.recoding.table_plans import with_shifts
+from indistinct.release.forms import Form
 from indistinct.release.manifest import (
-    LINKED_TABLES,
     MANIFEST,
     VERIFIER,
     file_digest,
@@ -32,8 +27,6 @@ from indistinct.release.manifest import (
     refuse_occupied,
     verifier_text,
 )
-from indistinct.release.perturbing import perturb
-from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.release.signature import private_key, sign_manifest
 
@@ -64,6 +57,7 @@ class Release:
         """
         self.policy = policy
         self.recoding = recoding
+        self.form: Form = policy.form if policy.form.is_joined else recoding.form
         self.algorithm: str = made_with["algorithm"]
         self.made_with = dict(made_with)
         self.verdict: Verdict | None = None
@@ -91,18 +85,16 @@ class Release:
         return rows.with_names({name: new[name] for name in rows.columns() if name in new}) if new else rows
 
     def _renamed_in(self, table: str) -> Mapping[str, str]:
-        return self.policy.renamed
+        return self.policy.parts[table].policy.renamed if self.form.is_joined else self.policy.renamed
 
     @property
     def table(self) -> Any:
         """The released table, of the kind that came in (an Arrow table for a file)."""
-        if "table" not in self._parts:
-            raise TableError('this release has two tables: release.tables["quasi"] and release.tables["sensitive"]')
-        return self.tables["table"]
+        return self.tables[self.form.only_table(self._parts)]
 
     @property
     def tables(self) -> Mapping[str, Any]:
-        """The released tables by name: one, or ``quasi`` and ``sensitive`` of a release that keeps them apart."""
+        """The released tables by name: ``table``, ``quasi`` and ``sensitive``, or those that the policy names."""
         for name, rows in self._parts.items():
             if name not in self._tables:
                 self._tables[name] = rows.to_native()
@@ -121,8 +113,15 @@ class Release:
     def facts(self) -> dict[str, Any]:
         """What the release says about itself: counts, levels and measures; no cell of the private table."""
         facts = self.recoding.facts(self.policy)
-        if self.recoding.is_divided:
-            facts["tables"] = {name: list(rows.columns()) for name, rows in self._parts.items()}
+        columns = {name: list(rows.columns()) for name, rows in self._parts.items()}
+        if self.form.is_joined:
+            rows_of = self.recoding.rows_by_table(list(self.policy.parts))
+            facts["form"] = self.form.stated
+            facts["linked_tables"] = {
+                name: {"columns": own, **rows_of[name], **self._parts[name].format()} for name, own in columns.items()
+            }
+        elif len(columns) > 1:
+            facts["tables"] = columns
         if unreadable := self.recoding.frequencies.unreadable:
             facts["unreadable"] = dict(unreadable)
         if shifted := self.policy.shifted:
@@ -139,8 +138,7 @@ class Release:
         """Return the released rows where they are, with what the release says of itself, to whoever judges it."""
         said = {**self.facts, "policy_sha256": policy_digest(self.policy)}
         renamed = {name: self._renamed_in(name) for name in self._parts}
-        is_linked = said.get("form") == LINKED_TABLES
-        return ReleasedTables(self._parts, said, is_linked=is_linked, renamed=renamed, is_release=True)
+        return ReleasedTables(self._parts, said, form=self.form, renamed=renamed, is_release=True)
 
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
@@ -262,15 +260,17 @@ class Release:
     def __repr__(self) -> str:
         facts = self.facts
         state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
-        rows, groups = ("rows in two tables", "classes") if facts.get("form") == TWO_TABLES else ("rows", "groups")
-        least = facts["smallest_group"]
+        rows, least = self.form.rows, f"{facts['smallest_group']}"
         others = "drawn at random" if "drawn" in facts else f"{self.suppressed} suppressed"
         if people := facts.get("people"):
-            rows, least = f"{rows} of {people['released']} people", f"{people['smallest_group']} people"
+            rows = f"{rows} of {people['released']} people"
+            least = f"{people['smallest_group']} people"
             least += f" and {people['smallest_profile']} with all their rows" if "smallest_profile" in people else ""
+        if self.form.is_joined:
+            rows, least = f"{rows} in {len(self._parts)} tables", f"{facts['smallest_group']} people"
         known = f"{self.verdict.known_in_words}, " if self.verdict is not None and self.verdict.known else ""
         return (
-            f"Release({facts['released']} {rows}, {facts['groups']} {groups} of at least {least}, {known}"
+            f"Release({facts['released']} {rows}, {facts['groups']} {self.form.nouns} of at least {least}, {known}"
             f"{others}, precision {self.measures['precision']:.4f}, {state})"
         )
 
@@ -280,11 +280,10 @@ class Release:
 
         facts = self.facts
         mark = "not verified yet" if self.verdict is None else "✓ verified" if self.verdict.passed else "✗ FAILED"
-        nouns = "classes" if facts.get("form") == TWO_TABLES else "groups"
         figures = {
             "rows released": facts["released"],
             "left out": "a secret" if "drawn" in facts else facts["suppressed"],
-            nouns: facts["groups"],
+            self.form.nouns: facts["groups"],
             "in the smallest": facts["smallest_group"],
             "precision": facts["measures"]["precision"],
         }
@@ -306,77 +305,8 @@ class Release:
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 
-def recode_rows(
-    encoded: Encoded, recoding: Recoding, policy: Policy, extra: tuple[str, ...] = (), draws: Draws = SECURE
-) -> dict[str, Rows]:
-    """Return the released tables by name; ``extra`` columns stay in the one with the quasi columns, as they are."""
-    plan = replace(recoding.plan(policy, extra), draws=draws)
-    if policy.shifted:
-        plan = _with_moved_dates(plan, recoding, policy)
-    if policy.perturbed and not isinstance(plan, Plan):
-        raise PolicyError("microaggregate and noise: numbers are perturbed only where every column has one level")
-    if isinstance(plan, ClassPlan):
-        return encoded.divide(plan)
-    if plan.blank:
-        _refuse_unsafe_blanks(recoding, policy)
-    rows = encoded.recode(plan)
-    return {"table": perturb(rows, policy, draws) if policy.perturbed else rows}
-
-
-def _with_moved_dates(plan: Plan | LocalPlan | ClassPlan, recoding: Recoding, policy: Policy) -> Plan:
-    """Return the plan in which the dates of each person move by a number of days of her own."""
-    entries = recoding.frequencies.entries
-    if not isinstance(plan, Plan) or entries.persons is None:
-        raise PolicyError("shift: dates move only where every column has one level and it is said whose rows they are")
-    return with_shifts(plan, policy, entries.codes, entries.persons)
-
-
-def count_and_hide_people(
-    parts: dict[str, Rows], recoding: Recoding, policy: Policy, key: PseudonymKey | None
-) -> list[Check]:
-    """Count the people on rows that are to leave, and then take out what says whose they are, or give pseudonyms."""
-    first = "table" if "table" in parts else "quasi"
-    for name in policy.pseudonymous:
-        assert key is not None  # made where there are pseudonyms
-        parts[first] = parts[first].with_pseudonyms((name,), key.for_column(name, policy), name)
-    if not policy.person_columns:
-        return []
-    checks = count_people(parts["table"], policy, policy.person_columns)
-    facts = recoding.people_facts(policy)
-    if facts is not None and (policy.suppressed_rows == "remove" or not recoding.suppressed_rows):
-        checks.append(released_people_check(parts["table"], policy, facts))
-    if not policy.links_rows or key is None:
-        parts["table"] = parts["table"].without(policy.person_columns)
-    else:
-        parts["table"] = parts["table"].with_pseudonyms(policy.person_columns, key.for_person(policy), PSEUDONYM)
-    return checks
-
-
 def _what_failed(verdict: Verdict) -> set[str]:
     return {check.name for check in verdict.checks if not check.passed}
-
-
-def _refuse_unsafe_blanks(recoding: Recoding, policy: Policy) -> None:
-    """Raise if suppressed rows, released with a blank quasi-identifier, would themselves be too small a group."""
-    if recoding.looks_suppressed():
-        raise InfeasibleError(
-            "suppressed_rows = 'blank' is not possible here: some rows have no quasi cell at all and could not be told "
-            "from suppressed ones; use suppressed_rows = 'remove', or leave those rows out with a filter"
-        )
-    if not recoding.suppressed_rows:
-        return
-    blanks = recoding.suppressed_as_one()
-    for _, _, model in policy.requirements():
-        if model.asks_whole_table:
-            raise InfeasibleError(
-                f"suppressed_rows = 'blank' is not possible with {model.name}, which compares groups with the whole "
-                "table: blank rows would count there; use suppressed_rows = 'remove'"
-            )
-        if not model.holds(blanks).all():
-            raise InfeasibleError(
-                f"suppressed_rows = 'blank' is not safe here: {recoding.suppressed_rows} blank rows fail "
-                f"{model.name}; use suppressed_rows = 'remove', or algorithm = 'datafly', which suppresses at least k"
-            )
 
 
 def _missing_parents(goal: Path) -> list[Path]:

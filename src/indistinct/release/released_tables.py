@@ -17,11 +17,10 @@ from indistinct.engine.formats import Reading, format_of, load_format
 from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
+from indistinct.release.forms import FORMS, Form, form_of
 from indistinct.release.manifest import (
     CROISSANT,
-    LINKED_TABLES,
     MANIFEST,
-    PARTS,
     RO_CRATE,
     SIGNATURE,
     SIGNATURE_BYTES,
@@ -34,8 +33,6 @@ from indistinct.release.manifest import (
     table_files,
 )
 from indistinct.showing.words import counted
-
-ONE_TABLE = ("table",)
 
 
 class HoldsReleasedTables(Protocol):
@@ -56,8 +53,8 @@ class ReleasedTables:
 
     >>> import pyarrow as pa
     >>> released = ReleasedTables.of({"quasi": pa.table({"age": [30]}), "sensitive": pa.table({"ill": ["flu"]})})
-    >>> released.is_apart
-    True
+    >>> released.form.generalizes
+    False
     >>> with released.rows() as tables:
     ...     {name: list(rows.columns()) for name, rows in tables.items()}
     {'quasi': ['age'], 'sensitive': ['ill']}
@@ -72,34 +69,30 @@ class ReleasedTables:
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the engine is to read them."""
 
-    is_linked: bool = False
-    """They are several tables that belong together, by the names that their policy gives them."""
-
+    form: Form = None  # type: ignore[assignment]
+    """Which tables they are; by their names, if nobody says it."""
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The columns of each table that have another name here than in the policy, with that name."""
     is_release: bool = False
     """It says itself, or it is claimed, that it is a release, and not a table that has its own names still."""
 
     def __post_init__(self) -> None:
-        if not self.is_linked and set(self.sources) not in ({*ONE_TABLE}, {*PARTS}):
-            names = ", ".join(map(repr, self.sources)) or "none"
-            raise TableError(
-                f"a release is one table, or two; one of two has the tables 'quasi' and 'sensitive'; given: {names}"
-            )
+        if self.form is None:
+            object.__setattr__(self, "form", form_of(self.sources))
 
     @classmethod
     def of(cls, release: Any, policy: Policy | None = None, **reading: Any) -> ReleasedTables:
-        """Take a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or one table of any kind.
+        """Take a Release, a release folder, tables by name (``{"quasi": …, "sensitive": …}``) or one of any kind.
 
         Rows that are opened have the names of the ``policy``, or of the one that a folder states. ``reading`` goes to
         the engine. A folder says itself how its tables are written, so a delimiter and an encoding are for other
         tables.
         """
-        found = cls._take(release, reading)
+        found = cls._take(release, reading, None if policy is None else policy.form)
         return found if policy is None else found.named_by(policy)
 
     @classmethod
-    def _take(cls, release: Any, reading: Mapping[str, Any]) -> ReleasedTables:
+    def _take(cls, release: Any, reading: Mapping[str, Any], form: Form | None) -> ReleasedTables:
         if isinstance(release, ReleasedTables):
             return release
         if holds_released_tables(release):
@@ -112,20 +105,12 @@ class ReleasedTables:
                 if path.parent != folder or not path.exists():
                     raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
             own = {**reading, "delimiter": said.get("delimiter"), "encoding": None, "sheet": None}
-            is_linked = said.get("form") == LINKED_TABLES
-            renamed = {name: _stated_names(said, name if is_linked else None) for name in paths}
-            return cls(paths, said, folder, own, is_linked, renamed, is_release=True)
-        return cls(release if isinstance(release, Mapping) else {"table": release}, reading=reading)
-
-    @classmethod
-    def of_linked(cls, release: Any, policy: Policy, **reading: Any) -> ReleasedTables:
-        """Take a release of several tables that belong together, or the tables by name."""
-        if isinstance(release, Mapping):
-            return cls(release, reading=reading, is_linked=True).named_by(policy)
-        found = cls.of(release, policy, **reading)
-        if not found.is_linked:
-            raise TableError("the policy describes several tables: give the release folder, or the tables by name")
-        return found
+            stated = FORMS[said.get("form")]
+            renamed = {name: _stated_names(said, name if stated.is_joined else None) for name in paths}
+            return cls(paths, said, folder, own, stated, renamed, is_release=True)
+        if not isinstance(release, Mapping):
+            return cls({"table": release}, reading=reading)
+        return cls(release, reading=reading, form=form if form is not None and form.is_joined else form_of(release))
 
     def named_by(self, policy: Policy, *, is_release: bool = False) -> ReleasedTables:
         """Return the same tables, to be opened under the names of a policy.
@@ -133,15 +118,14 @@ class ReleasedTables:
         A release that was made for another policy, as it says, keeps to the names that it states. ``is_release``
         claims that the tables are no original, whatever they are.
         """
+        if policy.form.is_joined and not self.form.is_joined:
+            raise TableError("the policy describes several tables: give the release folder, or the tables by name")
+        if self.form.is_joined and not policy.form.is_joined:
+            raise TableError("the release holds several tables that belong together; give the policy of all of them")
         renamed = {name: _new_names(policy, name) for name in self.sources}
         if self.said and renamed != self.renamed and not self.is_of(policy):
             renamed = dict(self.renamed)
         return replace(self, renamed=renamed, is_release=self.is_release or is_release)
-
-    @property
-    def is_apart(self) -> bool:
-        """Sensitive values stand in a table of their own."""
-        return "quasi" in self.sources
 
     @property
     def manifest(self) -> Mapping[str, Any] | None:
@@ -188,7 +172,7 @@ class ReleasedTables:
 
     def _reading_of(self, name: str) -> Mapping[str, Any]:
         """Return how the engine is to read one of the tables: each of several that belong together may differ."""
-        if not self.is_linked or self.folder is None:
+        if not self.form.is_joined or self.folder is None:
             return self.reading
         said = self.said.get("linked_tables")
         own = said.get(name) if isinstance(said, Mapping) else None
@@ -197,20 +181,18 @@ class ReleasedTables:
     @contextmanager
     def only_rows(self) -> Iterator[Rows]:
         """Return the rows of a release of one table for the time of the block; raise a TableError if it has two."""
-        if self.is_apart or self.is_linked:
+        if len(self.sources) > 1:
             where = self.folder or "the release"
             raise TableError(
                 f"{where} holds {len(self.sources)} tables; only a release of one table has generalized cells"
             )
-        with self._open_one("table") as rows:
+        with self._open_one(self.form.first) as rows:
             yield rows
 
     @contextmanager
     def quasi_rows(self) -> Iterator[Rows]:
         """Return the rows with the quasi columns for the time of the block."""
-        if self.is_linked:
-            raise TableError("the release holds several tables that belong together; this takes a release of one")
-        with self._open_one("quasi" if self.is_apart else "table") as rows:
+        with self._open_one(self.form.first) as rows:
             yield rows
 
 
@@ -227,7 +209,7 @@ def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool 
 
 def _new_names(policy: Policy, table: str) -> Mapping[str, str]:
     """Return the new names that a policy has for columns of a table."""
-    if not policy.tables:
+    if not policy.form.is_joined:
         return policy.renamed
     return policy.parts[table].policy.renamed if table in policy.parts else {}
 

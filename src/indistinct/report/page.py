@@ -90,7 +90,9 @@ def report_facts(
             "conclusion": conclude(subject.verdict.passed, attacks),
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
-            "policy": policy_in_words(subject.policy, is_public=edition == "public", is_apart=subject.is_apart),
+            "policy": policy_in_words(
+                subject.policy, is_public=edition == "public", generalizes=subject.form.generalizes
+            ),
             "questions": three_questions(
                 attacks, risk, unicity, subject.said["released"], is_public=edition == "public"
             ),
@@ -171,7 +173,8 @@ def refuse_place(goal: Path) -> None:
 def _summary(subject: Subject) -> dict[str, Any]:
     """Return what a reader wants to know first."""
     said = subject.said
-    form = "two tables" if subject.is_apart else "cell by cell" if said["node"] is None else "column by column"
+    form = "cell by cell" if said["node"] is None else "column by column"
+    form = form if subject.form.generalizes else "two tables"
     return {
         "form": form,
         "k": subject.k,

@@ -18,7 +18,7 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
-from indistinct.recoding.classes import LINK
+from indistinct.release.forms import Form
 from indistinct.release.manifest import has_manifest
 from indistinct.release.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
 
@@ -64,14 +64,14 @@ class Subject:
         return self.released_tables.said
 
     @property
-    def is_apart(self) -> bool:
-        """Sensitive values stand in a table of their own."""
-        return self.released_tables.is_apart
+    def form(self) -> Form:
+        """Which tables it has."""
+        return self.released_tables.form
 
     @property
     def released(self) -> Rows:
         """The released table that has the quasi columns."""
-        return self.tables["quasi"] if self.is_apart else self.tables["table"]
+        return self.tables[self.form.first]
 
     def with_column(self, column: str) -> Rows:
         """The released table that has a column."""
@@ -80,7 +80,7 @@ class Subject:
     @property
     def node(self) -> Mapping[str, int] | None:
         """The level of each column of a full-domain release."""
-        return None if self.is_apart else self.said["node"]
+        return self.said["node"] if self.form.generalizes else None
 
     @property
     def k(self) -> int:
@@ -89,8 +89,8 @@ class Subject:
 
     def groupings(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return the columns by which released rows form groups: those of each quasi-identifier, or the class."""
-        if self.is_apart:
-            return [("class", (LINK,))]
+        if not self.form.generalizes:
+            return [(self.form.noun, self.form.grouped_by(()))]
         assert self.policy.quasi_identifiers is not None  # set when the policy was made
         return [(name, tuple(columns)) for name, columns in self.policy.quasi_identifiers.items()]
 

@@ -126,7 +126,7 @@ class Workload:
         """
         released = ReleasedTables.of(release, self.policy, **reading)
         with released.rows() as tables:
-            form = self._two_tables(tables) if released.is_apart else self._one_table(tables["table"])
+            form = self._one_table(tables["table"]) if released.form.generalizes else self._two_tables(tables)
         answers = np.array([form.estimates(query) for query in self.named], np.float64)
         return QueryErrors(self.counts, dict(zip(form.estimators, answers.T, strict=True)))
 

@@ -77,7 +77,7 @@ def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: A
 
     policy = load_policy(policy, to="attack")
     tables = ReleasedTables.of(release, policy, **reading)
-    if not tables.is_apart:
+    if tables.form.generalizes:
         raise PolicyError("release: has one table; this attack joins the classes of two")
     columns = list(policy.quasi)
     sensitive, notes = guessable(policy, columns)

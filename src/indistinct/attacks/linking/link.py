@@ -99,7 +99,7 @@ def link(
             counts = _LinkCounts(pairs, labels, units, people, coverages, people.count(units, coverages))
             worst = counts.worst(known, show, most)
     notes = link_notes(policy, is_linked=is_linked, has_persons=bool(person))
-    return counts.report(worst, tables.is_apart, notes, "pseudonym" if is_linked else "row")
+    return counts.report(worst, not tables.form.generalizes, notes, "pseudonym" if is_linked else "row")
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,9 +328,7 @@ def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
     facts = release.facts
-    noun, unit = ("classes", "row") if "not_protected" in facts else ("groups", "row")
-    if "linked_tables" in facts:
-        noun, unit = "profiles", "person"
+    noun, unit = release.form.nouns, release.form.unit
     console = show.out()
     console.print(show.levels(facts))
     console.print(show.measures(facts["measures"]))

@@ -71,6 +71,16 @@ class Declaration:
         yield from ()
 
     @property
+    def has_one_level(self) -> bool:
+        """Every column climbs to one level, so that dates can move and numbers be perturbed beside it."""
+        return self.kind == "full-domain"
+
+    @property
+    def links_tables(self) -> bool:
+        """It looks at all rows of a person in several tables that belong together."""
+        return self.links_rows and self.has_one_level
+
+    @property
     def is_randomised(self) -> bool:
         """Its answer is drawn with numbers that nobody can guess, unless a seed of its own fixes them."""
         draws = self.draws_rows or self.draws_groups or getattr(self, "doubt", 0) > 0

@@ -39,7 +39,7 @@ def attack_outcomes(
         for one in found.outcomes
     ]
     not_run = dict(found.not_run)
-    if subject.is_apart:
+    if not subject.form.generalizes:
         not_run.pop("homogeneity", None)
         outcomes += [_alike_classes(subject, name) for name in subject.policy.with_role("sensitive")]
     return outcomes + [_outcome(name, TITLES[name], "not tried", why) for name, why in not_run.items()]

@@ -40,7 +40,7 @@ def _quasi(subject: Subject, name: str, after: Counted) -> dict[str, Any]:
         "name": name,
         "role": "quasi",
         "kind": hierarchy.kind,
-        "level": 0 if subject.is_apart else level,
+        "level": level if subject.form.generalizes else 0,
         "mean_level": said.get("mean_levels", {}).get(name),
         "height": said["heights"][name],
         "levels": _level_names(hierarchy.describe()["levels"], said, name),

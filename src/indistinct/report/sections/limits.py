@@ -47,7 +47,11 @@ SEVERAL_ROWS = (
 def limits(subject: Subject) -> list[dict[str, str]]:
     """Return what is not protected, what concerns this policy first."""
     policy = subject.policy
-    found = [("Who is in the tables", subject.said.get("not_protected", NOT_PROTECTED))] if subject.is_apart else []
+    found = (
+        [("Who is in the tables", subject.said.get("not_protected", NOT_PROTECTED))]
+        if not subject.form.generalizes
+        else []
+    )
     found += _of_columns(policy)
     named = policy.quasi_identifiers or {}
     if len(named) > 1 or ALL_QUASI not in named:

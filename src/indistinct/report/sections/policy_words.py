@@ -19,13 +19,13 @@ PUBLISHED = "others may know it and link by it: published as it is, apart from w
 """What a quasi column is to a release of two tables."""
 
 
-def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) -> dict[str, Any]:
+def policy_in_words(policy: Policy, *, is_public: bool, generalizes: bool = True) -> dict[str, Any]:
     """Return what a policy asks for; a public edition names no value that a filter compares with.
 
-    A release of two tables (``is_apart``) has classes for groups, and changes no quasi cell.
+    A release of two tables (which does not ``generalize``) has classes for groups, and changes no quasi cell.
     """
     requirements = [model.in_words("people" if policy.person_columns else "rows") for model in policy.privacy]
-    if is_apart:
+    if not generalizes:
         requirements = [
             said.replace("rows that look alike", "rows of a class").replace("group", "class") for said in requirements
         ]
@@ -34,7 +34,7 @@ def policy_in_words(policy: Policy, *, is_public: bool, is_apart: bool = False) 
         "suppression": _suppression(policy),
         "person": list(policy.person_columns),
         "is_linked": policy.links_rows,
-        "columns": [_column(name, column, is_apart) for name, column in policy.columns.items()],
+        "columns": [_column(name, column, generalizes) for name, column in policy.columns.items()],
         "eligible": [_condition(c.column, c.op, None if is_public else c.value) for c in policy.eligible],
         "quasi_identifiers": {}
         if ALL_QUASI in _quasi_identifiers(policy)
@@ -64,9 +64,9 @@ def _suppression(policy: Policy) -> str:
     return said + (" They stay with blank cells." if policy.suppressed_rows == "blank" else "")
 
 
-def _column(name: str, column: Column, is_apart: bool) -> dict[str, Any]:
+def _column(name: str, column: Column, generalizes: bool) -> dict[str, Any]:
     described = {"name": name, "role": column.role, "means": ROLES[column.role]}
-    if column.role == "quasi" and is_apart:
+    if column.role == "quasi" and not generalizes:
         described["means"] = PUBLISHED
     elif column.role == "quasi":
         hierarchy = column.hierarchy.describe()

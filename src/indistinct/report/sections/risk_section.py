@@ -36,7 +36,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
     the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
     since it has people and a release does not tell whose its rows are.
     """
-    is_asked = population is not None and not subject.is_apart and not subject.policy.person_columns
+    is_asked = population is not None and subject.form.generalizes and not subject.policy.person_columns
     whole = None if subject.policy.eligible else subject.source
     return [
         {
@@ -60,7 +60,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
 
 def release_unicity(subject: Subject) -> dict[str, Any]:
     """Return how many released rows stand alone to whoever knows any few cells, whatever their columns."""
-    if subject.is_apart:
+    if not subject.form.generalizes:
         return {"left_out": "quasi-identifiers are published as they are, so whoever knows them finds a person's class"}
     hidden = subject.policy.pseudonym_columns
     names = [name for name in subject.released.columns() if name not in hidden]
@@ -146,7 +146,7 @@ def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
 def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
     if subject.before is None:
         return None
-    wanted = subject.policy.quasi if subject.is_apart else columns
+    wanted = columns if subject.form.generalizes else subject.policy.quasi
     return subject.before.base.only([subject.before.columns.index(name) for name in wanted])[0]
 
 
@@ -157,7 +157,7 @@ def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
         return []
     counted = Counted(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
     found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)
-    mine = [one for one in found if subject.is_apart or set(one.columns) <= set(columns)]
+    mine = [one for one in found if not subject.form.generalizes or set(one.columns) <= set(columns)]
     return [{"columns": list(one.columns), "alone": one.alone, "share": one.share} for one in mine[:MOST_SETS]]
 
 

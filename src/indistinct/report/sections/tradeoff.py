@@ -53,7 +53,7 @@ def _why_not(subject: Subject) -> str | None:
         return "it would tell about the private table, so it stands in the internal edition only"
     if subject.before is None:
         return "it is counted from the private table, which is not at hand"
-    if subject.is_apart:
+    if not subject.form.generalizes:
         return "a release of two tables generalizes nothing, so there are no levels to choose from"
     if subject.policy.is_drawn:
         return "the levels were drawn at random, so there is nothing to choose"

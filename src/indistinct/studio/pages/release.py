@@ -8,7 +8,6 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.policy import suppression_in_rows
-from indistinct.recoding.classes import TWO_TABLES
 from indistinct.registry import MEASURES
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.numbers import figure
@@ -88,7 +87,7 @@ def _summary(work: Work) -> None:
             {
                 "rows released": f"{facts['released']:,}",
                 "rows left out": f"{facts['suppressed']:,}",
-                "classes" if facts.get("form") == TWO_TABLES else "groups": f"{facts['groups']:,}",
+                release.form.nouns: f"{facts['groups']:,}",
                 "smallest group": f"{facts['smallest_group']:,}",
                 **_people(facts),
                 "precision": f"{release.measures['precision']:.3f}",
@@ -130,7 +129,7 @@ def _people(facts: Mapping[str, Any]) -> dict[str, str]:
 
 def _levels(facts: Mapping[str, Any]) -> None:
     heights = facts["heights"]
-    if facts.get("form") == TWO_TABLES:
+    if "not_protected" in facts:
         controls.tell("note", str(facts["not_protected"]))
     elif facts["node"] is None:
         rows = [[name, f"{level:.2f} of {heights[name]}"] for name, level in facts["mean_levels"].items()]

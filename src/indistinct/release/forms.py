@@ -1,0 +1,137 @@
+"""Form: which tables a release has, and everything that follows from it: their names, what groups are called, and more.
+
+A release is one table, two tables that keep sensitive values apart, or several tables that belong together. Everybody
+else asks a form what follows from that, and never which one it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePath
+from typing import ClassVar
+
+from indistinct.engine.plans import CLASS
+from indistinct.errors import TableError
+
+
+class Form(ABC):
+    """Which tables a release has."""
+
+    stated: ClassVar[str | None] = None
+    """What a manifest says under ``form``; nothing for one table."""
+    noun: ClassVar[str] = "group"
+    nouns: ClassVar[str] = "groups"
+    """What those are called who look alike."""
+    unit: ClassVar[str] = "row"
+    """What they are counted in."""
+    rows: ClassVar[str] = "rows"
+    """What the rows of all tables are called."""
+    tables: ClassVar[str] = "the table"
+    generalizes: ClassVar[bool] = True
+    """Quasi cells are released as labels; else as they are, apart from sensitive values."""
+    is_joined: ClassVar[bool] = False
+    """Columns are named ``table.column``, since each table has its own."""
+    first: str
+    """The table that has the quasi columns; asked of several tables it raises a TableError."""
+    blanks: ClassVar[bool] = True
+    """Suppressed rows may stay with blank cells."""
+
+    @abstractmethod
+    def takes(self, names: Collection[str]) -> bool:
+        """Return whether tables of these names are a release of this form."""
+
+    def of_files(self, files: Sequence[str]) -> dict[str, str]:
+        """Return the file of each table by the name of the table; raise a ValueError if they are not of this form."""
+        found = {PurePath(name).stem: name for name in files}
+        if len(found) < len(files) or not self.takes(found):
+            raise ValueError("the files are not those of a release of this form")
+        return found
+
+    def only_table(self, names: Iterable[str]) -> str:
+        """Return the name of the only table; raise a TableError that names all of them if there are several."""
+        listed = " and ".join(f'release.tables["{name}"]' for name in names)
+        raise TableError(f"this release has several tables: {listed}")
+
+    def grouped_by(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns whose cells are the same in a group, where these columns are the quasi-identifier."""
+        return tuple(columns)
+
+
+class _OneTable(Form):
+    """One table with labels in place of quasi cells."""
+
+    first = "table"
+
+    def takes(self, names: Collection[str]) -> bool:
+        """It is called ``table``."""
+        return set(names) == {self.first}
+
+    def of_files(self, files: Sequence[str]) -> dict[str, str]:
+        """Return its file, whatever its name."""
+        (only,) = files
+        return {self.first: only}
+
+    def only_table(self, names: Iterable[str]) -> str:
+        """Return its name."""
+        return self.first
+
+
+class _TwoTables(Form):
+    """Quasi cells as they are in one table, sensitive ones in another, linked by class."""
+
+    stated = "two-tables"
+    noun, nouns = "class", "classes"
+    rows = "rows in two tables"
+    tables = "the tables"
+    generalizes = False
+    first = "quasi"
+    blanks = False
+
+    def takes(self, names: Collection[str]) -> bool:
+        """They are called ``quasi`` and ``sensitive``."""
+        return set(names) == {"quasi", "sensitive"}
+
+    def of_files(self, files: Sequence[str]) -> dict[str, str]:
+        """Return the files, that with the quasi cells first."""
+        return dict(sorted(super().of_files(files).items()))
+
+    def grouped_by(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the column that links the two tables."""
+        return (CLASS,)
+
+
+class _LinkedTables(Form):
+    """Several tables that belong together, by the names that their policy gives them."""
+
+    stated = "linked tables"
+    noun, nouns = "profile", "profiles"
+    unit = "person"
+    tables = "the tables"
+    is_joined = True
+    blanks = False
+
+    @property
+    def first(self) -> str:  # type: ignore[override]
+        """Each table has quasi columns of its own."""
+        raise TableError("the release holds several tables that belong together; this takes a release of one")
+
+    def takes(self, names: Collection[str]) -> bool:
+        """Every name may be one of a policy's."""
+        return bool(names)
+
+
+ONE_TABLE, TWO_TABLES, LINKED_TABLES = _OneTable(), _TwoTables(), _LinkedTables()
+FORMS = {form.stated: form for form in (ONE_TABLE, TWO_TABLES, LINKED_TABLES)}
+"""The forms by what a manifest says of them."""
+
+
+def form_of(names: Collection[str]) -> Form:
+    """Return the form of tables of these names that somebody holds, where no policy says that they belong together."""
+    for form in (ONE_TABLE, TWO_TABLES):
+        if form.takes(names):
+            return form
+    given = ", ".join(map(repr, names)) or "none"
+    raise TableError(
+        f"a release is one table, or two; one of two has the tables 'quasi' and 'sensitive'; given: {given}"
+    )
