@@ -33,7 +33,7 @@ NAVIGATION = {
         "build-hierarchies",
         "several-rows",
         "linked-tables",
-        "release-again",
+        "ledger",
         "databases",
         "release-gate",
         "recipes",
@@ -44,7 +44,7 @@ NAVIGATION = {
     "Concepts": ["how-it-works", "guarantees", "differential-privacy"],
     "Catalogue": ["catalogue", "algorithms", "models", "measures", "attacks", "guessing", "hierarchies"],
     "Papers": ["paper-words", "figures", "papers", "wong"],
-    "Reference": ["cli", "policy", "api", "reference/*", "ledger", "signatures", "risk", "spark", "mcp"],
+    "Reference": ["cli", "policy", "api", "reference/*", "signatures", "risk", "spark", "mcp"],
     "Evidence": ["comparison", "benchmarks", "quality", "dependencies"],
     "Project": ["changelog", "versions", "contributing", "security", "campaigns"],
 }
