@@ -70,15 +70,15 @@ def test_sets_of_few_columns_are_looked_at_among_those_with_most_values(monkeypa
     monkeypatch.setattr(sets_of_columns, "MOST_SETS", 10)
     monkeypatch.setattr(sets_of_columns, "FEWEST_SETS", 1)
     asked: list[tuple[int, ...]] = []
-    alone = sets_of_columns.Counted.alone
+    alone = sets_of_columns.DistinctRows.alone
 
-    def counting(counted: sets_of_columns.Counted, columns: tuple[int, ...]) -> int:
+    def counting(counted: sets_of_columns.DistinctRows, columns: tuple[int, ...]) -> int:
         asked.append(tuple(columns))
         return alone(counted, columns)
 
-    monkeypatch.setattr(sets_of_columns.Counted, "alone", counting)
+    monkeypatch.setattr(sets_of_columns.DistinctRows, "alone", counting)
     with open_table(table) as rows:
-        counted = sets_of_columns.Counted.of(rows, table.column_names)
+        counted = sets_of_columns.DistinctRows.of(rows, table.column_names)
     sets_of_columns.minimal_combinations(counted, 0.01, 3)
     assert max(Counter(map(len, asked)).values()) <= 10
     of_two = {column for one in asked if len(one) == 2 for column in one}
@@ -102,7 +102,7 @@ def test_rows_alone_are_those_of_counting_cells(cells: list[tuple[int, ...]], ch
     columns = [column for column in range(4) if chosen >> column & 1]
     alike = Counter(tuple(row[column] for column in columns) for row in cells)
     expected = sum(number == 1 for number in alike.values())
-    assert sets_of_columns.Counted(tuple("abcd"), (4,) * 4, base).alone(columns) == expected
+    assert sets_of_columns.DistinctRows(tuple("abcd"), (4,) * 4, base).alone(columns) == expected
 
 
 def test_few_values_are_looked_at_where_these_leave_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:

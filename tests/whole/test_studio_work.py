@@ -24,7 +24,7 @@ from indistinct.report.page import report_facts
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.small_bars import small_bars
 from indistinct.studio import drafts
-from indistinct.studio.drafts import Draft
+from indistinct.studio.drafts import HierarchyDraft
 from indistinct.studio.jobs import Job, end_jobs
 from indistinct.studio.opened import file_name
 from indistinct.studio.pages import lattice
@@ -229,7 +229,7 @@ def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital,
 
 
 def test_every_entry_of_a_policy_file_is_among_those_that_are_loaded_and_downloaded():
-    said = set(policy_entries.PolicyEntries.model_fields) - {"columns"}
+    said = set(policy_entries.PolicyEntries.model_fields) - {"columns", "tables"}  # of one table
     said |= {f"columns.{name}" for name in policy_entries.ColumnEntry.model_fields}
     said |= {f"person.{name}" for name in policy_entries.PersonEntry.model_fields} - {
         "person.suppress",
@@ -548,21 +548,21 @@ def test_the_form_offers_the_whole_catalogue():
 def test_the_form_gives_back_the_hierarchy_that_filled_it(spec, tmp_path):
     from indistinct.hierarchy import from_spec
 
-    given = Draft.of(spec, ["a", "b", None]).spec()
+    given = HierarchyDraft.of(spec, ["a", "b", None]).spec()
     assert from_spec(given, tmp_path) == from_spec(spec, tmp_path)
 
 
 def test_the_form_says_what_it_cannot_read():
     for draft in (
-        Draft("intervals", numbers="five"),
-        Draft("prefix", length="x"),
-        Draft("tree", tree="a\nb"),
-        Draft("tree", tree="*\n  a\n  a"),
-        Draft("levels", rows="  \n"),
-        Draft("intervals", high="90, 95"),
-        Draft("top_bottom"),
-        Draft("top_bottom", low="1", high="90, 80"),
-        Draft("top_bottom", high="old"),
+        HierarchyDraft("intervals", numbers="five"),
+        HierarchyDraft("prefix", length="x"),
+        HierarchyDraft("tree", tree="a\nb"),
+        HierarchyDraft("tree", tree="*\n  a\n  a"),
+        HierarchyDraft("levels", rows="  \n"),
+        HierarchyDraft("intervals", high="90, 95"),
+        HierarchyDraft("top_bottom"),
+        HierarchyDraft("top_bottom", low="1", high="90, 80"),
+        HierarchyDraft("top_bottom", high="old"),
     ):
         with pytest.raises(HierarchyError):
             draft.spec()

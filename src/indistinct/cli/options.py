@@ -123,7 +123,7 @@ class ReadingAnywhere(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleOptions:
     """Whom a release is about, as the ledger takes it."""
 
     source: Annotated[
@@ -143,10 +143,10 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms(People):
+class TermsOptions(PeopleOptions):
     """Whom a release is about, and how it keeps to what was released before.
 
-    >>> Terms().arguments()["colluding"], Terms(colluding=["none"]).arguments()["colluding"]
+    >>> TermsOptions().arguments()["colluding"], TermsOptions(colluding=["none"]).arguments()["colluding"]
     ('all', 'none')
     """
 
@@ -168,7 +168,7 @@ class Terms(People):
         """Return all terms, as the ledger takes them."""
         names = self.colluding or ["all"]
         colluding = names[0] if names in (["all"], ["none"]) else names
-        return People.arguments(self) | {"colluding": colluding, "again": self.again}
+        return PeopleOptions.arguments(self) | {"colluding": colluding, "again": self.again}
 
 
 def _without_none(**options: object) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError
-from indistinct.profiling import Counted
+from indistinct.profiling import DistinctRows
 from indistinct.progress import Watch
 from indistinct.showing.words import counted
 
@@ -35,7 +35,7 @@ HIGH = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class UnicityOfCells:
     """What whoever knows so many cells of a row can do."""
 
     cells: int
@@ -57,7 +57,7 @@ class Unicity:
 
     rows: int
     columns: tuple[str, ...]
-    known: tuple[Known, ...]
+    known: tuple[UnicityOfCells, ...]
     """For one cell, two, …, and for all columns together."""
 
     @property
@@ -65,7 +65,7 @@ class Unicity:
         """More rows than a few stand alone to whoever knows three cells, or as many as there are."""
         return self.of(min(3, len(self.columns))).mean > HIGH
 
-    def of(self, cells: int) -> Known:
+    def of(self, cells: int) -> UnicityOfCells:
         """Return what is found by whoever knows so many cells."""
         return next(one for one in self.known if one.cells >= cells)
 
@@ -112,13 +112,13 @@ def count_unicity(rows: Rows, columns: Sequence[str], watch: Watch | None = None
         raise PolicyError(f"unicity: the table has no column {absent[0]!r}")
     if not columns:
         raise PolicyError("unicity: name at least one column")
-    table = Counted.of(rows, tuple(columns))
+    table = DistinctRows.of(rows, tuple(columns))
     if len(table.base) > MOST_DISTINCT:
         raise PolicyError(
             f"unicity: the table has more than {MOST_DISTINCT:,} distinct rows; count it by fewer columns, or on a part"
         )
     number = len(columns)
-    found: list[Known] = []
+    found: list[UnicityOfCells] = []
     worst: tuple[int, ...] = ()
     steps = [*range(1, min(MOST_CELLS, number - 1) + 1), number]
     for done, cells in enumerate(steps):
@@ -133,11 +133,11 @@ def count_unicity(rows: Rows, columns: Sequence[str], watch: Watch | None = None
             shares |= {one: table.alone(one) / max(1, table.base.rows) for one in longer if len(one) == cells}
         worst = max(shares, key=lambda one: (shares[one], _combinations_of(table, one), [-place for place in one]))
         named = tuple(columns[column] for column in worst)
-        found.append(Known(cells, mean, shares[worst], named, len(sets), is_every))
+        found.append(UnicityOfCells(cells, mean, shares[worst], named, len(sets), is_every))
     return Unicity(table.base.rows, tuple(columns), tuple(found))
 
 
-def _combinations_of(table: Counted, columns: Sequence[int]) -> int:
+def _combinations_of(table: DistinctRows, columns: Sequence[int]) -> int:
     """Return how many combinations of values some columns could have: of sets that are as bad the more telling one."""
     return math.prod(table.distinct[column] for column in columns)
 

@@ -26,7 +26,7 @@ from indistinct.hierarchy import keep, read_number
 from indistinct.linkage.coverage import Coverage
 from indistinct.linkage.fitting_people import count_candidates
 from indistinct.policy import Policy
-from indistinct.profiling import Counted
+from indistinct.profiling import DistinctRows
 from indistinct.showing.words import counted
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Exposed:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Counted, policy: Policy | None, population: Any, reading: Mapping[str, Any]) -> Exposed:
+    def of(cls, table: DistinctRows, policy: Policy | None, population: Any, reading: Mapping[str, Any]) -> Exposed:
         """Take what was counted; ``population`` is a number, or a table of people, or nothing."""
         groups, members = table.groups()
         alone = cls(groups.counts, members)
@@ -178,7 +178,7 @@ class Exposed:
 
 
 def _count_fitting(
-    table: Counted, groups: Counts, policy: Policy | None, population: Any, reading: Mapping[str, Any]
+    table: DistinctRows, groups: Counts, policy: Policy | None, population: Any, reading: Mapping[str, Any]
 ) -> tuple[Integers, int]:
     """Count the people of a population table that fit each group, and all of them."""
     quasi = table.columns

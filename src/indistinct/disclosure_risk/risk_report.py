@@ -189,7 +189,7 @@ def risk(
     from indistinct.engine import use_table
     from indistinct.linkage.functional_dependencies import find_dependencies, unseen_pairs
     from indistinct.policy.released_names import own_name
-    from indistinct.profiling import Counted, minimal_combinations, profile
+    from indistinct.profiling import DistinctRows, minimal_combinations, profile
     from indistinct.progress import Watch
     from indistinct.release.released_tables import under_own_names
 
@@ -210,7 +210,7 @@ def risk(
         names = names or tuple(one.name for one in looked.columns if one.role == "quasi" and one.name not in whose)
         refuse_absent(rows, names)
         _refuse_people(names, whose, weights)
-        counted_rows = Counted.of(rows, names, whose)
+        counted_rows = DistinctRows.of(rows, names, whose)
         shown = [one for one in (policy.with_role("other", "sensitive") if policy else ()) if one in rows.columns()]
         notes = (*notes, *(one.sentence for one in find_dependencies(rows, shown, names)), *unseen_pairs(shown, names))
         cells, why_not = _unicity(rows, policy, whose, watch)

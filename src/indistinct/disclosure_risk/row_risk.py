@@ -45,7 +45,7 @@ class Singling:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LevelStep:
     """What a row's cell would become, and how many would then share all quasi cells with it."""
 
     column: str
@@ -59,7 +59,7 @@ class Step:
 class Remedy:
     """Levels of some columns, the others as they are, that together bring the row among enough."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LevelStep, ...]
     size: int
 
 
@@ -79,10 +79,10 @@ class RowRisk:
     shares: Mapping[str, int]
     """How many share the cell of each column alone."""
     singled_out_by: tuple[Singling, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LevelStep, ...]
     """Of each column that can do it alone, the lowest level that brings the row among k. Here and below no level lies
     under one that the policy demands, and the others are as low as it allows."""
-    best_of_others: tuple[Step, ...]
+    best_of_others: tuple[LevelStep, ...]
     """Of each other column that is generalized at all, its highest level: how far it brings the row."""
     remedies: tuple[Remedy, ...]
     """The combinations of levels with the fewest steps that bring the row among k."""
@@ -114,7 +114,7 @@ class RowRisk:
         return "\n".join(in_words(self))
 
 
-def _as_json(step: Step) -> dict[str, Any]:
+def _as_json(step: LevelStep) -> dict[str, Any]:
     return {
         "column": step.column,
         "level": step.level,
@@ -259,7 +259,7 @@ class Alike:
             if enough is not None and demanded < k:
                 steps.append(enough)
             elif tried and demanded < k:
-                others.append(Step(name, tried[-1].level, tried[-1].level_name, tried[-1].label, tried[-1].size))
+                others.append(LevelStep(name, tried[-1].level, tried[-1].level_name, tried[-1].label, tried[-1].size))
         remedies, is_cut = self._remedies(columns, apart, (start, heights), k) if size < k else ((), False)
         singled, is_short = self._minimal_sets(columns, apart == 0, k)
         notes = [f"only sets of at most {FEW} columns were looked at"] if is_short else []
@@ -288,9 +288,9 @@ class Alike:
             return int(self.counts[is_alike].sum())
         return len(np.unique(self.persons[is_alike]))
 
-    def _step(self, columns: Sequence[str], apart: Levels, node: Sequence[int], place: int) -> Step:
+    def _step(self, columns: Sequence[str], apart: Levels, node: Sequence[int], place: int) -> LevelStep:
         name, level = columns[place], node[place]
-        return Step(name, level, *self._label(name, level), self._size(apart <= np.array(node)[:, None]))
+        return LevelStep(name, level, *self._label(name, level), self._size(apart <= np.array(node)[:, None]))
 
     def _label(self, name: str, level: int) -> tuple[str, str | None]:
         """Return the name of a level, and the label of the row's cell there."""
@@ -347,7 +347,7 @@ class Alike:
 
     def _remedy(self, columns: Sequence[str], node: Sequence[int], size: int) -> Remedy:
         steps = [
-            Step(name, level, *self._label(name, level), size)
+            LevelStep(name, level, *self._label(name, level), size)
             for name, level in zip(columns, node, strict=True)
             if level
         ]

@@ -65,7 +65,7 @@ def weigh(
     ``harmful`` names any, and the others are tried in this order. Of columns that cost too much together each half is
     tried by itself, beside what was chosen before, and so on, until single columns are left.
     """
-    trial = _Trial(sample, policy, watch or Watch())
+    trial = _ModelTrial(sample, policy, watch or Watch())
     alone = trial.loss((), {})
     others = {name: values for name, values in harmful.items() if name not in columns}
     together = trial.loss(columns, others)
@@ -92,7 +92,7 @@ def weigh(
 
 
 @dataclass(slots=True)
-class _Trial:
+class _ModelTrial:
     """Makes releases of some rows, and counts them."""
 
     sample: pa.Table

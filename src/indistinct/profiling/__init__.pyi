@@ -10,7 +10,7 @@ from indistinct.profiling.column_roles import ColumnProfile as ColumnProfile
 from indistinct.profiling.column_roles import said_by as said_by
 from indistinct.profiling.column_statistics import MOST_DISTINCT as MOST_DISTINCT
 from indistinct.profiling.combinations import Combination as Combination
-from indistinct.profiling.combinations import Counted as Counted
+from indistinct.profiling.combinations import DistinctRows as DistinctRows
 from indistinct.profiling.combinations import minimal_combinations as minimal_combinations
 from indistinct.profiling.safe_harbor import IDENTIFIERS as IDENTIFIERS
 from indistinct.profiling.safe_harbor import SafeHarbor as SafeHarbor

@@ -52,7 +52,7 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class DistinctRows:
     """The distinct rows of a table over some columns, from which any of them can be counted."""
 
     columns: tuple[str, ...]
@@ -64,7 +64,7 @@ class Counted:
     """The texts of each column's codes."""
 
     @classmethod
-    def of(cls, rows: Rows, columns: Sequence[str], person: Sequence[str] = ()) -> Counted:
+    def of(cls, rows: Rows, columns: Sequence[str], person: Sequence[str] = ()) -> DistinctRows:
         """Count a table by these columns; ``person`` are those that say whose row it is."""
         both = (*columns, *person)
         with rows.encode(both) as encoded:
@@ -108,7 +108,7 @@ class Counted:
         """Return the columns of which sets of a size are looked at: all, or those with most values if sets are too
         many.
 
-        >>> wide = Counted(tuple("abcdef"), (2, 9, 2, 9, 9, 2), Groups.of_sizes([1]))
+        >>> wide = DistinctRows(tuple("abcdef"), (2, 9, 2, 9, 9, 2), Groups.of_sizes([1]))
         >>> wide.looked_at(3)
         (0, 1, 2, 3, 4, 5)
         """
@@ -129,12 +129,14 @@ class Counted:
         return (f"{said}; to look at others name them as quasi (--quasi)",)
 
 
-def minimal_combinations(counted: Counted, share: float, most: int, watch: Watch | None = None) -> list[Combination]:
+def minimal_combinations(
+    counted: DistinctRows, share: float, most: int, watch: Watch | None = None
+) -> list[Combination]:
     """Return the minimal sets of at most so many columns by which at least a share of the rows, or people, stand alone.
 
     More columns never leave fewer alone. So a set that contains one that was found is not minimal, and is not
     counted; nor is one whose columns have too few values for so many combinations. Of very many columns those with
-    most values are looked at together (``Counted.looked_at``).
+    most values are looked at together (``DistinctRows.looked_at``).
     """
     rows = counted.records
     needed = max(1, math.ceil(share * rows - 1e-9))

@@ -19,7 +19,7 @@ from indistinct.policy import Role
 from indistinct.profiling.column_roles import HALF, ColumnProfile, judge, roles_by_siblings
 from indistinct.profiling.column_shapes import shape_of
 from indistinct.profiling.column_statistics import MANY, ColumnStatistics, statistics_of
-from indistinct.profiling.combinations import Combination, Counted, minimal_combinations
+from indistinct.profiling.combinations import Combination, DistinctRows, minimal_combinations
 from indistinct.profiling.repeated_rows import find_person, names_that_repeat, person_profile
 from indistinct.progress import Watch
 
@@ -259,7 +259,7 @@ def _identifying(rows: Rows, columns: Sequence[ColumnProfile], count: int) -> tu
         return ()
     most = {column.name for column in sorted(columns, key=lambda one: -one.distinct)[:MOST_LOOKED_AT]}
     names = [column.name for column in columns if column.name in most]
-    counted = Counted.of(rows, names)
+    counted = DistinctRows.of(rows, names)
     sizes = [size for size in (1, 2, 3) if math.comb(len(names), size) * len(counted.base) <= MOST_WORK]
     return tuple(minimal_combinations(counted, MOST_ROWS, max(sizes, default=0)))
 

@@ -55,7 +55,7 @@ DATE_FORMATS = {
 
 
 @dataclass(slots=True)
-class Draft:
+class HierarchyDraft:
     """The form of the builder: each kind has its own fields, and all are kept while the kind is changed."""
 
     kind: str
@@ -80,7 +80,7 @@ class Draft:
     """Options that the form has no field for; they stay as they were."""
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any], values: Sequence[str | None]) -> Draft:
+    def of(cls, spec: Mapping[str, Any], values: Sequence[str | None]) -> HierarchyDraft:
         """Fill in the form from a specification; what it does not say comes from the values at hand."""
         ((kind, body),) = spec.items()
         made = cls(kind, tree=_flat_tree(values), rows=_listed_values(values))

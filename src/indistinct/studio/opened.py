@@ -12,7 +12,7 @@ from indistinct.errors import TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
 from indistinct.profiling import MOST_DISTINCT
-from indistinct.report.sections.column_section import Counted
+from indistinct.report.sections.column_section import LabelCounts
 from indistinct.studio.settings import Settings, Spec
 from indistinct.studio.widgets.previews import Preview
 
@@ -30,7 +30,7 @@ class Opened(Settings):
     table: str | None = None
     head: tuple[tuple[str, ...], list[list[str]]] = ((), [])
     rows: int = 0
-    counted_before: dict[str, Counted] = field(default_factory=dict)
+    counted_before: dict[str, LabelCounts] = field(default_factory=dict)
     """The rows of each value, of the columns that were asked for."""
     _values: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
 

@@ -15,7 +15,7 @@ from indistinct.policy.files.policy_file import policy_of
 from indistinct.policy.load import load_policy
 from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS, DEFAULT_ALGORITHM
-from indistinct.report.sections.column_section import Counted
+from indistinct.report.sections.column_section import LabelCounts
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
@@ -65,7 +65,7 @@ class Choice:
         """The column leaves the house, as it is or generalized."""
         return self.role in KEPT
 
-    def read(self, hierarchy: Hierarchy, values: Counted) -> Counted:
+    def read(self, hierarchy: Hierarchy, values: LabelCounts) -> LabelCounts:
         """Return the rows of each value where codes, and what the hierarchy cannot read, are what was declared of them.
 
         >>> from indistinct.hierarchy import keep

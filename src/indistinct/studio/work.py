@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +16,11 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES
 from indistinct.progress import Watch
-from indistinct.report.sections.column_section import Counted, count_labels
+from indistinct.report.sections.column_section import LabelCounts, count_labels
 from indistinct.report.sections.three_questions import three_questions
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
 from indistinct.studio.settings import Choice
-from indistinct.studio.widgets.column_meanings import pair_by_meaning
 from indistinct.studio.widgets.previews import text_cells
 
 if TYPE_CHECKING:
@@ -43,6 +42,13 @@ FEW_ROWS = 50
 """Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
 FEW_QUASI = 4
 """Of no more quasi columns all solutions can be seen, and one of them picked."""
+SAME_MEANING = (
+    ("birth", "dob", "birthdate", "birthday", "dateofbirth", "born", "geburtsdatum"),
+    ("sex", "gender", "geschlecht"),
+    ("zip", "zipcode", "postcode", "postalcode", "plz"),
+    ("race", "ethnicity"),
+)
+"""Names of columns that say the same, so that columns of two tables find each other."""
 
 
 @dataclass(slots=True)
@@ -73,7 +79,7 @@ class Work(Opened):
     released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
     """The first rows of each released table: its name, its columns and its cells."""
     job: Job | None = None
-    _counted_after: dict[str, Counted] | None = None
+    _counted_after: dict[str, LabelCounts] | None = None
     _released_text: str = ""
     _using: threading.RLock = field(default_factory=threading.RLock)
     """Held while a thread reads the release: its engine serves one at a time."""
@@ -164,12 +170,12 @@ class Work(Opened):
             self._counted_after = None
         self.linked, self.attacked, self.risks = None, None, None
 
-    def count_released(self) -> dict[str, Counted]:
+    def count_released(self) -> dict[str, LabelCounts]:
         """Count the rows of each label of the released quasi and sensitive columns; they are counted once."""
         with self._using:
             if self._counted_after is None and self.release is not None:
                 wanted = self.release.policy.with_role("quasi", "sensitive")
-                found: dict[str, Counted] = {}
+                found: dict[str, LabelCounts] = {}
                 with self.release.released_tables().rows() as tables:
                     for rows in tables.values():
                         found |= count_labels(rows, [name for name in wanted if name in rows.columns()])
@@ -389,3 +395,23 @@ class Work(Opened):
             self.job.cancel()
             self.job.wait(5)
         self._forget()
+
+
+def pair_by_meaning(ours: Iterable[str], theirs: Sequence[str]) -> dict[str, str]:
+    """Return the column of another table that seems to say the same as each of ours, the first of several.
+
+    >>> pair_by_meaning(["DOB", "job"], ["name", "DateOfBirth"])
+    {'DOB': 'DateOfBirth'}
+    """
+    by_meaning = {_meaning(name): name for name in reversed(theirs)}
+    return {name: by_meaning[_meaning(name)] for name in ours if _meaning(name) in by_meaning}
+
+
+def _meaning(name: str) -> str:
+    """Return what a column's name says, whatever its spelling.
+
+    >>> _meaning("DateOfBirth") == _meaning("DOB"), _meaning("Party")
+    (True, 'party')
+    """
+    plain = "".join(letter for letter in name.casefold() if letter.isalnum())
+    return next((names[0] for names in SAME_MEANING if plain in names), plain)

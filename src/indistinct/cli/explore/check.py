@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.named_tables import Tables, tables_given
 from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
+from indistinct.cli.paths import Tables, tables_given
 
 if TYPE_CHECKING:
     from indistinct.pipeline.policy_check import PolicyCheck

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.atomic_files import write_whole
-from indistinct.cli import output_place, show
+from indistinct.cli import show
 from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
+from indistinct.cli.paths import refuse_place
 from indistinct.errors import (
     InfeasibleError,
     InterruptedSearchError,
@@ -93,7 +94,7 @@ def compare(
     from indistinct.utility.workload import queries as drawn
 
     if chart is not None:
-        output_place.refuse_place(chart, "a chart", [".svg"], replace=replace)
+        refuse_place(chart, "a chart", [".svg"], replace=replace)
     policy = read_policy(policy_path)
     said: dict[str, Any] = {"number": number, "dimensions": dimensions, "selectivity": selectivity}
     said |= {"sensitive": sensitive, "seed": seed}

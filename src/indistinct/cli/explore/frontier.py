@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.atomic_files import write_whole
-from indistinct.cli import output_place, show
+from indistinct.cli import show
 from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
+from indistinct.cli.paths import refuse_place
 from indistinct.errors import PolicyError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -72,7 +73,7 @@ def frontier(
     from indistinct.policy.files.policy_file import read_policy
 
     if output is not None:
-        output_place.refuse_place(output, "a frontier", KINDS, replace=replace)
+        refuse_place(output, "a frontier", KINDS, replace=replace)
     asked_ks, asked_limits = _ks(ks), _limits(limits)
     policy = read_policy(policy_path)
     own_k, own_limit = _own_k(policy), 0 if policy.max_suppression is None else policy.max_suppression

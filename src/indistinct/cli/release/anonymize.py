@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.named_tables import Tables, tables_given
 from indistinct.cli.options import (
     LEDGER_HELP,
     AsJson,
@@ -21,9 +20,10 @@ from indistinct.cli.options import (
     ReadingAnywhere,
     Recipient,
     Review,
-    Terms,
+    TermsOptions,
     TimeLimit,
 )
+from indistinct.cli.paths import Tables, tables_given
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted, list_names
 
@@ -82,7 +82,7 @@ def anonymize(
     purpose: Purpose = "",
     review: Review = None,
     *,
-    terms: Terms,
+    terms: TermsOptions,
     reading: ReadingAnywhere,
     max_tuples: MaxTuples = None,
     time_limit: TimeLimit = None,

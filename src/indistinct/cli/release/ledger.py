@@ -9,7 +9,17 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine
-from indistinct.cli.options import LEDGER_HELP, AsJson, People, PolicyPath, Purpose, Reading, Recipient, Review, Terms
+from indistinct.cli.options import (
+    LEDGER_HELP,
+    AsJson,
+    PeopleOptions,
+    PolicyPath,
+    Purpose,
+    Reading,
+    Recipient,
+    Review,
+    TermsOptions,
+)
 from indistinct.cli.options import Table as PrivateTable
 from indistinct.errors import LedgerError, RefusedError, VerificationError
 from indistinct.showing.numbers import figure
@@ -236,7 +246,7 @@ def check(
     url: Ledger,
     recipient: Recipient = "public",
     *,
-    terms: Terms,
+    terms: TermsOptions,
     algorithm: Annotated[str | None, typer.Option(help="Instead of the one that the policy names.")] = None,
     folder: StoreFolder = None,
     reading: Reading,
@@ -277,7 +287,7 @@ def add(
     purpose: Purpose = "",
     review: Review = None,
     *,
-    people: People,
+    people: PeopleOptions,
     folder: StoreFolder = None,
     reading: Reading,
     as_json: AsJson = False,

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.named_tables import tables_given
 from indistinct.cli.options import AsJson, ReadingAnywhere
+from indistinct.cli.paths import tables_given
 from indistinct.errors import PolicyError, VerificationError
 
 

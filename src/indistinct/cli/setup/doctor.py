@@ -37,7 +37,7 @@ LITTLE_SPACE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One thing that was looked at: what was found, whether it is well, and what to do if not."""
 
     name: str
@@ -67,32 +67,32 @@ def doctor(as_json: AsJson = False) -> None:
     show.next_steps(["demo"])
 
 
-def _software() -> list[Finding]:
+def _software() -> list[DoctorFinding]:
     """Return the versions of Python, of indistinct and of what it stands on."""
     findings = [
-        Finding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Finding("indistinct", indistinct.__version__),
+        DoctorFinding("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        DoctorFinding("indistinct", indistinct.__version__),
     ]
     for name in NEEDED:
         found = _version(name)
         advice = "" if found else f"{Path(sys.executable).name} -m pip install {name}"
-        findings.append(Finding(name, found or "missing", found is not None, advice))
+        findings.append(DoctorFinding(name, found or "missing", found is not None, advice))
     for name, use in OPTIONAL.items():
         found = _version(name)
         advice = "" if found else f"for {use}: {Path(sys.executable).name} -m pip install {name}"
-        findings.append(Finding(name, found or "not installed (optional)", True, advice))
+        findings.append(DoctorFinding(name, found or "not installed (optional)", True, advice))
     if _version("pyspark") is not None:
         findings.append(_java())
     return findings
 
 
-def _java() -> Finding:
+def _java() -> DoctorFinding:
     """Return whether Spark would find Java, which it needs for all but Spark Connect."""
     from indistinct.engine.spark.session import java_is_there
 
     if java_is_there():
-        return Finding("Java", "found, for --engine spark")
-    return Finding("Java", "not found (optional)", True, "for --engine spark: install Java 17, or set JAVA_HOME")
+        return DoctorFinding("Java", "found, for --engine spark")
+    return DoctorFinding("Java", "not found (optional)", True, "for --engine spark: install Java 17, or set JAVA_HOME")
 
 
 def _version(name: str) -> str | None:
@@ -102,23 +102,23 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _machine() -> list[Finding]:
+def _machine() -> list[DoctorFinding]:
     """Return the memory, the cores, and whether the engine can spill to the disk."""
     memory = _memory()
     findings = [
-        Finding("memory", f"{_size(memory)} in all" if memory else "unknown"),
-        Finding("cores", str(os.cpu_count() or 1)),
+        DoctorFinding("memory", f"{_size(memory)} in all" if memory else "unknown"),
+        DoctorFinding("cores", str(os.cpu_count() or 1)),
     ]
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     advice = "" if free >= LITTLE_SPACE else "free some space, or set TMPDIR to a folder on a larger disk"
-    findings.append(Finding("temporary space", f"{_size(free)} free in {folder}", free >= LITTLE_SPACE, advice))
+    findings.append(DoctorFinding("temporary space", f"{_size(free)} free in {folder}", free >= LITTLE_SPACE, advice))
     try:
         with tempfile.TemporaryFile() as file:
             file.write(b"indistinct")
     except OSError as error:
         advice = "set TMPDIR to a folder that you can write to"
-        findings.append(Finding("temporary folder", f"cannot be written ({error.strerror})", False, advice))
+        findings.append(DoctorFinding("temporary folder", f"cannot be written ({error.strerror})", False, advice))
     return findings
 
 
@@ -139,7 +139,7 @@ def _size(size: int) -> str:
     return f"{size / (1 << 30):,.1f} GiB"
 
 
-def _self_test() -> list[Finding]:
+def _self_test() -> list[DoctorFinding]:
     """Release a tiny table and verify it against the original; say where compiled kernels are kept."""
     try:
         from indistinct import pipeline
@@ -152,20 +152,24 @@ def _self_test() -> list[Finding]:
                 verdict = release.verify(original=table)
     except Exception as error:
         advice = "install again with: python -m pip install --force-reinstall indistinct"
-        return [Finding("self-test", f"failed: {type(error).__name__}", False, advice)]
+        return [DoctorFinding("self-test", f"failed: {type(error).__name__}", False, advice)]
     found = f"{verdict.rows} rows released and verified" if verdict.passed else "the release did not verify"
     advice = "" if verdict.passed else "do not use this installation"
-    return [_kernels(), Finding("self-test", found, verdict.passed, advice)]
+    return [_kernels(), DoctorFinding("self-test", found, verdict.passed, advice)]
 
 
-def _kernels() -> Finding:
+def _kernels() -> DoctorFinding:
     """Return where compiled kernels are kept, and what to do if they are not."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return Finding("kernels", "not compiled: NUMBA_DISABLE_JIT is set", True, "unset it, or large tables are slow")
+        return DoctorFinding(
+            "kernels", "not compiled: NUMBA_DISABLE_JIT is set", True, "unset it, or large tables are slow"
+        )
     from indistinct.counting.kernels import grouping
 
     one: Any = grouping.merge_mapped
     folder = one.cache_folder
     if folder is None:
-        return Finding("kernels", "compiled anew in every process", True, "set NUMBA_CACHE_DIR to a folder of your own")
-    return Finding("kernels", f"compiled once, and kept in {folder}")
+        return DoctorFinding(
+            "kernels", "compiled anew in every process", True, "set NUMBA_CACHE_DIR to a folder of your own"
+        )
+    return DoctorFinding("kernels", f"compiled once, and kept in {folder}")

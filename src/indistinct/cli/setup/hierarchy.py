@@ -12,7 +12,7 @@ from indistinct.atomic_files import OWNER_ONLY, write_whole
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine
 from indistinct.cli.options import AsJson, Reading, Table
-from indistinct.cli.output_place import refuse_place
+from indistinct.cli.paths import refuse_place
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.showing.words import counted
 

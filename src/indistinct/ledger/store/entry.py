@@ -143,7 +143,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ChainFinding:
     """What is wrong with one entry."""
 
     number: int
@@ -153,7 +153,7 @@ class Finding:
         return f"entry {self.number} {self.wrong}"
 
 
-def chain_findings(entries: Iterable[Entry | Unreadable], start: str, first: int = 1) -> list[Finding]:
+def chain_findings(entries: Iterable[Entry | Unreadable], start: str, first: int = 1) -> list[ChainFinding]:
     """Return what is wrong with a chain of entries, given in the order of their numbers; nothing if it is whole.
 
     ``start`` is what the entry of number ``first`` must name as the one before it.
@@ -162,18 +162,18 @@ def chain_findings(entries: Iterable[Entry | Unreadable], start: str, first: int
     expected, previous = first, start
     for entry in entries:
         if entry.number < expected:
-            findings.append(Finding(entry.number, f"stands where entry {expected} must stand"))
+            findings.append(ChainFinding(entry.number, f"stands where entry {expected} must stand"))
         elif entry.number > expected:
             last = entry.number - 1
-            findings.append(Finding(expected, "is missing" if last == expected else f"to {last} are missing"))
+            findings.append(ChainFinding(expected, "is missing" if last == expected else f"to {last} are missing"))
         if isinstance(entry, Unreadable):
-            findings.append(Finding(entry.number, f"cannot be read: {entry.reason}"))
+            findings.append(ChainFinding(entry.number, f"cannot be read: {entry.reason}"))
         else:
             if entry.computed_hash != entry.hash:
-                findings.append(Finding(entry.number, "was changed: its hash is not that of what it says"))
+                findings.append(ChainFinding(entry.number, "was changed: its hash is not that of what it says"))
             if entry.previous != previous:
                 before = "the start of this ledger" if entry.number == 1 else "the entry before it"
-                findings.append(Finding(entry.number, f"does not follow {before}"))
+                findings.append(ChainFinding(entry.number, f"does not follow {before}"))
         expected, previous = entry.number + 1, entry.hash
     return findings
 

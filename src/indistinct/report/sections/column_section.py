@@ -14,7 +14,7 @@ from indistinct.report.subject import Subject
 MOST_BARS = 12
 """Labels of a column that are shown one by one; the others are added up."""
 
-Counted = Mapping[str | None, int]
+LabelCounts = Mapping[str | None, int]
 """The rows of each label."""
 BeforeAndAfter = Mapping[str | None, tuple[int, int]]
 """The rows of each label in the release and before."""
@@ -32,7 +32,7 @@ def columns(subject: Subject) -> list[dict[str, Any]]:
     return [one | ({"rename": renamed[one["name"]]} if one["name"] in renamed else {}) for one in made]
 
 
-def _quasi(subject: Subject, name: str, after: Counted) -> dict[str, Any]:
+def _quasi(subject: Subject, name: str, after: LabelCounts) -> dict[str, Any]:
     """Describe a quasi column; what the private table holds only in an internal edition."""
     said, hierarchy = subject.said, subject.policy.columns[name].hierarchy
     level = None if subject.node is None else subject.node[name]
@@ -59,7 +59,7 @@ def _quasi(subject: Subject, name: str, after: Counted) -> dict[str, Any]:
 
 
 def bars(
-    after: Counted, before: Counted | None = None, order: Mapping[str | None, Any] | None = None
+    after: LabelCounts, before: LabelCounts | None = None, order: Mapping[str | None, Any] | None = None
 ) -> dict[str, Any]:
     """Return the rows of each label, those of the most frequent ones one by one, and of the others together.
 
@@ -93,7 +93,7 @@ def bars(
     }
 
 
-def _bar(name: str, labels: Sequence[str | None], rows: BeforeAndAfter, before: Counted | None) -> dict[str, Any]:
+def _bar(name: str, labels: Sequence[str | None], rows: BeforeAndAfter, before: LabelCounts | None) -> dict[str, Any]:
     made: dict[str, Any] = {"label": name, "rows": sum(rows[label][0] for label in labels)}
     if before is not None:
         made["before"] = sum(rows[label][1] for label in labels)
@@ -135,20 +135,22 @@ def _order(compiled: CompiledHierarchy) -> dict[str | None, Any] | None:
     return None if keys is None else dict(zip(compiled.values, keys, strict=True))
 
 
-def _count_labels(subject: Subject) -> dict[str, Counted]:
+def _count_labels(subject: Subject) -> dict[str, LabelCounts]:
     """Count the released rows of each label of each quasi and sensitive column."""
-    found: dict[str, Counted] = {}
+    found: dict[str, LabelCounts] = {}
     for rows in subject.tables.values():
         mine = [name for name in subject.policy.with_role("quasi", "sensitive") if name in rows.columns()]
         found |= count_labels(rows, mine)
     return found
 
 
-def count_labels(rows: Rows, names: Sequence[str], where: Sequence[tuple[str, str, object]] = ()) -> dict[str, Counted]:
+def count_labels(
+    rows: Rows, names: Sequence[str], where: Sequence[tuple[str, str, object]] = ()
+) -> dict[str, LabelCounts]:
     """Count the rows of each label of some columns."""
     if not names:
         return {}
-    found: dict[str, Counted] = {}
+    found: dict[str, LabelCounts] = {}
     with rows.encode(names, where) as encoded:
         for name in names:
             counts, labels = encoded.count_by([name]), encoded.values[name]
@@ -158,7 +160,7 @@ def count_labels(rows: Rows, names: Sequence[str], where: Sequence[tuple[str, st
     return found
 
 
-def _sensitive_before(subject: Subject) -> dict[str, Counted]:
+def _sensitive_before(subject: Subject) -> dict[str, LabelCounts]:
     """Count the sensitive values of the eligible private rows, as far as somebody can see them here."""
     names = subject.policy.with_role("sensitive")
     if subject.source is not None:
@@ -181,7 +183,7 @@ def _at_level(before: FrequencyList, place: int, level: int) -> dict[str | None,
     return counts
 
 
-def _levels(compiled: CompiledHierarchy, values: Counted) -> list[dict[str, Any]]:
+def _levels(compiled: CompiledHierarchy, values: LabelCounts) -> list[dict[str, Any]]:
     """Describe each level: its name, how many labels the table has there, and what the most frequent value becomes."""
     present = [value for value in values if value is not None]
     usual = compiled.values.index(max(present, key=lambda value: (values[value], value))) if present else 0

@@ -15,7 +15,7 @@ from indistinct.disclosure_risk.risk_report import NEARLY, THRESHOLD
 from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM
-from indistinct.profiling import Counted, minimal_combinations
+from indistinct.profiling import DistinctRows, minimal_combinations
 from indistinct.report.subject import Subject
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
@@ -155,7 +155,7 @@ def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
     before = subject.before
     if before is None or len(before.base) > MOST_TUPLES:
         return []
-    counted = Counted(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
+    counted = DistinctRows(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
     found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)
     mine = [one for one in found if not subject.form.generalizes or set(one.columns) <= set(columns)]
     return [{"columns": list(one.columns), "alone": one.alone, "share": one.share} for one in mine[:MOST_SETS]]

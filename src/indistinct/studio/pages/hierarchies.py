@@ -13,7 +13,7 @@ from nicegui import ui
 from indistinct.errors import HierarchyError, IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio import drafts
-from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, Draft
+from indistinct.studio.drafts import DATE_FORMATS, DATE_LEVELS, KINDS, HierarchyDraft
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.distributions import distributions
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
@@ -79,7 +79,7 @@ class Builder:
         self.work = work
         self.desk = desk
         self.column = column
-        self.draft = Draft("suppress")
+        self.draft = HierarchyDraft("suppress")
         self.preview: Preview | None = None
         self.mistake = ""
         self._turn = 0
@@ -103,7 +103,7 @@ class Builder:
         except IndistinctError as error:
             self.desk.fail(str(error))
             values = ()
-        self.draft, self._is_loaded = Draft.of(spec, values), True
+        self.draft, self._is_loaded = HierarchyDraft.of(spec, values), True
         self._known = frozenset(values)
         self.form.refresh()
         await self.climb_again()

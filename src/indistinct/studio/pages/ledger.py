@@ -35,7 +35,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
     with frame(work, "/ledger", "What was released before?", LEAD) as desk:
         _which(work, desk)
         if work.ledger_url is not None:
-            Entries(work, desk).show()
+            EntriesCard(work, desk).show()
 
 
 def _again() -> None:
@@ -89,7 +89,7 @@ def _budget(epsilon: str, delta: str) -> tuple[float, float] | None:
         raise LedgerError("a budget needs both numbers: an ε such as 2, and a δ such as 0.00001") from None
 
 
-class Entries:
+class EntriesCard:
     """The entries of a ledger, and a form for the next one."""
 
     def __init__(self, work: Work, desk: Desk) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from indistinct.errors import IndistinctError
 from indistinct.policy import Role
-from indistinct.studio.drafts import KINDS, Draft
+from indistinct.studio.drafts import KINDS, HierarchyDraft
 from indistinct.studio.settings import Spec
 from indistinct.studio.work import Work
 
@@ -58,7 +58,7 @@ def fitting_spec(work: Work, name: str, wanted: str) -> Spec:
     if wanted.startswith(AS_COLUMN):
         spec: Spec = dict(work.columns[wanted.removeprefix(AS_COLUMN)].hierarchy or {"keep": True})
     else:
-        draft = Draft.of({"keep": True}, work.values(name))
+        draft = HierarchyDraft.of({"keep": True}, work.values(name))
         draft.kind = wanted
         spec = draft.spec()
     work.preview(name, spec)

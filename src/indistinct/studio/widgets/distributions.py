@@ -12,7 +12,7 @@ from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.profiling import MOST_DISTINCT
 from indistinct.report.figures import labels_after, values_before
-from indistinct.report.sections.column_section import Counted, bars, count_labels
+from indistinct.report.sections.column_section import LabelCounts, bars, count_labels
 from indistinct.showing.small_bars import small_bars
 from indistinct.showing.words import counted, shorten
 from indistinct.studio.settings import Choice
@@ -80,7 +80,7 @@ def _hierarchy(choice: Choice) -> Hierarchy:
         return keep()
 
 
-def _order(choice: Choice, values: Counted) -> Mapping[str | None, Any] | None:
+def _order(choice: Choice, values: LabelCounts) -> Mapping[str | None, Any] | None:
     """Return the number or date that each value says, if all say one."""
     try:
         compiled = _hierarchy(choice).compile(list(values))
