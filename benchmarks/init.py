@@ -144,7 +144,7 @@ def losses(table: pa.Table, answers: Answers, rows: int) -> Figures:
     return {
         "algorithm": by_guess.algorithm,
         "models": len(by_guess.privacy) - 1,
-        "doubt": by_guess.options.get("doubt", 0),
+        "random_raise": by_guess.options.get("random_raise", 0),
         "loss": loss,
         "exposing_columns": exposed,
         "loss_by_hand": _released(some, _by_hand(guessed, by_guess, answers))[0],

@@ -1,4 +1,4 @@
-"""Sharpening: what attacks find out about the cells of local releases, and what it costs to leave them in doubt."""
+"""Sharpening: what attacks find out about the cells of local releases, and what it costs to keep them uncertain."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from indistinct.engine import open_table
 from indistinct.pipeline.stages import count
 from indistinct.search import Task
 
-DOUBT = 0.1
+RANDOM_RAISE = 0.1
 KS = (2, 5, 10)
 RUNS = 3
-"""Chance raises labels, so with doubt the NCP is the mean of so many runs."""
+"""Chance raises labels, so with raised labels the NCP is the mean of so many runs."""
 ALGORITHMS: dict[str, Any] = {
-    "regroup": lambda doubt: ix.Regroup(doubt=doubt),
-    "mondrian": lambda doubt: ix.Mondrian(doubt=doubt),
+    "regroup": lambda random_raise: ix.Regroup(random_raise=random_raise),
+    "mondrian": lambda random_raise: ix.Mondrian(random_raise=random_raise),
 }
 PERSON = "person"
 PEOPLE_PER_ROW = 2 / 3
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 def run_sharpening(setting: Setting) -> list[Figures]:
-    """Measure the NCP of local releases with and without doubt, and attack those of k = 5."""
+    """Measure the NCP of local releases with and without raised labels, and attack those of k = 5."""
     found = []
     for place in _tables(setting):
         everything = list(_asked(place, setting))
@@ -63,16 +63,26 @@ def run_sharpening(setting: Setting) -> list[Figures]:
                 frequencies = counted.task.frequencies
                 for name, make in ALGORITHMS.items():
                     plain = 0.0
-                    for doubt in (0.0, DOUBT):
-                        policy = replace(asked.policy, algorithm=name, options={"doubt": doubt})
-                        one = _measured(frequencies, policy, make(doubt), RUNS if doubt and not setting.is_quick else 1)
+                    for random_raise in (0.0, RANDOM_RAISE):
+                        policy = replace(asked.policy, algorithm=name, options={"random_raise": random_raise})
+                        one = _measured(
+                            frequencies,
+                            policy,
+                            make(random_raise),
+                            RUNS if random_raise and not setting.is_quick else 1,
+                        )
                         plain = plain or one["ncp"]
-                        one |= {"table": place.table, "algorithm": name, "asked": asked.title, "doubt": doubt}
+                        one |= {
+                            "table": place.table,
+                            "algorithm": name,
+                            "asked": asked.title,
+                            "random_raise": random_raise,
+                        }
                         one["cost"] = one["ncp"] / plain - 1 if plain else 0.0
                         if asked.k == K:
                             one["attacks"] = _attacked(place.path, policy, place.reading)
                         found.append(one)
-                        what = f"{place.table}, {name}, {asked.title}, doubt {doubt}"
+                        what = f"{place.table}, {name}, {asked.title}, random_raise {random_raise}"
                         say(f"  {what}: ncp {one['ncp']:.4f}, {one['cost']:+.1%}")
     return found
 
@@ -156,7 +166,7 @@ def section(figures: list[Figures]) -> str:
     """Return the section of the page: one line per table and model, both algorithms beside each other."""
     text = """how many generalized cells of local releases an [attack](attacks.md#what-makes-a-cell-sharpenable)
 sharpens, downcoding or refinement, whichever sharpens more: without → with
-[`doubt`](attacks.md#labels-that-cannot-be-sharpened) at 0.1. Then by how much that raises NCP, the mean of three
+[`random_raise`](attacks.md#labels-that-cannot-be-sharpened) at 0.1. Then by how much that raises NCP, the mean of three
 runs. Where a model asks, occupation (Adult) and INCOME (CUP) are sensitive. Chance gave people 1.5 rows on average."""
     algorithms = list(dict.fromkeys(one["algorithm"] for one in figures))
     jobs = dict.fromkeys((one["table"], one["asked"]) for one in figures)
@@ -169,7 +179,7 @@ runs. Where a model asks, occupation (Adult) and INCOME (CUP) are sensitive. Cha
 def _cells(figures: list[Figures], table: str, asked: str, algorithm: str) -> list[str]:
     """Return the most cells that an attack sharpened without and with random raises, the NCP and what they cost."""
     own = [one for one in figures if (one["table"], one["asked"], one["algorithm"]) == (table, asked, algorithm)]
-    own.sort(key=lambda one: float(one["doubt"]))
+    own.sort(key=lambda one: float(one["random_raise"]))
     most = [max((found["sharpened"] for found in one.get("attacks", {}).values()), default=None) for one in own]
     sharpened = "" if None in most else " → ".join(f"{cells:,}" for cells in most)
     return [sharpened, f"{own[-1]['cost']:.1%}"]

@@ -113,14 +113,18 @@ class Registry(Mapping[str, type[Kind]], Generic[Kind]):
         return name
 
 
+RENAMED = {"doubt": "random_raise"}
+"""Options by the name that they had."""
+
+
 def make_with(make: type[Kind], name: str, options: Mapping[str, Any]) -> Kind:
     """Make one of a class with these options, or raise if it has no such option."""
     known = [field.name for field in dataclasses.fields(make) if field.init] if dataclasses.is_dataclass(make) else []
     unknown = [option for option in options if option not in known]
     if unknown:
-        raise PolicyError(
-            [f"options.{option}: {name} has no such option; it has {', '.join(known)}" for option in unknown]
-        )
+        hints = [f"it is called {RENAMED[one]}" if one in RENAMED else f"it has {', '.join(known)}" for one in unknown]
+        said = zip(unknown, hints, strict=True)
+        raise PolicyError([f"options.{option}: {name} has no such option; {hint}" for option, hint in said])
     return make(**options)
 
 

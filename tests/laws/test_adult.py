@@ -108,9 +108,9 @@ def test_samarati_finds_the_least_height(table):
 
 
 @pytest.mark.slow
-def test_doubt_leaves_no_cell_of_a_local_release_to_be_sharpened(table):
+def test_random_raise_leaves_no_cell_of_a_local_release_to_be_sharpened(table):
     asked, some = policy(5, 0), csv.read_csv(table, parse_options=csv.ParseOptions(delimiter=";")).slice(0, 2_500)
-    for algorithm, is_sharpened in ((ix.Mondrian(), True), (ix.Mondrian(doubt=0.1), False)):
+    for algorithm, is_sharpened in ((ix.Mondrian(), True), (ix.Mondrian(random_raise=0.1), False)):
         with ix.anonymize(some, asked, algorithm=algorithm, seed=1) as release:
             for attack in (ix.attacks.downcoding, ix.attacks.refinement):
                 found = attack(release, asked, most=0)

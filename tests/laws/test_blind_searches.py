@@ -87,10 +87,10 @@ def test_searches_that_draw_say_so_unless_they_have_a_seed_of_their_own() -> Non
     ("algorithm", "blind", "randomised", "more", "complaint"),
     [
         ("regroup", True, False, {}, ""),
-        ("regroup", True, True, {"options": {"doubt": 0.1}}, ""),
-        ("regroup", True, True, {"options": {"doubt": 0.0}}, "randomised, though its algorithm draws nothing"),
+        ("regroup", True, True, {"options": {"random_raise": 0.1}}, ""),
+        ("regroup", True, True, {"options": {"random_raise": 0.0}}, "randomised, though its algorithm draws nothing"),
         ("regroup", True, True, {}, "randomised, though its algorithm draws nothing"),
-        ("regroup", True, False, {"options": {"doubt": 0.1}}, "not randomised, though its algorithm draws"),
+        ("regroup", True, False, {"options": {"random_raise": 0.1}}, "not randomised, though its algorithm draws"),
         ("regroup", False, False, {}, "not blind, though no model asks about sensitive values"),
         ("regroup", False, False, {"ledger_head": "0" * 64}, ""),
         ("anatomy", True, True, {}, ""),

@@ -61,7 +61,7 @@ POLICIES: dict[str, Any] = {
     "demanded": replace(POLICY, columns=COLUMNS | DEMANDED),
     "models": replace(POLICY, privacy=(ix.AlphaK({"flu": 0.9}, 2), ix.KAnonymity(2, known=1))),
     "two tables": replace(POLICY, privacy=(ix.LDiversity(2),), algorithm="anatomy"),
-    "cell by cell": replace(POLICY, algorithm="mondrian", options={"doubt": 0.2}),
+    "cell by cell": replace(POLICY, algorithm="mondrian", options={"random_raise": 0.2}),
     "people": replace(OF_PEOPLE, privacy=(ix.KAnonymity(2), ix.AlphaK(0.9, 2))),
     "moved": replace(OF_PEOPLE, columns=MOVED, person={"column": "who", "release": "pseudonym"}, max_suppression=0.9),
     "several": LINKED,
@@ -243,7 +243,7 @@ def test_an_algorithm_makes_releases_of_its_form() -> None:
 
 def test_what_is_drawn_tells_no_more_than_it_may() -> None:
     raised = of_format(
-        2, algorithm="regroup", options={"doubt": 0.1}, node=None, mean_levels={}, gap=..., is_proven=...
+        2, algorithm="regroup", options={"random_raise": 0.1}, node=None, mean_levels={}, gap=..., is_proven=...
     )
     telling = ["what is stated would tell which labels or rows were drawn"]
     told_of_drawn = {"measures": dict.fromkeys(TOLD_OF_DRAWN, 0.5)}
@@ -276,9 +276,9 @@ def test_a_manifest_is_not_called_older_than_it_is() -> None:
 
 
 def test_options_that_an_algorithm_refuses_are_none_of_its_own() -> None:
-    assert _can_be_made({"algorithm": "mondrian"}, {"doubt": 0.1})
-    assert not _can_be_made({"algorithm": "mondrian"}, {"doubt": -1})
-    assert not _can_be_made({"algorithm": "mondrian"}, {"doubts": 0.1})
+    assert _can_be_made({"algorithm": "mondrian"}, {"random_raise": 0.1})
+    assert not _can_be_made({"algorithm": "mondrian"}, {"random_raise": -1})
+    assert not _can_be_made({"algorithm": "mondrian"}, {"random_raises": 0.1})
 
 
 def test_a_sign_of_truth_is_no_number_of_known_columns(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""The law of doubt: every group of a release may be any one tuple below its labels, and no attack can exclude it.
+"""The law of raised labels: every group of a release may be any one tuple below its labels, and no attack can exclude
+it.
 
 The law is tried as it is proved: take a release, give all rows of each group one tuple below its labels, whichever,
 with the sensitive values and the people that they have, and find the draws by which the same algorithm makes the same
@@ -30,12 +31,12 @@ from indistinct.search.local.groups import random_raise as raising
 from indistinct.search.local.groups.random_raise import as_it_is
 from privacy.test_models import satisfied as by_definition
 
-DOUBT = 0.5
+RANDOM_RAISE = 0.5
 ALGORITHMS = (
-    ix.Regroup(doubt=DOUBT),
-    ix.Mondrian(doubt=DOUBT),
-    ix.Mondrian(strict=False, doubt=DOUBT),
-    ix.KSimilar(doubt=DOUBT),
+    ix.Regroup(random_raise=RANDOM_RAISE),
+    ix.Mondrian(random_raise=RANDOM_RAISE),
+    ix.Mondrian(strict=False, random_raise=RANDOM_RAISE),
+    ix.KSimilar(random_raise=RANDOM_RAISE),
 )
 Labels = tuple[str | None, ...]
 Rest = tuple[str, ...]
@@ -252,7 +253,7 @@ def _raised(recoding: LocalRecoding, fates: list[tuple[int, Labels]], table: Tab
     ]
     keys = np.zeros(levels.shape, np.uint64)
     for at, share in enumerate(shares):
-        chances = DOUBT * np.maximum(share, raising.SELDOM)
+        chances = RANDOM_RAISE * np.maximum(share, raising.SELDOM)
         ends = np.append(0.0, np.cumsum(chances[1:]))
         own = levels[at].astype(int)
         fate = np.where(own > 0, (ends[np.maximum(own - 1, 0)] + ends[own]) / 2, 0.999)
@@ -390,7 +391,7 @@ def ruled_out(world: World, algorithm: Any, draws: int) -> Iterator[tuple[Releas
             said[str(label)] = tuple(sorted(own.items()))
         return frozenset(said.items())
 
-    few = 10 if algorithm.doubt else 1
+    few = 10 if algorithm.random_raise else 1
     seen = {rows: {one for one in (release(rows) for _ in range(few)) if one is not None} for rows in tasks}
     names = next(iter(tasks.values())).frequencies.entries.codes
     for groups in set().union(*seen.values()):
@@ -422,7 +423,7 @@ def test_no_table_of_equal_groups_is_ruled_out_by_trying_all_tables(
 ) -> None:
     monkeypatch.setattr(raising, "SELDOM", 0.8)
     assert next(ruled_out(world, ix.Mondrian(), 1), None) is not None
-    assert not list(ruled_out(world, ix.Mondrian(doubt=DOUBT), 4000))
+    assert not list(ruled_out(world, ix.Mondrian(random_raise=RANDOM_RAISE), 4000))
 
 
 @pytest.mark.slow
@@ -433,4 +434,4 @@ def test_without_division_tables_are_ruled_out(world: World, monkeypatch: pytest
 
     monkeypatch.setattr(raising, "SELDOM", 0.8)
     monkeypatch.setattr(raising, "divide_tuples", undivided)
-    assert next(ruled_out(world, ix.Mondrian(doubt=DOUBT), 300), None) is not None
+    assert next(ruled_out(world, ix.Mondrian(random_raise=RANDOM_RAISE), 300), None) is not None

@@ -95,16 +95,18 @@ def test_a_policys_own_options_stay_when_the_command_names_a_measure(files: tupl
     assert said_by(goal)["options"] == {"measure": "loss", "labels": "ranges"}
 
 
-def test_a_command_may_ask_for_doubt_and_its_report_says_so(files: tuple[Path, Path, Path]) -> None:
+def test_a_command_may_ask_for_random_raise_and_its_report_says_so(files: tuple[Path, Path, Path]) -> None:
     written, table, goal = files
     written.write_text(policy_toml(policy(algorithm="regroup", options={"measure": "loss"})), "utf-8")
-    assert run("anonymize", written, table, "-o", goal, "--doubt", "0.2").exit_code == 0
-    assert said_by(goal)["options"] == {"measure": "loss", "doubt": 0.2}
+    assert run("anonymize", written, table, "-o", goal, "--random-raise", "0.2").exit_code == 0
+    assert said_by(goal)["options"] == {"measure": "loss", "random_raise": 0.2}
     command = report_facts(goal, ix.read_policy(written))["reproduce"]["commands"][0]["command"]
-    assert shlex.split(command)[6:] == ["--doubt", "0.2"]
-    lattice = run("anonymize", written, table, "-o", goal.with_name("no"), "--doubt", "0.2", "--algorithm", "lattice")
+    assert shlex.split(command)[6:] == ["--random-raise", "0.2"]
+    lattice = run(
+        "anonymize", written, table, "-o", goal.with_name("no"), "--random-raise", "0.2", "--algorithm", "lattice"
+    )
     assert (lattice.exit_code, "--algorithm regroup" in lattice.stderr) == (2, True)
-    assert run("anonymize", written, table, "-o", goal.with_name("no"), "--doubt", "7").exit_code == 2
+    assert run("anonymize", written, table, "-o", goal.with_name("no"), "--random-raise", "7").exit_code == 2
 
 
 @pytest.mark.parametrize("width", [4, 9])

@@ -30,6 +30,11 @@ def test_options_mean_the_same_to_a_declaration_and_its_algorithm(name):
         declare(name, colour="blue")
 
 
+def test_the_old_name_of_an_option_is_refused_with_a_hint():
+    with pytest.raises(PolicyError, match=r"options\.doubt: .* random_raise"):
+        declare("regroup", doubt=0.1)
+
+
 def test_messages_list_what_can():
     assert choices_that("draws_rows") == "safepub"
     assert choices_that("links_rows") == "lattice, samarati, mingen, datafly, regroup or mondrian"

@@ -223,7 +223,7 @@ def test_diverse_asks_for_values_of_every_sensitive_column(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_labels_are_doubted_with_every_model_that_is_suggested(tmp_path: Path) -> None:
+def test_labels_are_raised_with_every_model_that_is_suggested(tmp_path: Path) -> None:
     import pyarrow.csv
 
     alone, diverse = people(), people(disease=drawn("flu", "cough", "gout"))
@@ -231,32 +231,37 @@ def test_labels_are_doubted_with_every_model_that_is_suggested(tmp_path: Path) -
     policies = [suggested_policy(profile(one)) for one in (alone, diverse, several)]
     assert [len(one.privacy) for one in policies] == [1, 2, 2]
     assert [bool(one.person_columns) for one in policies] == [False, False, True]
-    assert all(one.options == {"measure": "loss", "doubt": 0.1} for one in policies)
+    assert all(one.options == {"measure": "loss", "random_raise": 0.1} for one in policies)
     with ix.anonymize(several, policies[2]) as release:  # what is suggested is never refused
         assert release.verdict.passed
     pyarrow.csv.write_csv(alone, tmp_path / "people.csv")
     goal = tmp_path / "policy.toml"
     assert (
-        CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(goal), "--doubt", "0"]).exit_code == 0
+        CliRunner()
+        .invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(goal), "--random-raise", "0"])
+        .exit_code
+        == 0
     )
     assert ix.read_policy(goal).options == {"measure": "loss"}
-    assert "no doubt: every group carries the lowest labels" in goal.read_text("utf-8")
+    assert "no random_raise: every group carries the lowest labels" in goal.read_text("utf-8")
 
 
-@pytest.mark.parametrize("doubt", ["0.1", "0.2"])
-def test_init_writes_the_doubt_that_was_asked_for(tmp_path: Path, doubt: str) -> None:
+@pytest.mark.parametrize("random_raise", ["0.1", "0.2"])
+def test_init_writes_the_random_raise_that_was_asked_for(tmp_path: Path, random_raise: str) -> None:
     import pyarrow.csv
 
     pyarrow.csv.write_csv(people(town=drawn(*map(str, range(30)))), tmp_path / "people.csv")
     goal = tmp_path / "policy.toml"
     assert (
-        CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(goal), "--doubt", doubt]).exit_code
+        CliRunner()
+        .invoke(app, ["init", str(tmp_path / "people.csv"), "-o", str(goal), "--random-raise", random_raise])
+        .exit_code
         == 0
     )
-    assert ix.read_policy(goal).options == {"measure": "loss", "doubt": float(doubt)}
+    assert ix.read_policy(goal).options == {"measure": "loss", "random_raise": float(random_raise)}
     for more in (["--known", "2"], ["-k", "1"]):  # k = 1 needs no labels at all
-        said = CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "--doubt", doubt, *more])
-        assert (said.exit_code, "--doubt" in said.stderr) == (2, True)
+        said = CliRunner().invoke(app, ["init", str(tmp_path / "people.csv"), "--random-raise", random_raise, *more])
+        assert (said.exit_code, "--random-raise" in said.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Doubt: what releases look like of which chance raised some labels; tests/laws has the law."""
+"""RandomRaise: what releases look like of which chance raised some labels; tests/laws has the law."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Odd(ix.PrivacyModel):
         return groups.sizes % 2 == 1
 
 
-DOUBT = 0.5
+RANDOM_RAISE = 0.5
 ALGORITHMS = (ix.Regroup(), ix.Mondrian(), ix.Mondrian(strict=False), ix.KSimilar())
 Labels = tuple[str | None, ...]
 
@@ -60,14 +60,14 @@ def test_labels_are_only_raised_and_groups_never_fall_below_k(case: Case, algori
         plain = algorithm.run(task, ix.Watch())
     except (ix.InfeasibleError, ix.PolicyError):
         assume(False)
-    found = raise_labels(task, plain, DOUBT)
+    found = raise_labels(task, plain, RANDOM_RAISE)
     assert min(groups_of(found).values()) >= case.k
     assert found.suppressed_rows == plain.suppressed_rows
     assert found.pieces.rows.sum() == plain.pieces.rows.sum()
     for column in range(len(case.columns)):
         lowest = LocalRecoding.of_pieces(task.frequencies, found.pieces)
         assert lowest.mean_levels[column] <= found.mean_levels[column] + 1e-9
-    assert groups_of(raise_labels(task, plain, DOUBT)) == groups_of(found)  # a seed draws the same again
+    assert groups_of(raise_labels(task, plain, RANDOM_RAISE)) == groups_of(found)  # a seed draws the same again
 
 
 TREES = {
@@ -93,10 +93,10 @@ def people(rows: int = 45) -> pa.Table:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["regroup", "mondrian", "k-similar"])
 def test_neither_attack_sharpens_a_cell_or_leaves_a_crowd_below_k(name: str) -> None:
-    for doubt, is_sharpened in ((0.0, True), (0.1, False)):
-        asked = replace(asked_of(doubt=doubt), algorithm=name)
+    for random_raise, is_sharpened in ((0.0, True), (0.1, False)):
+        asked = replace(asked_of(random_raise=random_raise), algorithm=name)
         with ix.anonymize(people(), asked, seed=5) as release:
-            assert release.made_with["options"].get("doubt", 0.0) == doubt
+            assert release.made_with["options"].get("random_raise", 0.0) == random_raise
             for attack in (ix.attacks.downcoding, ix.attacks.refinement):
                 report = attack(release, asked)
                 assert report.generalized_cells >= 20
@@ -113,8 +113,8 @@ def test_nor_does_one_where_values_and_people_are_asked_about(person: str | None
     plain = asked_of()
     columns = {**plain.columns, "ill": ix.sensitive(), "person": ix.identifier()}
     privacy = [ix.KAnonymity(3), ix.LDiversity(2)]
-    for doubt, is_sharpened in ((0.0, True), (0.1, False)):
-        asked = replace(plain, columns=columns, privacy=privacy, person=person, options={"doubt": doubt})
+    for random_raise, is_sharpened in ((0.0, True), (0.1, False)):
+        asked = replace(plain, columns=columns, privacy=privacy, person=person, options={"random_raise": random_raise})
         with ix.anonymize(table, replace(asked, one_row_per_person=person is None), seed=5) as release:
             for attack in (ix.attacks.downcoding, ix.attacks.refinement):
                 report = attack(release, release.policy)
@@ -123,7 +123,7 @@ def test_nor_does_one_where_values_and_people_are_asked_about(person: str | None
 
 
 def test_options_of_the_run_count_where_the_policy_says_otherwise(tmp_path: Path) -> None:
-    with ix.anonymize(people(), asked_of(), algorithm=ix.Regroup(doubt=0.1)) as release:
+    with ix.anonymize(people(), asked_of(), algorithm=ix.Regroup(random_raise=0.1)) as release:
         folder = release.write(tmp_path / "out")
     assert ix.verify(folder, asked_of()).passed
     assert ix.attacks.downcoding(folder, asked_of()).assumed == {}
@@ -131,7 +131,7 @@ def test_options_of_the_run_count_where_the_policy_says_otherwise(tmp_path: Path
 
 def test_who_assumes_lowest_labels_all_the_same_is_sometimes_wrong() -> None:
     """Chance raises some groups of equal rows: it is not true of them that two lower labels occur."""
-    asked, behind = asked_of(doubt=0.5), defaultdict[tuple[str, Labels], set[str]](set)
+    asked, behind = asked_of(random_raise=0.5), defaultdict[tuple[str, Labels], set[str]](set)
     with ix.anonymize(people(90), asked, seed=3) as release:
         report = ix.attacks.downcoding(release, asked, assume=["lowest-labels"], most=1_000)
         for row in release.table.to_pylist():
@@ -144,14 +144,14 @@ def test_who_assumes_lowest_labels_all_the_same_is_sometimes_wrong() -> None:
 @pytest.mark.slow
 def test_a_label_with_one_value_below_it_is_never_raised_to() -> None:
     for seed in range(5):
-        with ix.anonymize(people(), asked_of(doubt=0.5), seed=seed) as release:
+        with ix.anonymize(people(), asked_of(random_raise=0.5), seed=seed) as release:
             assert "care" not in release.table["job"].to_pylist()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["regroup", "k-similar"])
 def test_a_release_tells_nothing_that_compares_with_what_lies_below(name: str, tmp_path: Path) -> None:
-    with ix.anonymize(people(), replace(asked_of(doubt=0.1), algorithm=name)) as release:
+    with ix.anonymize(people(), replace(asked_of(random_raise=0.1), algorithm=name)) as release:
         folder = release.write(tmp_path / "out")
     said = json.loads((folder / "manifest.json").read_text("utf-8"))
     assert set(said["measures"]) == {"precision", "discernibility", "average-group-size", "distinct-tuples"}
@@ -160,18 +160,18 @@ def test_a_release_tells_nothing_that_compares_with_what_lies_below(name: str, t
 
 def test_a_release_does_not_tell_that_time_was_up() -> None:
     """It never is for a table that is left as it is, so it would tell that this one was not."""
-    for doubt in (0.0, 0.1):
+    for random_raise in (0.0, 0.1):
         with ix.anonymize(
-            people(), asked_of(), algorithm=ix.Mondrian(doubt=doubt), watch=ix.Watch(time_limit=1e-9)
+            people(), asked_of(), algorithm=ix.Mondrian(random_raise=random_raise), watch=ix.Watch(time_limit=1e-9)
         ) as release:
             assert release.recoding.is_cut_short
-            assert ("is_cut_short" in release.facts) is (doubt == 0.0)
+            assert ("is_cut_short" in release.facts) is (random_raise == 0.0)
 
 
 @pytest.mark.slow
 def test_a_report_draws_what_the_release_tells(tmp_path: Path) -> None:
     asked = replace(asked_of(), algorithm="lattice", options={"measure": "loss"})
-    with ix.anonymize(people(), asked, algorithm=ix.Regroup(doubt=0.1)) as release:
+    with ix.anonymize(people(), asked, algorithm=ix.Regroup(random_raise=0.1)) as release:
         release.report(tmp_path / "report.html", original=people())
     assert "Best precision by k" in (tmp_path / "report.html").read_text("utf-8")
 
@@ -179,20 +179,20 @@ def test_a_report_draws_what_the_release_tells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"doubt": 0.9}, "doubt: must be a number from 0 to 0.5, got 0.9"),
-        ({"doubt": "much"}, "doubt: must be a number from 0 to 0.5"),
-        ({"doubt": 0.1, "labels": "ranges"}, "doubt: needs labels = 'hierarchy'"),
+        ({"random_raise": 0.9}, "random_raise: must be a number from 0 to 0.5, got 0.9"),
+        ({"random_raise": "much"}, "random_raise: must be a number from 0 to 0.5"),
+        ({"random_raise": 0.1, "labels": "ranges"}, "random_raise: needs labels = 'hierarchy'"),
     ],
 )
-def test_what_cannot_be_doubted_is_refused(options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_raised_is_refused(options: dict[str, Any], message: str) -> None:
     for algorithm in (ix.Regroup, ix.Mondrian):
         with pytest.raises(ix.PolicyError, match=message):
             algorithm(**options)
 
 
-def test_few_known_columns_and_doubt_do_not_go_together() -> None:
-    asked = replace(asked_of(doubt=0.1), privacy=[ix.KAnonymity(3, known=1)])
-    with pytest.raises(ix.PolicyError, match="doubt: where few columns are known"):
+def test_few_known_columns_and_random_raise_do_not_go_together() -> None:
+    asked = replace(asked_of(random_raise=0.1), privacy=[ix.KAnonymity(3, known=1)])
+    with pytest.raises(ix.PolicyError, match="random_raise: where few columns are known"):
         ix.anonymize(people(), asked)
 
 
@@ -200,7 +200,7 @@ def test_few_known_columns_and_doubt_do_not_go_together() -> None:
     ("model", "person", "message"),
     [
         (ix.LDiversity(2, "entropy"), "person", "so many people or values where people have several rows; leave"),
-        (Odd(), None, "could spoil a model that asks for more than so many people or values; leave doubt out"),
+        (Odd(), None, "could spoil a model that asks for more than so many people or values; leave random_raise out"),
     ],
 )
 def test_models_that_becoming_one_could_spoil_are_refused(
@@ -215,4 +215,4 @@ def test_models_that_becoming_one_could_spoil_are_refused(
     plain = task_of(case)
     asked = tuple(replace(one, models=(model,)) for one in plain.requirements)
     with pytest.raises(ix.PolicyError, match=message):
-        ix.Mondrian(doubt=0.1).run(replace(plain, requirements=asked), ix.Watch())
+        ix.Mondrian(random_raise=0.1).run(replace(plain, requirements=asked), ix.Watch())

@@ -270,7 +270,9 @@ def test_no_bound_is_stated_where_groups_of_all_columns_may_be_small():
         assert "bound" not in release.facts
     with ix.anonymize(table, policy, algorithm=ix.Lattice()) as release:
         assert "bound" not in release.facts
-    with ix.anonymize(table, policy, algorithm=ix.Mondrian(doubt=0.2)) as release:  # nobody may learn what was raised
+    with ix.anonymize(
+        table, policy, algorithm=ix.Mondrian(random_raise=0.2)
+    ) as release:  # nobody may learn what was raised
         assert "bound" not in release.facts
 
 

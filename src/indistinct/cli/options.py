@@ -40,7 +40,7 @@ MaxTuples = Annotated[
         help="Generalize before counting where there are more distinct tuples. Else 20 million on Spark, no limit.",
     ),
 ]
-Doubt = Annotated[
+RandomRaise = Annotated[
     float | None,
     typer.Option(
         metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."

@@ -27,7 +27,7 @@ MOST_NAMED = 8
 """Of more sensitive columns without a model the others are counted."""
 MANY_QUASI = 30
 """More quasi columns than these are hardly what others know."""
-DOUBT = 0.1
+RANDOM_RAISE = 0.1
 """Chance raises so large a share of the labels, so that none can be sharpened, which is proved for all models that are
 suggested. It costs less than a tenth more loss (benchmarks, sharpening)."""
 MOST_ROWS = 400_000
@@ -96,7 +96,7 @@ def _with_models(
         privacy=[KAnonymity(k), *models],
         max_suppression=max_suppression,
         algorithm=algorithm,
-        options={"measure": "loss", "doubt": DOUBT} if algorithm == "regroup" else {},
+        options={"measure": "loss", "random_raise": RANDOM_RAISE} if algorithm == "regroup" else {},
         person=person,
         one_row_per_person=_has_one_row_each(profile),
     )
@@ -112,7 +112,7 @@ def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weig
     asked = sorted((one for one in sensitive if one.largest_share < COMMON), key=lambda one: _alike(one, k))
     harmful = {one.name: values for one in sensitive if (values := _harmful(one, profile.rows))}
     if profile.person or profile.names:
-        harmful = {}  # somebody of several rows counts once in a group, which shares do not survive: no doubt then
+        harmful = {}  # who has several rows counts once in a group, which shares do not survive: no random_raise then
     names = [column.name for column in asked[:MOST_WEIGHED]]
     if profile.sample is None or profile.rows > MOST_ROWS:
         hardly = [one.name for one in asked if not _hindrance(one, k)]
@@ -206,7 +206,7 @@ def reasons(profile: Profile, policy: Policy, weighed: Weighed | None = None) ->
             "make other what nobody can link by, drop what is not needed, or ask against whoever knows few (--known 3)"
         )
     if policy.algorithm == "regroup":
-        found.append(_said_of_doubt(policy))
+        found.append(_said_of_random_raise(policy))
     if profile.namesakes:
         found.append(
             f"nothing shows that rows with the same {' and '.join(profile.namesakes)} are one person's, "
@@ -259,16 +259,19 @@ def _losses(weighed: Weighed, loss: float) -> str:
     return f"a trial with {weighed.rows:,} rows lost {loss:.3f} with it and {weighed.alone:.3f} without"
 
 
-def _said_of_doubt(policy: Policy) -> str:
+def _said_of_random_raise(policy: Policy) -> str:
     """Say what labels tell of the values below them, and what is done about it."""
-    if given := policy.options.get("doubt"):
+    if given := policy.options.get("random_raise"):
         return (
-            f"doubt = {given}: chance raises some labels, so that none can be sharpened, for up to 10 % more loss; "
-            "each run makes another release, so give out one alone; without doubt (--doubt 0) labels are the lowest"
+            f"random_raise = {given}: chance raises some labels, so that none can be sharpened, for up to 10 % more "
+            "loss; "
+            "each run makes another release, so give out one alone; without it (--random-raise 0) labels are the lowest"
         )
     return (
-        "no doubt: every group carries the lowest labels, which tell something of the values below; doubt = 0.1 "
-        "among the options (--doubt 0.1) lets chance raise some labels, so that none can be sharpened, for up to "
+        "no random_raise: every group carries the lowest labels, which tell something of the values below; "
+        "random_raise = 0.1 "
+        "among the options (--random-raise 0.1) lets chance raise some labels, so that none can be sharpened, for up "
+        "to "
         "10 % more loss"
     )
 

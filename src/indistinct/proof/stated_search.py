@@ -130,7 +130,7 @@ def search_checks(manifest: Mapping[str, Any], policy: Policy) -> list[Check]:
     """Check what a manifest says of its search against the policy, and against what its algorithm can be.
 
     A search sees sensitive values only where models ask about them; one with a ledger is told of earlier releases as
-    well. An algorithm always draws, never, or with the option ``doubt``.
+    well. An algorithm always draws, never, or with the option ``random_raise``.
     """
     said = manifest.get("search")
     if not is_search(said):
@@ -323,7 +323,7 @@ def _kind_mistakes(manifest: Mapping[str, Any]) -> list[str]:
 
 def _measure_mistakes(manifest: Mapping[str, Any]) -> list[str]:
     """Say which figures are missing: each release has all of them, or those alone that tell nothing of its draws."""
-    is_raised = bool(manifest.get("options", {}).get("doubt"))
+    is_raised = bool(manifest.get("options", {}).get("random_raise"))
     needed = TOLD_OF_DRAWN if "drawn" in manifest or is_raised else (*OF_ALL_RELEASES, *OF_ORIGINAL)
     lacking = [name for name in needed if name not in manifest["measures"]]
     if lacking:

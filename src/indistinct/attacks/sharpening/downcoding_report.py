@@ -23,7 +23,8 @@ KINDS: dict[Kind, str] = {
 """What findings say, worst first."""
 
 ADVICE = (
-    "make it again with anonymize --doubt 0.1, or say doubt = 0.1 in the options of regroup, mondrian or k-similar: "
+    "make it again with anonymize --random-raise 0.1, or say random_raise = 0.1 in the options of regroup, mondrian "
+    "or k-similar: "
     "chance then raises some labels, and none tells",
     "give these columns hierarchies with larger steps, or release them higher than they must be",
     "raise k, so that the crowds that follow are larger",

@@ -13,10 +13,10 @@ from indistinct.cli import show
 from indistinct.cli.options import (
     LEDGER_HELP,
     AsJson,
-    Doubt,
     MaxTuples,
     PolicyPath,
     Purpose,
+    RandomRaise,
     ReadingAnywhere,
     Recipient,
     Review,
@@ -51,7 +51,7 @@ def anonymize(
         str | None,
         typer.Option(help="What lattice and regroup optimize, such as precision, loss or discernibility."),
     ] = None,
-    doubt: Doubt = None,
+    random_raise: RandomRaise = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
     allow_unsafe: Annotated[
         bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
@@ -111,7 +111,7 @@ def anonymize(
     policy = read_policy(policy_path)
     given = tables_given(policy, tables)
     key = None if sign is None else _signing_key(sign, allow_unsafe)
-    chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "doubt": doubt})
+    chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "random_raise": random_raise})
     if seed is not None:
         _warn_of_seed(ledger)
     if policy.tables:
@@ -243,7 +243,7 @@ def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
 def _algorithm_asked_for(
     policy: Policy, algorithm: str | None, options: Mapping[str, str | float | None]
 ) -> Algorithm | str | None:
-    """Return the algorithm that was asked for; a measure and doubt are options of some."""
+    """Return the algorithm that was asked for; a measure and random_raise are options of some."""
     from indistinct.errors import PolicyError
     from indistinct.policy.algorithms import declared_class, options_of
     from indistinct.search import algorithm_named
@@ -256,8 +256,8 @@ def _algorithm_asked_for(
     known = tuple(asked) if declared is None else options_of(declared)
     if "measure" in asked and "measure" not in known:
         raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
-    if "doubt" in asked and "doubt" not in known:
-        raise PolicyError(f"--doubt: {name} raises no labels by chance; add --algorithm regroup")
+    if "random_raise" in asked and "random_raise" not in known:
+        raise PolicyError(f"--random-raise: {name} raises no labels by chance; add --algorithm regroup")
     own = policy.options if name == policy.algorithm else {}
     return algorithm_named(name, **{**own, **asked})
 

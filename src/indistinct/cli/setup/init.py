@@ -11,7 +11,7 @@ import typer
 
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Doubt, Reading, Table
+from indistinct.cli.options import AsJson, RandomRaise, Reading, Table
 from indistinct.errors import OutputError, PolicyError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -30,7 +30,7 @@ def init(
     known: Annotated[
         int | None, typer.Option(min=1, help="Protect from whoever knows at most so many quasi columns, not all.")
     ] = None,
-    doubt: Doubt = None,
+    random_raise: RandomRaise = None,
     diverse: Annotated[
         bool | None,
         typer.Option(
@@ -63,8 +63,8 @@ def init(
         found = profile(table, watch=watch, **reading.arguments())
         suggested = suggestion(found, k, limit, diverse=diverse if known is None else False, watch=watch)
     policy = suggested.policy
-    if doubt is not None:
-        policy = _with_doubt(policy, doubt, known)
+    if random_raise is not None:
+        policy = _with_random_raise(policy, random_raise, known)
     why = reasons(found, policy, suggested.weighed)
     if known is not None:
         if diverse:
@@ -101,16 +101,18 @@ def _with_known(policy: Policy, k: int, known: int) -> Policy:
     return replace(policy, privacy=[KAnonymity(k, known=known)], algorithm="lattice", options={})
 
 
-def _with_doubt(policy: Policy, doubt: float, known: int | None) -> Policy:
+def _with_random_raise(policy: Policy, random_raise: float, known: int | None) -> Policy:
     """Return the policy by which chance raises so many labels; none if it is 0."""
-    others = {name: said for name, said in policy.options.items() if name != "doubt"}
-    if not doubt:
+    others = {name: said for name, said in policy.options.items() if name != "random_raise"}
+    if not random_raise:
         return replace(policy, options=others)
     if known is not None:
-        raise PolicyError("--doubt: where few columns are known labels promise nothing; leave out --doubt or --known")
+        raise PolicyError(
+            "--random-raise: where few columns are known labels promise nothing; leave out --random-raise or --known"
+        )
     if policy.algorithm != "regroup":
-        raise PolicyError(f"--doubt: {policy.algorithm} raises no labels by chance; leave it out")
-    return replace(policy, options=others | {"doubt": doubt})
+        raise PolicyError(f"--random-raise: {policy.algorithm} raises no labels by chance; leave it out")
+    return replace(policy, options=others | {"random_raise": random_raise})
 
 
 def _suppression(text: str) -> int | float:

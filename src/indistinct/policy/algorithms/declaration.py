@@ -83,7 +83,7 @@ class Declaration:
     @property
     def is_randomised(self) -> bool:
         """Its answer is drawn with numbers that nobody can guess, unless a seed of its own fixes them."""
-        draws = self.draws_rows or self.draws_groups or getattr(self, "doubt", 0) > 0
+        draws = self.draws_rows or self.draws_groups or getattr(self, "random_raise", 0) > 0
         return bool(draws) and getattr(self, "seed", None) is None
 
     @property
@@ -148,8 +148,8 @@ def usual_value(algorithm: Any, option: str) -> Any:
 def options_said(algorithm: Any) -> dict[str, Any]:
     """Return the options of an algorithm that are not the usual ones, as JSON and a policy file take them.
 
-    >>> options_said(LatticeOptions("loss")), options_said(SamaratiOptions()), options_said(RegroupOptions(doubt=0.1))
-    ({'measure': 'loss'}, {}, {'doubt': 0.1})
+    >>> options_said(LatticeOptions("loss")), options_said(SamaratiOptions()),
+    options_said(RegroupOptions(random_raise=0.1)) ({'measure': 'loss'}, {}, {'random_raise': 0.1})
     """
     if not dataclasses.is_dataclass(algorithm):
         return {}

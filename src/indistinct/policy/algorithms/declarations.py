@@ -35,7 +35,7 @@ from indistinct.registry import ALGORITHMS, make_with
 if TYPE_CHECKING:
     from indistinct.quality import QualityMeasure
 
-MOST_DOUBT = 0.5
+MOST_RAISED = 0.5
 
 
 class FullDomainDeclaration(Declaration):
@@ -218,15 +218,16 @@ class RaisedAtRandom(Declaration):
 
     __slots__ = ()
 
-    doubt: float
+    random_raise: float
 
     def mistakes(self) -> Iterator[str]:
         labels = getattr(self, "labels", "hierarchy")
-        if not is_number(self.doubt, 0, MOST_DOUBT):
-            yield f"doubt: must be a number from 0 to {MOST_DOUBT}, got {self.doubt!r}"
-        elif self.doubt and labels != "hierarchy":
+        if not is_number(self.random_raise, 0, MOST_RAISED):
+            yield f"random_raise: must be a number from 0 to {MOST_RAISED}, got {self.random_raise!r}"
+        elif self.random_raise and labels != "hierarchy":
             yield (
-                "doubt: needs labels = 'hierarchy'; a range names its ends, and a set its members, because they occur, "
+                "random_raise: needs labels = 'hierarchy'; a range names its ends, and a set its members, because "
+                "they occur, "
                 "so both tell what is there"
             )
 
@@ -242,7 +243,7 @@ class RegroupOptions(RaisedAtRandom, PeopleAndLinks):
 
     measure: QualityMeasure | str = "ncp"
     labels: LabelKind = "hierarchy"
-    doubt: float = 0.0
+    random_raise: float = 0.0
     effort: int = 0
 
     def mistakes(self) -> Iterator[str]:
@@ -260,7 +261,7 @@ class RegroupOptions(RaisedAtRandom, PeopleAndLinks):
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Groups are near rows, and not always as small as they could be."""
-        return () if self.doubt else ("lowest-labels", "whole-tuples")
+        return () if self.random_raise else ("lowest-labels", "whole-tuples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +275,7 @@ class MondrianOptions(RaisedAtRandom, PeopleAndLinks):
     strict: bool = True
     labels: LabelKind = "hierarchy"
     choose: Literal["loss", "widest"] = "loss"
-    doubt: float = 0.0
+    random_raise: float = 0.0
 
     def mistakes(self) -> Iterator[str]:
         yield from flag_mistakes("strict", self.strict)
@@ -289,7 +290,7 @@ class MondrianOptions(RaisedAtRandom, PeopleAndLinks):
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Ranges are cut along no hierarchy, so nothing says what they could have been instead."""
-        if self.doubt:
+        if self.random_raise:
             return ()
         return ("lowest-labels",) if self.labels == "ranges" else ("minimal",)
 
@@ -306,7 +307,7 @@ class KSimilarOptions(RaisedAtRandom):
 
     measure: QualityMeasure | str = "precision"
     program_size: int = 1_000
-    doubt: float = 0.0
+    random_raise: float = 0.0
 
     def mistakes(self) -> Iterator[str]:
         yield from measure_mistakes(self, self.measure)
@@ -315,7 +316,7 @@ class KSimilarOptions(RaisedAtRandom):
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
         """Groups are similar rows, and not always as small as they could be."""
-        return () if self.doubt else ("lowest-labels",)
+        return () if self.random_raise else ("lowest-labels",)
 
 
 @dataclass(frozen=True, slots=True)

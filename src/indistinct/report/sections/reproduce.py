@@ -11,10 +11,9 @@ from typing import Any
 import indistinct
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.algorithms import options_said
+from indistinct.policy.algorithms import declare, declared_class, options_of, options_said, usual_value
 from indistinct.policy.files.policy_file import policy_toml, toml
 from indistinct.report.subject import Subject
-from indistinct.search import algorithm_named, algorithm_of
 
 LONGEST_POLICY = 30_000
 """Letters of a policy file that a page has room for."""
@@ -72,16 +71,17 @@ def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[s
 def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
     """Return the options of the command that name the algorithm as it ran, or the lines of a policy where none can."""
     name, policy = subject.said["algorithm"], subject.policy
-    own = options_said(algorithm_of(policy)) if name == policy.algorithm else {}
+    own = options_said(declare(policy.algorithm, **policy.options)) if name == policy.algorithm else {}
     ran = dict(subject.said.get("options", own))
     named = [] if name == policy.algorithm else ["--algorithm", name]
-    said = dict.fromkeys(("measure", "doubt"))
+    said = dict.fromkeys(("measure", "random_raise"))
     if {**ran, **said} != {**own, **said}:
         return [], f"algorithm = {toml(name)} and options = {toml(ran)}"
-    usual = {"measure": getattr(getattr(algorithm_named(name), "measure", None), "name", ""), "doubt": 0}
+    declared = declared_class(name)
+    usual = {option: usual_value(declared, option) for option in said if option in options_of(declared)}
     for option in said:
         if ran.get(option) != own.get(option):
-            named += [f"--{option}", str(ran.get(option, usual[option]))]
+            named += [f"--{option.replace('_', '-')}", str(ran.get(option, usual.get(option, 0)))]
     return named, ""
 
 

@@ -22,7 +22,7 @@ from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.groups.partition import blocks_of
-from indistinct.search.local.groups.random_raise import with_doubt
+from indistinct.search.local.groups.random_raise import with_random_raise
 from indistinct.search.task import Task
 
 
@@ -32,7 +32,7 @@ class Aligning(Algorithm):
     __slots__ = ()
 
     labels: LabelKind
-    doubt: float
+    random_raise: float
 
     @property
     def label_kind(self) -> LabelKind:
@@ -56,7 +56,7 @@ class Aligning(Algorithm):
                 return align_profiles(task, watch, self.labels, self.group)
             return self.group(task, watch)
 
-        return with_doubt(task, self.doubt, make)
+        return with_random_raise(task, self.random_raise, make)
 
 
 GroupPeople = Callable[[Task, Watch], LocalRecoding]

@@ -7,7 +7,7 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LocalRecoding
 from indistinct.search.local.groups.partition import Partition, WithinBlocks, partition_tuples
-from indistinct.search.local.groups.random_raise import with_doubt
+from indistinct.search.local.groups.random_raise import with_random_raise
 from indistinct.search.local.groups.space import Space
 from indistinct.search.task import Task
 
@@ -15,12 +15,12 @@ from indistinct.search.task import Task
 class KSimilar(KSimilarOptions, WithinBlocks):
     """Groups rows by how little their cells must be generalized to be alike; each cell gets the lowest common label.
 
-    Equal rows are taken together. k of them or more may stay as they are, or lend those above k to others. Two rows
-    are as far apart as the cells of both must climb, by ``measure``: any measure that adds up over cells. Where the
-    rows can be grouped at provably least cost in seconds, that is the answer. Otherwise it is the best grouping of a
-    local search, and its gap says by how much its loss exceeds what no grouping gets below. ``program_size`` limits
-    the integer program that is tried, in rows that may go to some box of labels; ``MinGenCell`` has the same
-    aim and tries harder. With ``doubt`` chance raises some labels, so that none can be sharpened; nothing is proven.
+    Equal rows are taken together. k of them or more may stay as they are, or lend those above k to others. Two rows are
+    as far apart as the cells of both must climb, by ``measure``: any measure that adds up over cells. Where the rows
+    can be grouped at provably least cost in seconds, that is the answer. Otherwise it is the best grouping of a local
+    search, and its gap says by how much its loss exceeds what no grouping gets below. ``program_size`` limits the
+    integer program that is tried, in rows that may go to some box of labels; ``MinGenCell`` has the same aim and tries
+    harder. With ``random_raise`` chance raises some labels, so that none can be sharpened; nothing is proven.
 
     Every model is demanded of each group: those that fail one other than k-anonymity are merged. Rows are suppressed
     only where a column is never generalized and too few share their value.
@@ -35,7 +35,9 @@ class KSimilar(KSimilarOptions, WithinBlocks):
         """Return the best local recoding found, and how far from the optimum it can be."""
         measure = self.measure
         assert isinstance(measure, CellMeasure)  # checked when made
-        return with_doubt(task, self.doubt, lambda: partition_tuples(task, watch, measure, "hierarchy", self._group))
+        return with_random_raise(
+            task, self.random_raise, lambda: partition_tuples(task, watch, measure, "hierarchy", self._group)
+        )
 
     def _group(self, space: Space, k: int, watch: Watch) -> Partition:
         from indistinct.search.bounds.column_generation import Effort

@@ -44,7 +44,7 @@ class Mondrian(MondrianOptions, Aligning):
     ``strict`` keeps rows with equal values together. Relaxed, a group that allows no other cut is also halved by
     dividing the rows of its median value: the loss is never above that of the strict answer.
 
-    With ``doubt`` chance raises some labels, so that none can be sharpened: about so many times as many as are
+    With ``random_raise`` chance raises some labels, so that none can be sharpened: about so many times as many as are
     generalized, which loses about that much more.
 
     With k-anonymity alone no boundary in any column of a group is left to cut at. This partitioning is minimal: with d

@@ -55,8 +55,8 @@ class Regroup(RegroupOptions, Aligning):
     Where models ask about sensitive values, groups that fail are built anew with rows that bring what they lack, and
     the answer never loses more than Mondrian's; nor does it where people are counted, who may have many rows.
 
-    The same table gives the same groups. With ``doubt`` chance raises some labels, so that none can be sharpened: about
-    so many times as many as are generalized, which loses about that much more.
+    The same table gives the same groups. With ``random_raise`` chance raises some labels, so that none can be
+    sharpened: about so many times as many as are generalized, which loses about that much more.
 
     With a time limit, groups are bettered for nearly all of it: what costs a little more is kept now and then, less and
     less often (simulated annealing), and the best groups that were met are given; several threads work at once. With

@@ -172,18 +172,27 @@ def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
             if "measure" in options:
                 usual = str(work.options.get("measure", usual_value(known[work.algorithm], "measure")))
                 controls.choice("Measure to optimize", list(MEASURES), usual, set_measure)
-            if "doubt" in options:
+            if "random_raise" in options:
                 hint = "share of labels that chance raises, so that none can be sharpened; 0.1 costs up to 10 %"
-                given = str(work.options.get("doubt", 0))
-                controls.number("Doubt", given, set_doubt, hint=hint, min="0", max="0.5", step="0.05", id="doubt")
+                given = str(work.options.get("random_raise", 0))
+                controls.number(
+                    "Random raise",
+                    given,
+                    set_random_raise,
+                    hint=hint,
+                    min="0",
+                    max="0.5",
+                    step="0.05",
+                    id="random-raise",
+                )
 
     def set_algorithm(name: str) -> None:
         work.choose_algorithm(name)
         fields.refresh()
         changed()
 
-    def set_doubt(text: str) -> None:
-        work.options = {**work.options, "doubt": read_number(text)}
+    def set_random_raise(text: str) -> None:
+        work.options = {**work.options, "random_raise": read_number(text)}
         changed()
 
     def set_measure(name: str) -> None:

@@ -1,7 +1,8 @@
 """divide_tuples(): groups of equal rows, divided by chance into parts that are groups of their own.
 
-Every division of such a group into parts that satisfy all models may come up. That is half of the law of doubt, which
-docs/attacks.md proves: labels that one tuple was raised to in one group, and in another not, need two parts of it.
+Every division of such a group into parts that satisfy all models may come up. That is half of the law of raised labels,
+which docs/attacks.md proves: labels that one tuple was raised to in one group, and in another not, need two parts of
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""with_doubt(): a local recoding of which no label tells what lies below it, since any may be wider than it must be.
+"""with_random_raise(): a local recoding of which no label tells what lies below it, since any may be wider than it must
+be.
 
 A group that carries the lowest labels says that its rows differ: had they not, its label would be lower. So some of
 them share a lower label with fewer than k. Here chance raises a few labels more than they need. Then every label may
@@ -38,29 +39,31 @@ SELDOM = 0.001
 UNIT = 2.0**-53
 
 
-def with_doubt(task: Task, doubt: float, make: Callable[[], LocalRecoding]) -> LocalRecoding:
+def with_random_raise(task: Task, random_raise: float, make: Callable[[], LocalRecoding]) -> LocalRecoding:
     """Return what ``make`` makes, or the table as it is if it satisfies all models so, with some labels raised."""
-    if not doubt:
+    if not random_raise:
         return make()
-    _refuse_doubt(task)
+    _refuse_random_raise(task)
     if task.policy.links_rows:
-        return raise_labels(task, make(), doubt)
+        return raise_labels(task, make(), random_raise)
     untouched = as_it_is(task)
-    return raise_labels(task, make() if untouched is None else untouched, doubt)
+    return raise_labels(task, make() if untouched is None else untouched, random_raise)
 
 
-def _refuse_doubt(task: Task) -> None:
+def _refuse_random_raise(task: Task) -> None:
     """Raise if raising labels could spoil what a task asks for."""
     if not task.is_monotone_unsuppressed:
         several = " where people have several rows" if task.counts_people else ""
         raise PolicyError(
-            "doubt: groups that come to carry the same labels become one, which could spoil a model that asks for more "
-            f"than so many people or values{several}; leave doubt out"
+            "random_raise: groups that come to carry the same labels become one, which could spoil a model that asks "
+            "for more "
+            f"than so many people or values{several}; leave random_raise out"
         )
     if any(len(columns) < len(task.frequencies.columns) for columns in task.ks_by_columns()):
         raise PolicyError(
-            "doubt: where few columns are known, or there are several quasi-identifiers, labels promise nothing of "
-            "the rows of their own group; leave doubt out"
+            "random_raise: where few columns are known, or there are several quasi-identifiers, labels promise "
+            "nothing of "
+            "the rows of their own group; leave random_raise out"
         )
 
 
@@ -80,13 +83,14 @@ def as_it_is(task: Task) -> LocalRecoding | None:
     return LocalRecoding.of_pieces(frequencies, pieces)
 
 
-def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalRecoding:
-    """Return the recoding with some labels raised: in each column about ``doubt`` times as many as it generalized.
+def raise_labels(task: Task, recoding: LocalRecoding, random_raise: float) -> LocalRecoding:
+    """Return the recoding with some labels raised: in each column about ``random_raise`` times as many as it
+    generalized.
 
-    A cell is raised to a level with ``doubt`` times the share of the cells that have this level, so that labels of
-    every level are doubted alike, and the cells that are raised lose about ``doubt`` times what the others do. Groups
-    of equal rows are divided into parts, each with chances of its own. Every model stays satisfied: groups that come to
-    carry the same labels become one, and models that could be spoilt by that are refused.
+    A cell is raised to a level with ``random_raise`` times the share of the cells that have this level, so that labels
+    of every level are raised alike, and the cells that are raised lose about ``random_raise`` times what the others do.
+    Groups of equal rows are divided into parts, each with chances of its own. Every model stays satisfied: groups that
+    come to carry the same labels become one, and models that could be spoilt by that are refused.
     """
     pieces, groups = recoding.pieces, np.arange(recoding.number_of_groups)
     if not task.policy.links_rows:
@@ -102,7 +106,7 @@ def raise_labels(task: Task, recoding: LocalRecoding, doubt: float) -> LocalReco
         shares = np.bincount(own.levels[recoding.codes[column]], recoding.sizes, len(places))
         levels = own.levels[recoding.codes[column]][groups]
         values = frequencies.entry_codes(column)[examples]
-        goes_to = _drawn_level(fate[column], doubt * np.maximum(shares / max(1, recoding.released_rows), SELDOM))
+        goes_to = _drawn_level(fate[column], random_raise * np.maximum(shares / max(1, recoding.released_rows), SELDOM))
         says_more = _says_more(task.policy.columns[name], frequencies.hierarchies[column])
         is_raised = (goes_to > levels) & says_more[goes_to, values]
         found, codes[column] = used_labels(every, places[np.where(is_raised, goes_to, levels), values])
