@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import tomllib
 from itertools import combinations
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import csv
 from typer.testing import CliRunner
 
 import indistinct as ix
@@ -21,6 +24,7 @@ from indistinct.pipeline import weighing
 from indistinct.pipeline.suggesting import reasons, suggested_policy, suggestion
 from indistinct.pipeline.weighing import Weighed, weigh
 from indistinct.profiling import profile
+from indistinct.registry import DEFAULT_ALGORITHM
 
 ROWS = 400
 
@@ -395,3 +399,22 @@ def test_without_births_sex_tells_namesakes_and_then_what_numbers_people() -> No
 
 def test_people_with_two_rows_are_found_among_many_namesakes() -> None:
     assert profile(namesakes(some_days(ROWS // 2))).names == ("name",)
+
+
+@pytest.mark.parametrize("asked", [[], ["--known", "2"], ["--no-diverse", "-k", "2"]])
+def test_init_names_its_algorithm_and_gives_the_reason_first(tmp_path: Path, asked: list[str]) -> None:
+    place = tmp_path / "people.csv"
+    csv.write_csv(people(disease=drawn("flu", "cough", "gout")), place)
+    done = CliRunner().invoke(app, ["init", str(place), *asked, "--json"])
+    said = json.loads(done.stdout)
+    algorithm = tomllib.loads(said["policy"])["algorithm"]
+    assert said["reasons"][0].startswith(f"{algorithm}, because ")
+    assert f"# {said['reasons'][0]}" in said["policy"]
+
+
+def test_a_policy_that_names_no_algorithm_means_lattice() -> None:
+    columns = {"age": ix.quasi(ix.suppress())}
+    assert ix.Policy(columns, [ix.KAnonymity(2)]).algorithm == DEFAULT_ALGORITHM == "lattice"
+    text = ix.policy_toml(ix.Policy(columns, [ix.KAnonymity(2)], algorithm="datafly"))
+    unnamed = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("algorithm"))
+    assert ix.parse_policy(unnamed).algorithm == DEFAULT_ALGORITHM

@@ -11,6 +11,7 @@ from indistinct.policy import Column, Policy, quasi
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, PrivacyModel
 from indistinct.profiling import SHORTEST_PART, ColumnProfile, Profile, names_people, word_list, words_of
 from indistinct.progress import Watch
+from indistinct.registry import DEFAULT_ALGORITHM
 from indistinct.showing.words import counted
 
 COMMON = 0.9
@@ -167,7 +168,7 @@ def suggested_algorithm(profile: Profile, *, is_crowded: bool) -> str:
 
     Where no more rows stand in groups below k than may be suppressed, the lattice leaves all others as they are.
     """
-    return "lattice" if is_crowded or profile.rows > MOST_ROWS else "regroup"
+    return DEFAULT_ALGORITHM if is_crowded or profile.rows > MOST_ROWS else "regroup"
 
 
 def _is_crowded(profile: Profile, k: int, max_suppression: int | float | None) -> bool:

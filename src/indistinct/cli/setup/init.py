@@ -72,7 +72,10 @@ def init(
                 "--diverse: where few columns are known groups are not asked for values; leave out one of them"
             )
         policy = _with_known(policy, k, known)
-        why = [f"known = {known}: any so many quasi columns are shared by {k}; who knows more may find people alone"]
+        why = [
+            f"{policy.algorithm}, because groups by all columns may be small, and others would make them of {k} rows",
+            f"known = {known}: any {known} quasi columns are shared by {k}; who knows more may find people alone",
+        ]
     text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy, found))
     if output is not None:
         write_whole(output, text)
@@ -97,8 +100,9 @@ def _with_known(policy: Policy, k: int, known: int) -> Policy:
     Such groups may be small, and local algorithms would make them of k rows all the same.
     """
     from indistinct.privacy import KAnonymity
+    from indistinct.registry import DEFAULT_ALGORITHM
 
-    return replace(policy, privacy=[KAnonymity(k, known=known)], algorithm="lattice", options={})
+    return replace(policy, privacy=[KAnonymity(k, known=known)], algorithm=DEFAULT_ALGORITHM, options={})
 
 
 def _with_random_raise(policy: Policy, random_raise: float, known: int | None) -> Policy:
