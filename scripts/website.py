@@ -43,7 +43,7 @@ NAVIGATION = {
     ],
     "Concepts": ["how-it-works", "guarantees", "differential-privacy"],
     "Catalogue": ["catalogue", "algorithms", "models", "measures", "attacks", "guessing", "hierarchies"],
-    "Papers": ["paper-words", "figures", "papers", "wong"],
+    "Papers": ["papers", "figures", "wong"],
     "Reference": ["cli", "policy", "api", "reference/*", "signatures", "risk", "spark", "mcp"],
     "Evidence": ["comparison", "benchmarks", "quality", "dependencies"],
     "Project": ["changelog", "versions", "contributing", "security", "campaigns"],
